@@ -1,0 +1,78 @@
+"""rejoinder tells how good a chatbot's replies are, and whether the new version is better than the old one.
+
+    import rejoinder
+
+    table = rejoinder.score(rejoinder.read("replies.jsonl"), ["bleu", "rouge-l"])
+    print(table)
+
+Names are imported when they are first used, so that `import rejoinder` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from rejoinder._version import __version__
+
+if TYPE_CHECKING:
+    from rejoinder.data.record import FieldMap
+    from rejoinder.data.source import read
+    from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
+    from rejoinder.meta.compare import Comparison, compare
+    from rejoinder.metrics.base import Metric, ScoreWarning
+    from rejoinder.metrics.scoring import score
+    from rejoinder.metrics.table import ScoreTable
+    from rejoinder.registry import load
+    from rejoinder.types import Dialogue, Example, Judgement
+
+_HOMES = {
+    "CallError": "errors",
+    "Comparison": "meta.compare",
+    "DataError": "errors",
+    "Dialogue": "types",
+    "Example": "types",
+    "FieldMap": "data.record",
+    "Judgement": "types",
+    "LeakageError": "errors",
+    "Metric": "metrics.base",
+    "NeedsError": "errors",
+    "RejoinderError": "errors",
+    "ScoreTable": "metrics.table",
+    "ScoreWarning": "metrics.base",
+    "compare": "meta.compare",
+    "load": "registry",
+    "read": "data.source",
+    "score": "metrics.scoring",
+}
+
+__all__ = [
+    "CallError",
+    "Comparison",
+    "DataError",
+    "Dialogue",
+    "Example",
+    "FieldMap",
+    "Judgement",
+    "LeakageError",
+    "Metric",
+    "NeedsError",
+    "RejoinderError",
+    "ScoreTable",
+    "ScoreWarning",
+    "__version__",
+    "compare",
+    "load",
+    "read",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"rejoinder.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

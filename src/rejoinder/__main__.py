@@ -1,0 +1,7 @@
+"""`python -m rejoinder`."""
+
+import sys
+
+from rejoinder.cli import main
+
+sys.exit(main())

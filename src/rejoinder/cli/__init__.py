@@ -1,0 +1,69 @@
+"""The command line: one thin file a verb.
+
+Exit codes: 0 done, 1 the program failed, 2 the input or the call was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from rejoinder._version import __version__
+from rejoinder.errors import RejoinderError
+
+# Verb -> what it is for. The verb's module is imported only when it is called, and heavy libraries only when it runs.
+VERBS = {
+    "score": "score replies by metrics and evaluators",
+    "compare": "tell whether one system's replies are better than another's",
+    "report": "turn a file of scores into report.html",
+    "metrics": "list the metrics, what each needs and measures",
+}
+
+
+def build_parser(verbs: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParser:
+    """The parser of the whole command line, with the arguments of the given verbs."""
+    parser = argparse.ArgumentParser(
+        prog="rejoinder",
+        description="Tells how good a chatbot's replies are, and whether the new version is better.",
+    )
+    parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
+    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, purpose in VERBS.items():
+        subparser = subparsers.add_parser(verb, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
+        if verb in verbs:
+            module = importlib.import_module(f"rejoinder.cli.{verb}")
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    called = [verb for verb in VERBS if verb in given]
+    namespace = build_parser(called).parse_args(given)
+    try:
+        code: int = namespace.run(namespace)
+        sys.stdout.flush()
+        return code
+    except RejoinderError as error:
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more on closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("REJOINDER_DEBUG"):
+            raise
+        hint = "set REJOINDER_DEBUG=1 to see where"
+        return _fail(f"this should not have happened: {type(error).__name__}: {error} ({hint})", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"rejoinder: {' '.join(message.splitlines())}", file=sys.stderr)
+    return code

@@ -1,0 +1,128 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rejoinder.data.record import FieldMap
+    from rejoinder.data.source import Source
+    from rejoinder.metrics.base import Metric
+
+_MOST_LISTED = 20
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How the input is read."""
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--field",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="what the data call a field: --field context=history (id, context, response, references, system, "
+        "speakers, context_id, messages)",
+    )
+    group.add_argument(
+        "--separator",
+        default="\n",
+        help="where a context given as one string is cut (default: at line breaks)",
+    )
+    group.add_argument(
+        "--on-error",
+        choices=("raise", "skip"),
+        default="raise",
+        help="stop at input that cannot be read (default), or leave it out and say so",
+    )
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    """Which metrics run."""
+    group = parser.add_argument_group("metrics")
+    group.add_argument(
+        "-m",
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a metric, with parameters if need be: -m 'bleu(n=2)'; repeats; 'all' for every one "
+        "(default: a sensible set for the data)",
+    )
+    group.add_argument("--config", metavar="FILE.toml", help="metrics and their parameters from a TOML file")
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """How the work is done and shown."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all that is random (default: 0)")
+    parser.add_argument(
+        "--resamples",
+        type=positive,
+        default=1000,
+        help="bootstrap resamples behind each interval (default: 1000)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no remarks")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, or argparse's complaint."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number
+
+
+def open_source(origin: str, arguments: argparse.Namespace) -> Source:
+    """The examples of a file, read as the options say."""
+    from rejoinder.data.source import Source
+
+    return Source(origin, field_map(arguments), arguments.on_error)
+
+
+def field_map(arguments: argparse.Namespace) -> FieldMap:
+    """What the data call our fields."""
+    from rejoinder.data.record import FieldMap
+
+    # A shell passes backslash-n as two characters.
+    return FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
+
+
+def chosen_metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
+    """The metrics that the options name; none when they name none."""
+    from rejoinder.config import metrics_of_file
+    from rejoinder.errors import CallError
+    from rejoinder.metrics.scoring import load_metrics
+
+    chosen = load_metrics(arguments.metric)
+    if arguments.config:
+        for label, metric in metrics_of_file(arguments.config).items():
+            if label in chosen:
+                raise CallError(f"the metric {label!r} is named both by -m and in {arguments.config}")
+            chosen[label] = metric
+    return chosen
+
+
+def say(message: str, arguments: argparse.Namespace) -> None:
+    """A remark on standard error, unless quiet."""
+    if not arguments.quiet:
+        print(message, file=sys.stderr)
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """One object on standard output."""
+    print(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def say_skipped(source: Source, arguments: argparse.Namespace) -> None:
+    """Count and list what was left out of the input."""
+    if not source.skipped:
+        return
+    say(f"left out {len(source.skipped)} unreadable examples:", arguments)
+    for error in list(source.skipped.values())[:_MOST_LISTED]:
+        say(f"  {error}", arguments)
+    if len(source.skipped) > _MOST_LISTED:
+        say(f"  ... and {len(source.skipped) - _MOST_LISTED} more", arguments)

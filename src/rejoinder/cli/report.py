@@ -1,0 +1,49 @@
+"""`rejoinder report scores.jsonl --replies replies.jsonl -o report.html`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+
+from rejoinder.cli.options import add_reading, open_source, print_json, say, say_skipped
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("scores", help="what `rejoinder score -o` wrote: .jsonl, .csv or .parquet")
+    parser.add_argument("--replies", metavar="FILE", help="the scored examples; without them the texts are left out")
+    parser.add_argument("-o", "--output", metavar="FILE.html", default="report.html", help="default: report.html")
+    parser.add_argument("--json", action="store_true", help="print one JSON object about what was written")
+    parser.add_argument("--quiet", action="store_true", help="no remarks")
+    add_reading(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report of a file of scores."""
+    from rejoinder.data.output import check_target, write_text
+    from rejoinder.metrics.score_file import read_scores
+    from rejoinder.report.html import render_report, rows_to_show
+
+    target = Path(arguments.output)
+    check_target(target, (".html",))
+    table = read_scores(Path(arguments.scores))
+    examples = None
+    if arguments.replies:
+        wanted = {
+            (table.ids[row], table.system_names[table.system_of[row]]): row
+            for row in rows_to_show(table, seed=table.seed).all
+        }
+        with closing(open_source(arguments.replies, arguments)) as source:
+            examples = {wanted[key]: example for example in source if (key := (example.id, example.system)) in wanted}
+            say_skipped(source, arguments)
+        if not examples:
+            say(f"note: no reply of {arguments.replies} has the id and system of a score", arguments)
+    else:
+        say("note: without --replies the report leaves the texts out", arguments)
+    write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}"))
+    if arguments.json:
+        print_json({"report": str(target), **table.to_dict()})
+    else:
+        say(f"report: {target}", arguments)
+    return 0

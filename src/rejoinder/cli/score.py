@@ -1,0 +1,96 @@
+"""`rejoinder score replies.jsonl`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rejoinder.cli.options import (
+    add_metrics,
+    add_reading,
+    add_running,
+    chosen_metrics,
+    open_source,
+    print_json,
+    say,
+    say_skipped,
+)
+
+if TYPE_CHECKING:
+    from rejoinder.data.source import Source
+    from rejoinder.metrics.table import ScoreTable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument(
+        "replies", help="examples: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write a row an example: .jsonl, .csv or .parquet")
+    parser.add_argument("--report", metavar="FILE.html", help="write a report that opens in any browser")
+    parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
+    add_metrics(parser)
+    add_reading(parser)
+    add_running(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score a file of replies."""
+    from rejoinder.data.output import SCORE_SUFFIXES, check_target
+    from rejoinder.data.survey import survey
+    from rejoinder.engines.local import LocalRun
+    from rejoinder.errors import CallError
+    from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
+
+    output = Path(arguments.output) if arguments.output else None
+    if output:
+        check_target(output, SCORE_SUFFIXES)
+    if arguments.report:
+        check_target(Path(arguments.report), (".html",))
+    if arguments.resume and not output:
+        raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
+    metrics = chosen_metrics(arguments)
+    with closing(open_source(arguments.replies, arguments)) as source:
+        seen = survey(source)
+        metrics = metrics or load_metrics(usable_defaults(seen))
+        check_needs(metrics, seen, source.name)
+        scoring = LocalRun(
+            source, seen, metrics, source.name, arguments.seed, arguments.resamples, quiet=arguments.quiet
+        )
+        try:
+            table = scoring.score(output, resume=arguments.resume)
+        except KeyboardInterrupt:
+            if output:
+                say(f"what was scored so far is in {output}.part; --resume goes on from there", arguments)
+            raise
+        if arguments.report:
+            _write_report(Path(arguments.report), table, source)
+        _show(table, scoring, source, arguments)
+    return 0
+
+
+def _write_report(path: Path, table: ScoreTable, source: Source) -> None:
+    from rejoinder.data.output import write_text
+    from rejoinder.report.html import render_report, rows_to_show
+
+    wanted = set(rows_to_show(table, seed=table.seed).all)
+    examples = {row: example for row, example in enumerate(source) if row in wanted}
+    write_text(path, render_report(table, examples, title=f"Replies of {source.name}"))
+
+
+def _show(table: ScoreTable, scoring: object, source: Source, arguments: argparse.Namespace) -> None:
+    from rejoinder.engines.local import LocalRun
+
+    if arguments.json and isinstance(scoring, LocalRun):
+        skipped = {"skipped": [str(error) for error in source.skipped.values()]} if source.skipped else {}
+        print_json(scoring.meta(table) | skipped)
+    else:
+        print(table)
+    for note in table.notes:
+        say(f"note: {note}", arguments)
+    say_skipped(source, arguments)
+    for what, path in (("scores", arguments.output), ("report", arguments.report)):
+        if path:
+            say(f"{what}: {path}", arguments)

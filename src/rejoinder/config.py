@@ -1,0 +1,42 @@
+"""Metrics and their parameters from a TOML file.
+
+[metrics.bleu]           # the label is the metric's name,
+n = 2
+
+[metrics.strict-bleu]    # unless `metric` names another one
+metric = "bleu"
+smooth = "none"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.registry import build
+
+
+def metrics_of_file(path: str) -> dict[str, Any]:
+    """Label -> metric."""
+    tables = _tables(path)
+    for key in tables:
+        if key != "metrics":
+            raise UnknownNameError(f"table in {path}:", key, ["metrics"])
+    metrics = tables.get("metrics", {})
+    if not isinstance(metrics, dict) or not all(isinstance(table, dict) for table in metrics.values()):
+        raise CallError(f"{path}: expected a table a metric, such as [metrics.bleu]")
+    return {
+        label: build(str(table.get("metric", label)), {key: value for key, value in table.items() if key != "metric"})
+        for label, table in metrics.items()
+    }
+
+
+def _tables(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"is not valid TOML ({error})", file=path) from None

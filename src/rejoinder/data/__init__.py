@@ -1,0 +1,1 @@
+"""Reading and writing: files, frames and streams to examples, and back."""

@@ -1,0 +1,81 @@
+"""A first look through all examples before any work is done: are they readable, how many, what do they have?
+
+Every problem with the input is found here, so that nothing is scored, let alone written, from a file that turns out
+bad at its last line. Memory: eight bytes an example.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from rejoinder.data.source import Source
+from rejoinder.errors import DataError
+from rejoinder.types import Example
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a source holds."""
+
+    count: int
+    digest: str
+    """Changes when any example changes: an interrupted run resumes only over the same data."""
+    has: dict[str, int] = field(default_factory=dict)
+    """How many examples have references, a context, ..."""
+    systems: tuple[str, ...] = ()
+    """In order of appearance."""
+
+
+def survey(source: Source) -> Survey:
+    """Read through a source once and check it."""
+    keys: array[int] = array("q")
+    digest = hashlib.blake2b(digest_size=16)
+    has = {"references": 0, "context": 0}
+    systems: dict[str, None] = {}
+    for _, example in source.numbered():
+        keys.append(hash((example.system, example.id)))
+        digest.update(repr(example).encode())
+        has["references"] += bool(example.references)
+        has["context"] += bool(example.context)
+        systems.setdefault(example.system)
+    if not keys:
+        left_out = f" ({len(source.skipped)} unreadable lines were skipped)" if source.skipped else ""
+        raise DataError(f"holds no examples{left_out}: expected at least one", file=source.name)
+    repeated = _repeated(keys)
+    if repeated:
+        _refuse_repeated_ids(source, repeated)
+        if source.skipped:
+            return survey(source)
+    return Survey(len(keys), digest.hexdigest(), has, tuple(systems))
+
+
+def in_batches(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
+    """Lists of at most `size` examples."""
+    iterator = iter(examples)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _repeated(keys: array[int]) -> set[int]:
+    ordered = np.sort(np.frombuffer(keys, np.int64))
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+
+
+def _refuse_repeated_ids(source: Source, suspects: set[int]) -> None:
+    """Tell true repetitions from two ids that merely share a hash, and name the lines."""
+    first: dict[tuple[str, str], int] = {}
+    for number, example in source.numbered():
+        key = (example.system, example.id)
+        if hash(key) not in suspects:
+            continue
+        if key in first:
+            of = f" of system {example.system!r}" if example.system else ""
+            problem = f"{example.id!r}{of} was already on line {first[key]}: expected an id once within a system"
+            source.refuse(number, DataError(problem, file=source.name, line=number, field=source.fields.of("id")))
+        first.setdefault(key, number)

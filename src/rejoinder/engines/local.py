@@ -1,0 +1,157 @@
+"""Scoring a stream on this machine: a look through all of it, then batch by batch, with rows on disk as they are made.
+
+While it runs, `scores.jsonl.part` holds the finished rows and `scores.jsonl.part.json` says which run they belong to.
+A run that was interrupted goes on from there with `resume`; only the same data, metrics and version may.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder._version import __version__
+from rejoinder.data.output import publish_scores, score_row, write_text
+from rejoinder.data.survey import Survey, in_batches
+from rejoinder.errors import CallError
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.scoring import BATCH, Scorer
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.progress import bar
+from rejoinder.types import Example, Scores
+
+_LARGEST_IN_MEMORY = 256 << 20  # bytes of scores; more is kept in a temporary file
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    """One run of some metrics over examples that can be read through more than once."""
+
+    examples: Iterable[Example]
+    seen: Survey
+    metrics: Mapping[str, Metric]
+    name: str = "examples"
+    seed: int = 0
+    resamples: int = 1000
+    quiet: bool = False
+
+    def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
+        """The table of scores; with a target, its rows are written there too."""
+        scorer = Scorer(self.metrics, self.seen.systems)
+        if scorer.must_observe:
+            with self._bar("looking through") as moving:
+                for batch in self._batches():
+                    scorer.observe(batch)
+                    moving.update(len(batch))
+        scorer.finish_observing()
+        columns = {label: _column(self.seen.count, np.float64, len(self.metrics)) for label in self.metrics}
+        systems = _column(self.seen.count, np.int32, 1)
+        if target is None:
+            self._fill(scorer, columns, systems, None, done=0)
+            return self._table(scorer, columns, systems)
+        part = Path(f"{target}.part")
+        done = self._restore(part, columns) if resume else 0
+        if not done:
+            part.write_bytes(b"")
+            write_text(_state_path(part), json.dumps(self._state()))
+        with part.open("a", encoding="utf-8", newline="\n") as file:
+            self._fill(scorer, columns, systems, file, done)
+        table = self._table(scorer, columns, systems)
+        publish_scores(part, target, self.meta(table), list(self.metrics))
+        _state_path(part).unlink()
+        return table
+
+    def meta(self, table: ScoreTable) -> dict[str, Any]:
+        """What traces every number: version, seed, signatures, data."""
+        return {
+            "version": __version__,
+            "data": {"name": self.name, "digest": self.seen.digest},
+            "resamples": self.resamples,
+            "signatures": dict(table.signatures),
+            **table.to_dict(),
+        }
+
+    def _fill(
+        self,
+        scorer: Scorer,
+        columns: Mapping[str, Scores],
+        systems: NDArray[Any],
+        file: IO[str] | None,
+        done: int,
+    ) -> None:
+        start = 0
+        with self._bar("scoring") as moving:
+            for batch in self._batches():
+                stop = start + len(batch)
+                systems[start:stop] = scorer.system_codes(batch.examples)
+                if stop <= done:
+                    scorer.count(batch)
+                else:
+                    for label, scores in scorer.score(batch).items():
+                        columns[label][start:stop] = scores
+                    if file is not None:
+                        file.writelines(self._rows(batch, columns, start, max(start, done)))
+                        file.flush()
+                start = stop
+                moving.update(len(batch))
+
+    def _rows(self, batch: Batch, columns: Mapping[str, Scores], start: int, first: int) -> Iterator[str]:
+        lists = {label: column[first : start + len(batch)].tolist() for label, column in columns.items()}
+        for place, example in enumerate(batch.examples[first - start :]):
+            yield score_row(example.id, example.system, {label: values[place] for label, values in lists.items()})
+
+    def _restore(self, part: Path, columns: Mapping[str, Scores]) -> int:
+        """Take over the rows of an interrupted run; how many there are."""
+        state = _state_path(part)
+        if not part.exists() or not state.exists():
+            return 0
+        if json.loads(state.read_text(encoding="utf-8")) != self._state():
+            raise CallError(
+                f"{part} is of another run: its data, metrics, seed or version differ; start over without --resume"
+            )
+        done, end = 0, 0
+        with part.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):  # cut off in the middle of a row
+                    break
+                for label, value in json.loads(line)["scores"].items():
+                    columns[label][done] = np.nan if value is None else value
+                done, end = done + 1, end + len(line)
+        with part.open("r+b") as file:
+            file.truncate(end)
+        return done
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "digest": self.seen.digest,
+            "seed": self.seed,
+            "signatures": {label: metric.signature for label, metric in self.metrics.items()},
+        }
+
+    def _table(self, scorer: Scorer, columns: Mapping[str, Scores], systems: NDArray[np.int32]) -> ScoreTable:
+        return scorer.table(columns, systems, seed=self.seed, resamples=self.resamples)
+
+    def _batches(self) -> Iterator[Batch]:
+        return (Batch(part) for part in in_batches(self.examples, BATCH))
+
+    def _bar(self, doing: str) -> Any:
+        return bar(doing, total=self.seen.count, unit="replies", quiet=self.quiet)
+
+
+def _state_path(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
+    """Room for one value an example; on disk where many columns would not fit in memory."""
+    if count * columns * np.dtype(dtype).itemsize <= _LARGEST_IN_MEMORY:
+        return np.empty(count, dtype)
+    return np.memmap(tempfile.TemporaryFile(prefix="rejoinder-"), dtype, "w+", shape=(count,))

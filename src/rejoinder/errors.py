@@ -1,0 +1,68 @@
+"""One tree of exceptions; what a user can put right is told in one line, without a stack trace.
+
+RejoinderError             exit code 1: the work failed
+├── CallError              exit code 2: the call was wrong (unknown name, bad parameter, needs not met)
+│   ├── UnknownNameError   no such metric, parameter, field; names the near ones
+│   ├── NeedsError         the metric needs something that the data lack
+│   └── MissingExtraError  an optional part is not installed; names the command that installs it
+├── DataError              exit code 2: the input was wrong; file, line, field and what was expected
+└── LeakageError           exit code 2: an evaluator would be tested on contexts that it was trained on
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RejoinderError(Exception):
+    """Anything that this package raises on purpose."""
+
+    exit_code = 1
+
+
+class CallError(RejoinderError):
+    """The call cannot be carried out as it was written."""
+
+    exit_code = 2
+
+
+class UnknownNameError(CallError):
+    """A name that nothing bears, with those that look like it."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
+        else:
+            hint = f"known: {', '.join(known)}" if known else "there are none"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class NeedsError(CallError):
+    """A metric asks for something (references, context) that the data do not have."""
+
+
+class MissingExtraError(CallError):
+    """An optional part of the package is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'rejoinder[{extra}]'")
+
+
+class LeakageError(RejoinderError):
+    """Training and test data share contexts."""
+
+    exit_code = 2
+
+
+class DataError(RejoinderError):
+    """Input that cannot be read as what it should be."""
+
+    exit_code = 2
+
+    def __init__(self, problem: str, *, file: str = "", line: int = 0, field: str = "") -> None:
+        self.problem, self.file, self.line, self.field = problem, file, line, field
+        place = ":".join(part for part in (file, str(line) if line else "") if part)
+        super().__init__(": ".join(part for part in (place, f"field {field!r}" if field else "", problem) if part))

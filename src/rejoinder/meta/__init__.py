@@ -1,0 +1,1 @@
+"""Scores put to use: systems against each other, metrics against people."""

@@ -1,0 +1,97 @@
+"""Which examples of several systems answer the same thing.
+
+Examples pair by `context_id`; without one, by equal context and references; without those, by id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.source import Source
+from rejoinder.data.survey import Survey, survey
+from rejoinder.errors import CallError
+from rejoinder.types import Example
+
+Keys = NDArray[np.int64]
+
+PAIR_FIELDS = ("id", "context_id", "context")
+
+
+@dataclass(frozen=True)
+class JoinedSources:
+    """The examples of several sources one after the other, each source's systems under names of their own."""
+
+    sources: tuple[Source, ...]
+    names: tuple[dict[str, str], ...]
+    """A source each: its name for a system -> ours."""
+
+    def __iter__(self) -> Iterator[Example]:
+        for source, names in zip(self.sources, self.names, strict=True):
+            for example in source:
+                yield replace(example, system=names[example.system])
+
+
+def join(sources: Sequence[Source], labels: Sequence[str]) -> tuple[JoinedSources, Survey]:
+    """Several sources as one, checked, and what they hold. A system keeps its name where no other source has it."""
+    seen = [survey(source) for source in sources]
+    names: list[dict[str, str]] = []
+    for place, (survey_, label) in enumerate(zip(seen, labels, strict=True)):
+        others = {system for other, s in enumerate(seen) if other != place for system in s.systems}
+        names.append({system: _free_name(system, label, system in others) for system in survey_.systems})
+    systems = tuple(name for mapping in names for name in mapping.values())
+    if len(set(systems)) < len(systems):
+        raise CallError(f"two systems would bear one name ({', '.join(systems)}): give them names of their own")
+    joined = Survey(
+        count=sum(s.count for s in seen),
+        digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
+        has={need: sum(s.has[need] for s in seen) for need in seen[0].has},
+        systems=systems,
+    )
+    return JoinedSources(tuple(sources), tuple(names)), joined
+
+
+def labels_of(origins: Sequence[object]) -> list[str]:
+    """A name for each source: a file's stem, else A, B, C ...; a whole path where two stems are equal."""
+    labels = [
+        Path(origin).name.split(".")[0] or str(origin) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
+        for place, origin in enumerate(origins)
+    ]
+    if len(set(labels)) < len(labels):
+        labels = [
+            str(origin) if isinstance(origin, str | Path) else label
+            for origin, label in zip(origins, labels, strict=True)
+        ]
+    return labels
+
+
+def _free_name(system: str, label: str, taken: bool) -> str:
+    if not system:
+        return label
+    return f"{label}:{system}" if taken else system
+
+
+def pair_keys(examples: Iterable[Example], pair_by: str | None = None) -> Keys:
+    """A 64-bit key an example; equal keys answer the same thing."""
+    if pair_by is not None and pair_by not in PAIR_FIELDS:
+        raise CallError(f"cannot pair by {pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
+    return np.frombuffer(array("q", (hash(_key(example, pair_by)) for example in examples)), np.int64)
+
+
+def _key(example: Example, pair_by: str | None) -> tuple[object, ...]:
+    if pair_by is None:
+        if example.context_id:
+            return ("context_id", example.context_id)
+        if example.context or example.references:
+            return ("context", example.context, example.references)
+        return ("id", example.id)
+    value: object = getattr(example, pair_by)
+    if not value:
+        raise CallError(f"cannot pair by {pair_by!r}: example {example.id!r} has none")
+    return (pair_by, value)

@@ -1,0 +1,148 @@
+"""What a metric is: a frozen dataclass whose fields are its parameters, its configuration and its signature."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.errors import CallError
+from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.text.ragged import Ints
+from rejoinder.types import Example, Scores
+
+
+class ScoreWarning(UserWarning):
+    """Replies that were empty, or that a metric could not score."""
+
+
+class Observer(Protocol):
+    """Looks at a whole corpus, batch by batch, before any of it is scored."""
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+
+    def finish(self) -> Metric:
+        """The metric, ready to score with what was seen."""
+
+
+class Counter(Protocol):
+    """Gathers what a corpus-level score is made of, batch by batch."""
+
+    def add(self, batch: Batch, rows: Ints) -> None:
+        """Take the given rows of a batch into account."""
+
+    def value(self) -> float:
+        """The corpus-level score of all that was added."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Metric(ABC):
+    """Scores replies, one number each."""
+
+    name: ClassVar[str]
+    measures: ClassVar[str]
+    """One line for a person choosing a metric."""
+    citation: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What an example must have: "references", "context"."""
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+
+    def score(self, examples: Sequence[Example]) -> Scores:
+        """One score an example, in order; NaN where the metric cannot say."""
+        batch = Batch(examples)
+        if batch.blank.any():
+            message = f"{self.name}: {int(batch.blank.sum())} empty replies scored the minimum"
+            warnings.warn(message, ScoreWarning, stacklevel=2)
+        observer = self.observer()
+        if observer is None:
+            return self.score_batch(batch)
+        observer.add(batch)
+        return observer.finish().score_batch(batch)
+
+    def corpus_score(self, examples: Sequence[Example]) -> float:
+        """One score for all examples together: the mean, unless the metric defines its own."""
+        counter = self.counter()
+        if counter is None:
+            scores = self.score(examples)
+            scored = scores[~np.isnan(scores)]
+            return float(scored.mean()) if len(scored) else float("nan")
+        counter.add(Batch(examples), np.arange(len(examples)))
+        return counter.value()
+
+    @abstractmethod
+    def score_batch(self, batch: Batch) -> Scores:
+        """One score an example of the batch; several metrics may share the batch's tokens."""
+
+    def observer(self) -> Observer | None:
+        """Who must see the whole corpus first (document frequencies), or None."""
+        return None
+
+    def counter(self) -> Counter | None:
+        """Who gathers the corpus-level score, or None where that is the mean."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments, a metric's own before those that it shares with others."""
+        own = inspect.get_annotations(type(self))
+        names = sorted(
+            (field.name for field in dataclasses.fields(self) if field.init), key=lambda name: name not in own
+        )
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def signature(self) -> str:
+        """All that decides the number, in one line."""
+        shown = [f"{key}:{_plain(value)}" for key, value in self.parameters.items() if value is not None]
+        return "|".join([self.name, *shown, f"v:{__version__}"])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TextMetric(Metric):
+    """A metric over tokens."""
+
+    tokenise: str = "words"
+    lowercase: bool = True
+    strip: str = "none"
+
+    @property
+    def text(self) -> TextOptions:
+        """How this metric tokenises."""
+        return TextOptions(self.tokenise, self.lowercase, self.strip)
+
+
+def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
+    """One score an example from one a reference: their maximum or mean; NaN without references."""
+    scores = np.full(len(batch), np.nan)
+    has = batch.reference_counts > 0
+    if not has.any():
+        return scores
+    starts = np.concatenate([[0], np.cumsum(batch.reference_counts)[:-1]])[has]
+    if refs == "max":
+        scores[has] = np.fmax.reduceat(pair_scores, starts)
+    else:
+        known = ~np.isnan(pair_scores)
+        total = np.add.reduceat(np.where(known, pair_scores, 0.0), starts)
+        counted = np.add.reduceat(known.astype(np.float64), starts)
+        scores[has] = np.divide(total, counted, out=np.full(len(total), np.nan), where=counted > 0)
+    return scores
+
+
+def check_choice(metric: Metric, parameter: str, allowed: Sequence[object]) -> None:
+    """Raise a CallError when a parameter has a value that the metric does not know."""
+    value = getattr(metric, parameter)
+    if value not in allowed:
+        listed = ", ".join(str(choice) for choice in allowed)
+        raise CallError(f"{metric.name}: {parameter} must be one of {listed}, not {value!r}")
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

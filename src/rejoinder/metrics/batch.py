@@ -1,0 +1,125 @@
+"""Examples that are scored together. What two metrics both need, tokens above all, is computed once and kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.text.tokenise import tokenise
+from rejoinder.types import Example
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """How text becomes tokens."""
+
+    tokenise: str = "words"
+    lowercase: bool = True
+    strip: str = "none"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a batch as codes into one vocabulary."""
+
+    vocabulary: pl.Series
+    responses: Ragged  # a row an example
+    references: Ragged  # a row a reference, all examples' references in order
+
+    @cached_property
+    def word_hashes(self) -> NDArray[np.uint64]:
+        """A 64-bit hash a word, the same in every batch of a run. (vocabulary,)"""
+        return self.vocabulary.hash().to_numpy()
+
+
+class Batch:
+    """A sequence of examples with what has been computed of them."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self.examples = examples
+        self._kept: dict[Hashable, object] = {}
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value kept under `key`, computed the first time it is asked for."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]  # type: ignore[return-value]
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The example that each reference belongs to. (references,)"""
+        return np.repeat(np.arange(len(self)), self.reference_counts)
+
+    @cached_property
+    def reference_counts(self) -> Ints:
+        """How many references each example has. (examples,)"""
+        return np.fromiter((len(example.references) for example in self.examples), np.int64, len(self))
+
+    @cached_property
+    def responses(self) -> pl.Series:
+        """The replies as text."""
+        return pl.Series([example.response for example in self.examples], dtype=pl.String)
+
+    @cached_property
+    def references(self) -> pl.Series:
+        """All references as text, example after example."""
+        return pl.Series([text for example in self.examples for text in example.references], dtype=pl.String)
+
+    @cached_property
+    def blank(self) -> NDArray[np.bool_]:
+        """Which replies hold nothing but white space. (examples,)"""
+        return np.fromiter((not example.response.strip() for example in self.examples), np.bool_, len(self))
+
+    def tokens(self, options: TextOptions) -> Tokens:
+        """Replies and references as token codes."""
+        return self.keep(options, lambda: self._tokens(options))
+
+    def contexts(self, options: TextOptions) -> tuple[pl.Series, Ragged]:
+        """Vocabulary and token codes of the contexts, a row an example, its utterances joined."""
+        joined = pl.Series([" ".join(example.context) for example in self.examples], dtype=pl.String)
+        return self.keep(("context", options), lambda: encode(joined, options))
+
+    def _tokens(self, options: TextOptions) -> Tokens:
+        vocabulary, rows = encode(pl.concat([self.responses, self.references]), options)
+        cut = rows.offsets[len(self)]
+        return Tokens(
+            vocabulary,
+            Ragged(rows.values[:cut], rows.offsets[: len(self) + 1]),
+            Ragged(rows.values[cut:], rows.offsets[len(self) :] - cut),
+        )
+
+
+def encode(texts: pl.Series, options: TextOptions) -> tuple[pl.Series, Ragged]:
+    """A vocabulary, and the texts as codes into it."""
+    parts = parse_strip(options.strip)
+    if "speakers" in parts:
+        texts = strip_speakers(texts)
+    lists = tokenise(texts, options.tokenise, lowercase=options.lowercase)
+    offsets = offsets_of(lists.list.len().to_numpy().astype(np.int64))
+    # Categories of its own, so that codes are dense and no string outlives the batch.
+    categories = pl.Categories.random()
+    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(categories))
+    rows = Ragged(flat.to_physical().to_numpy().astype(np.int64), offsets)
+    vocabulary = categories.to_series()
+    if parts - {"speakers"}:
+        rows = _without(rows, dropped_words(vocabulary, parts).to_numpy())
+    return vocabulary, rows
+
+
+def _without(rows: Ragged, dropped: NDArray[np.bool_]) -> Ragged:
+    kept = ~dropped[rows.values]
+    lengths = np.bincount(rows.row_of_value[kept], minlength=len(rows))
+    return Ragged(rows.values[kept], offsets_of(lengths))

@@ -1,0 +1,115 @@
+"""BLEU: clipped n-gram precision with a brevity penalty (Papineni et al. 2002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from rejoinder.errors import CallError
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
+from rejoinder.metrics.ngrams import NgramOverlap, ngram_overlap
+from rejoinder.text.ragged import Ints, Ragged
+from rejoinder.types import Scores
+
+# Four orders are always counted, so that BLEU-1..4 share them; NLTK's methods 5 and 7 look one order further.
+_SHARED_ORDERS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bleu(TextMetric):
+    """BLEU-n of a reply against its references.
+
+    `smooth` is one of sacreBLEU's (none, floor, add-k, exp) or NLTK's nltk-0 .. nltk-7, after Chen & Cherry (2014).
+    `effective_order` leaves out orders that the reply is too short for, so that an identical short reply scores 1;
+    NLTK's methods know no such thing and ignore it. `refs` says what several references do: `joint` clips against all
+    of them at once, as BLEU is defined; `max` and `mean` score each one apart.
+    """
+
+    name: ClassVar[str] = "bleu"
+    measures: ClassVar[str] = "n-gram precision against the references, with a brevity penalty"
+    citation: ClassVar[str] = "Papineni et al. 2002; smoothing: Chen & Cherry 2014"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    n: int = 4
+    smooth: str = "exp"
+    smooth_value: float | None = None
+    effective_order: bool = True
+    refs: str = "joint"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "smooth", SMOOTHINGS)
+        check_choice(self, "refs", ("joint", "max", "mean"))
+        if not 1 <= self.n <= 9:
+            raise CallError(f"bleu: n must be from 1 to 9, not {self.n}")
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """Sentence-level BLEU, smoothed."""
+        if self.refs == "joint":
+            overlap = shared_overlap(batch, self.text, self._orders)
+            scores = self._smoothed(overlap)
+            scores[batch.reference_counts == 0] = np.nan
+            return scores
+        tokens = batch.tokens(self.text)
+        alone = tokens.responses.take(batch.owner)
+        pairs = ngram_overlap(alone, tokens.references, np.arange(len(batch.owner)), self._orders)
+        return best_reference(self._smoothed(pairs), batch, self.refs)
+
+    def counter(self) -> BleuCounter:
+        """Corpus-level BLEU: counts are added up before any ratio is taken; no smoothing, as in the papers."""
+        return BleuCounter(self)
+
+    @property
+    def _orders(self) -> int:
+        return max(_SHARED_ORDERS, self.n) + (self.smooth in {"nltk-5", "nltk-7"})
+
+    def _smoothed(self, overlap: NgramOverlap) -> Scores:
+        return smoothed_bleu(
+            overlap, self.n, self.smooth, value=self.smooth_value, effective_order=self.effective_order
+        )
+
+
+@dataclass
+class BleuCounter:
+    """Adds up the counts of corpus-level BLEU."""
+
+    metric: Bleu
+    matches: Ints = field(init=False)
+    totals: Ints = field(init=False)
+    lengths: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.matches = np.zeros(self.metric.n, np.int64)
+        self.totals = np.zeros(self.metric.n, np.int64)
+        self.lengths = np.zeros(2, np.int64)  # of the replies, of the references
+
+    def add(self, batch: Batch, rows: Ints) -> None:
+        """Take the given rows of a batch into account; those without references are left out."""
+        rows = rows[batch.reference_counts[rows] > 0]
+        overlap = shared_overlap(batch, self.metric.text, max(_SHARED_ORDERS, self.metric.n)).take(rows)
+        self.matches += overlap.matches[: self.metric.n].sum(axis=1)
+        self.totals += overlap.totals[: self.metric.n].sum(axis=1)
+        self.lengths += (overlap.length.sum(), overlap.reference_length.sum())
+
+    def value(self) -> float:
+        """Corpus BLEU on 0..1; NaN when nothing was added."""
+        if not self.lengths[1]:
+            return float("nan")
+        overlap = NgramOverlap(
+            self.matches[:, None], self.totals[:, None], self.lengths[:1].copy(), self.lengths[1:].copy()
+        )
+        return float(smoothed_bleu(overlap, self.metric.n, "none", effective_order=False)[0])
+
+
+def shared_overlap(batch: Batch, options: TextOptions, orders: int) -> NgramOverlap:
+    """The batch's n-gram matches for n = 1..orders, counted once for all metrics that use them."""
+
+    def count() -> NgramOverlap:
+        tokens = batch.tokens(options)
+        replies: Ragged = tokens.responses
+        return ngram_overlap(replies, tokens.references, batch.owner, orders)
+
+    return batch.keep(("ngram overlap", options, orders), count)

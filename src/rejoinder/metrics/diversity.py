@@ -1,0 +1,84 @@
+"""Distinct-n: how many of the n-grams are different ones (Li et al. 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError
+from rejoinder.metrics.base import TextMetric
+from rejoinder.metrics.batch import Batch, Tokens
+from rejoinder.text.ragged import Ints, Ragged
+from rejoinder.types import Scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct(TextMetric):
+    """Share of different n-grams: within each reply as its score, over all replies of a system as corpus score.
+
+    A reply too short to hold an n-gram cannot be scored and is NaN; an empty one scores 0.
+    """
+
+    name: ClassVar[str] = "distinct"
+    measures: ClassVar[str] = "share of different n-grams: low where replies repeat themselves or each other"
+    citation: ClassVar[str] = "Li et al. 2016"
+
+    n: int = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= 9:
+            raise CallError(f"distinct: n must be from 1 to 9, not {self.n}")
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """Distinct n-grams / n-grams, within each reply."""
+        tokens = batch.tokens(self.text)
+        hashes, row = ngram_hashes(tokens, tokens.responses, self.n)
+        order = np.lexsort((hashes, row))
+        hashes, row = hashes[order], row[order]
+        fresh = np.ones(len(hashes), np.bool_)
+        fresh[1:] = (hashes[1:] != hashes[:-1]) | (row[1:] != row[:-1])
+        distinct = np.bincount(row[fresh], minlength=len(batch)).astype(np.float64)
+        total = np.maximum(tokens.responses.lengths - self.n + 1, 0)
+        scores: Scores = np.divide(distinct, total, out=np.full(len(batch), np.nan), where=total > 0)
+        scores[tokens.responses.lengths == 0] = 0.0
+        return scores
+
+    def counter(self) -> DistinctCounter:
+        """Distinct-n as published: over all replies of a system."""
+        return DistinctCounter(self)
+
+
+@dataclass
+class DistinctCounter:
+    """Keeps the different n-grams of all replies, as 64-bit hashes."""
+
+    metric: Distinct
+    seen: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    total: int = 0
+
+    def add(self, batch: Batch, rows: Ints) -> None:
+        """Take the given rows of a batch into account."""
+        tokens = batch.tokens(self.metric.text)
+        hashes, _ = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
+        self.total += len(hashes)
+        self.seen = np.union1d(self.seen, hashes)
+
+    def value(self) -> float:
+        """Different n-grams / n-grams; NaN when no reply held one."""
+        return len(self.seen) / self.total if self.total else float("nan")
+
+
+def ngram_hashes(tokens: Tokens, rows: Ragged, n: int) -> tuple[NDArray[np.uint64], Ints]:
+    """A hash an n-gram, equal in every batch of a run, and the row that it stands in."""
+    words = tokens.word_hashes[rows.values]
+    row = rows.row_of_value
+    count = max(0, len(words) - n + 1)
+    hashes = np.zeros(count, np.uint64)
+    for start in range(n):
+        # An odd multiplier is a bijection of 64-bit numbers; the shift carries high bits down before the next word.
+        hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + words[start : start + count]
+    inside = row[:count] == row[n - 1 :]
+    return hashes[inside], row[:count][inside]

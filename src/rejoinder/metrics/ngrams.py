@@ -1,0 +1,154 @@
+"""How many n-grams of each reply stand in its references, for a whole batch at once.
+
+Replies are short, so no n-gram is ever built. Two texts are laid out as a table of equal words, E1[i, j]; the n-grams
+at i and j are equal where E1 holds along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many examples lie
+side by side on the last axis, so that each step is one pass of a vector instruction over bytes, and every count is exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+
+LONGEST_IN_TABLE = 400
+"""Above this many words a table costs more than counting in a dictionary."""
+
+_TABLE_BYTES = 1 << 21  # a table of this size stays in the cache
+
+Counts = NDArray[np.uint8] | NDArray[np.uint16]
+Table = NDArray[np.bool_]  # (reply positions, reference positions, examples)
+
+
+@dataclass(frozen=True, slots=True)
+class NgramOverlap:
+    """Clipped n-gram matches of replies with their references; row n - 1 is for n-grams."""
+
+    matches: Ints  # (orders, examples)
+    totals: Ints  # (orders, examples): the n-grams of the reply
+    length: Ints  # (examples,): of the reply
+    reference_length: Ints  # (examples,): of the reference nearest in length, the shorter one on a tie
+
+    def take(self, rows: Ints) -> NgramOverlap:
+        """The same for some of the examples."""
+        return NgramOverlap(self.matches[:, rows], self.totals[:, rows], self.length[rows], self.reference_length[rows])
+
+
+def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int) -> NgramOverlap:
+    """Matches for n = 1..orders. An n-gram counts at most as often as in the reference that has it most often."""
+    counts = np.bincount(owner, minlength=len(replies))
+    firsts = offsets_of(counts)
+    matches = np.zeros((orders, len(replies)), np.int64)
+    longest = np.maximum(replies.lengths, longest_of(references.lengths, firsts))
+    for chunk in chunks_by_length(longest, np.flatnonzero((counts > 0) & (longest <= LONGEST_IN_TABLE))):
+        matches[:, chunk] = _chunk_matches(replies, references, chunk, firsts[chunk], counts[chunk], orders)
+    for row in np.flatnonzero((counts > 0) & (longest > LONGEST_IN_TABLE)).tolist():
+        texts = [references[j] for j in range(firsts[row], firsts[row + 1])]
+        matches[:, row] = [_counted_matches(replies[row], texts, n) for n in range(1, orders + 1)]
+    totals = np.maximum(replies.lengths - np.arange(orders)[:, None], 0)
+    nearest = nearest_reference_length(replies.lengths, references.lengths, firsts)
+    return NgramOverlap(matches, totals, replies.lengths, nearest)
+
+
+def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
+    """Rows in groups of similar length, each small enough for one table."""
+    rows = rows[np.argsort(longest[rows], kind="stable")]
+    start = 0
+    while start < len(rows):
+        # The group's last row is its longest: guess the size from the first one, then shrink to what fits.
+        size = min(max(1, _TABLE_BYTES // max(1, longest[rows[start]]) ** 2), len(rows) - start)
+        while size > 1 and size * longest[rows[start + size - 1]] ** 2 > 2 * _TABLE_BYTES:
+            size = max(1, size // 2)
+        yield rows[start : start + size]
+        start += size
+
+
+def padded(texts: Ragged, rows: Ints, filler: int) -> NDArray[np.int32]:
+    """Some rows side by side, filled up to the longest. (positions, rows)"""
+    part = texts.take(rows)
+    table = np.full((int(part.lengths.max(initial=0)), len(rows)), filler, np.int32)
+    column = part.row_of_value
+    table[np.arange(len(part.values)) - part.offsets[column], column] = part.values
+    return table
+
+
+def equal_ngrams(left: NDArray[np.int32], right: NDArray[np.int32], orders: int) -> Iterator[Table]:
+    """For n = 1..orders, where the n-grams of two padded texts are equal."""
+    words = left[:, None, :] == right[None, :, :]
+    table = words
+    yield table
+    for n in range(2, orders + 1):
+        table = table[:-1, :-1] & words[n - 1 :, n - 1 :]
+        yield table
+
+
+def count_along(table: Table, axis: int) -> Counts:
+    """How many cells hold along an axis, in the narrowest type that cannot overflow."""
+    narrow = np.uint8 if table.shape[axis] <= 255 else np.uint16
+    counts: Counts = np.add.reduce(table.view(np.uint8), axis=axis, dtype=narrow)
+    return counts
+
+
+def occurrences_before(own: Table) -> Counts:
+    """How often the n-gram at each position stood before, from a text's table with itself. (positions, examples)"""
+    before = np.zeros((own.shape[0], own.shape[2]), np.uint8 if own.shape[0] <= 255 else np.uint16)
+    for i in range(1, len(own)):
+        before[i] = count_along(own[i, :i], axis=0)
+    return before
+
+
+def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Ints, counts: Ints, orders: int) -> Ints:
+    reply = padded(replies, chunk, -1)
+    most = [np.zeros((max(0, len(reply) - n), len(chunk)), np.uint16) for n in range(orders)]
+    for k in range(int(counts.max())):
+        holders = np.flatnonzero(counts > k)
+        reference = padded(references, firsts[holders] + k, -2)
+        part = reply if len(holders) == len(chunk) else np.ascontiguousarray(reply[:, holders])
+        for n, table in enumerate(equal_ngrams(part, reference, orders)):
+            most[n][:, holders] = np.maximum(most[n][:, holders], count_along(table, axis=1))
+    matches = np.zeros((orders, len(chunk)), np.int64)
+    for n, own in enumerate(equal_ngrams(reply, reply, orders)):
+        # The k-th time that an n-gram occurs it matches if a reference holds it at least k times.
+        matches[n] = (occurrences_before(own) < most[n]).sum(axis=0)
+    return matches
+
+
+def _counted_matches(reply: Ints, references: list[Ints], n: int) -> int:
+    """The same count, by dictionaries: for texts too long for a table."""
+
+    def ngrams(text: Ints) -> Counter[tuple[int, ...]]:
+        words = text.tolist()
+        return Counter(zip(*(words[start:] for start in range(n)), strict=False))
+
+    most: Counter[tuple[int, ...]] = Counter()
+    for reference in references:
+        most |= ngrams(reference)
+    return (ngrams(reply) & most).total()
+
+
+def longest_of(lengths: Ints, firsts: Ints) -> Ints:
+    """The greatest length within each group of references; 0 for an empty group. (groups,)"""
+    longest = np.zeros(len(firsts) - 1, np.int64)
+    filled = np.flatnonzero(np.diff(firsts))
+    if len(filled):
+        longest[filled] = np.maximum.reduceat(lengths, firsts[filled])
+    return longest
+
+
+def nearest_reference_length(reply_lengths: Ints, reference_lengths: Ints, firsts: Ints) -> Ints:
+    """The length of the reference that is nearest in length, the shorter one on a tie; 0 without references."""
+    nearest = np.zeros(len(reply_lengths), np.int64)
+    counts = np.diff(firsts)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        own = np.repeat(reply_lengths, counts)
+        # One number orders by distance first and by length second.
+        scale = int(reference_lengths.max(initial=0)) + 1
+        rank = np.abs(reference_lengths - own) * scale + reference_lengths
+        nearest[filled] = np.minimum.reduceat(rank, firsts[filled]) % scale
+    return nearest

@@ -1,0 +1,201 @@
+"""Several metrics over many examples, batch by batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.source import Source
+from rejoinder.data.survey import Survey, in_batches, survey
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.metrics.base import Counter, Metric, ScoreWarning
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.registry import ALIASES, build, metric_names, parse_spec
+from rejoinder.types import Example, Scores
+
+DEFAULT_METRICS = ("bleu-2", "rouge-l", "distinct-2", "length")
+"""What runs when no metric is named, as far as the data have what each one needs."""
+
+BATCH = 8192
+"""Examples scored together: large enough for the vector instructions, small enough for a laptop's memory."""
+
+
+def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[str, Metric]:
+    """Label -> metric. `all` names every registered metric; a mapping is taken as it is."""
+    if isinstance(specs, Mapping):
+        return dict(specs)
+    metrics: dict[str, Metric] = {}
+    for spec in _expanded(specs):
+        if isinstance(spec, Metric):
+            label, metric = _free_label(spec, metrics), spec
+        else:
+            name, parameters = parse_spec(spec)
+            label, metric = spec.strip(), build(name, parameters)
+        if label in metrics:
+            raise CallError(f"the metric {label!r} is named twice")
+        metrics[label] = metric
+    return metrics
+
+
+def _expanded(specs: Sequence[str | Metric]) -> list[str | Metric]:
+    if "all" not in specs:
+        return list(specs)
+    with_presets = {base for base, _ in ALIASES.values()}
+    names = [name for name in metric_names() if name not in with_presets] + list(ALIASES)
+    return [*names, *(spec for spec in specs if spec != "all")]
+
+
+def _free_label(metric: Metric, taken: Mapping[str, Metric]) -> str:
+    return metric.name if metric.name not in taken else metric.signature
+
+
+def usable_defaults(seen: Survey) -> list[str]:
+    """The default metrics whose needs the data meet."""
+    return [label for label, metric in load_metrics(DEFAULT_METRICS).items() if not _unmet(metric, seen)]
+
+
+def check_needs(metrics: Mapping[str, Metric], seen: Survey, where: str) -> None:
+    """Raise a NeedsError when a metric needs what not one example has."""
+    for label, metric in metrics.items():
+        for need in _unmet(metric, seen):
+            raise NeedsError(f"{label} needs {need}, but none of the {seen.count} examples of {where} has any")
+
+
+def _unmet(metric: Metric, seen: Survey) -> list[str]:
+    return sorted(need for need in metric.needs if not seen.has.get(need))
+
+
+@dataclass
+class Scorer:
+    """Scores batches and gathers what a table needs beside the scores."""
+
+    metrics: Mapping[str, Metric]
+    system_names: tuple[str, ...]
+    blank: int = 0
+    counters: dict[tuple[str, str], Counter] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._code = {name: code for code, name in enumerate(self.system_names)}
+        self._observers = {label: metric.observer() for label, metric in self.metrics.items()}
+        self.ready = dict(self.metrics)
+        for label, metric in self.metrics.items():
+            for system in self.system_names:
+                counter = metric.counter()
+                if counter is not None:
+                    self.counters[label, system] = counter
+
+    @property
+    def must_observe(self) -> bool:
+        """Does any metric have to see the whole corpus before the first score?"""
+        return any(self._observers.values())
+
+    def observe(self, batch: Batch) -> None:
+        """Show a batch to the metrics that must see all of them first."""
+        for observer in self._observers.values():
+            if observer is not None:
+                observer.add(batch)
+
+    def finish_observing(self) -> None:
+        """Make every metric ready to score."""
+        for label, observer in self._observers.items():
+            if observer is not None:
+                self.ready[label] = observer.finish()
+
+    def score(self, batch: Batch) -> dict[str, Scores]:
+        """Label -> one score an example of the batch."""
+        scores = {label: metric.score_batch(batch) for label, metric in self.ready.items()}
+        self.count(batch)
+        return scores
+
+    def count(self, batch: Batch) -> None:
+        """Take a batch into the corpus-level scores and the warnings, without scoring it."""
+        codes = self.system_codes(batch.examples)
+        self.blank += int(batch.blank.sum())
+        for (_, system), counter in self.counters.items():
+            counter.add(batch, np.flatnonzero(codes == self._code[system]))
+
+    def system_codes(self, examples: Sequence[Example]) -> Any:
+        """The index of each example's system."""
+        return np.fromiter((self._code[example.system] for example in examples), np.int32, len(examples))
+
+    def table(
+        self,
+        scores: Mapping[str, Scores],
+        system_of: Any,
+        *,
+        ids: Sequence[str] = (),
+        seed: int,
+        resamples: int,
+    ) -> ScoreTable:
+        """All that was scored, as a table."""
+        corpus: dict[str, dict[str, float]] = {}
+        for (label, system), counter in self.counters.items():
+            corpus.setdefault(label, {})[system] = counter.value()
+        return ScoreTable(
+            scores=scores,
+            signatures={label: metric.signature for label, metric in self.metrics.items()},
+            system_names=self.system_names,
+            system_of=system_of,
+            ids=ids,
+            corpus=corpus,
+            ranges={label: metric.range for label, metric in self.metrics.items()},
+            higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
+            notes=tuple(self._notes(scores)),
+            seed=seed,
+            resamples=resamples,
+        )
+
+    def _notes(self, scores: Mapping[str, Scores]) -> list[str]:
+        notes = []
+        if self.blank:
+            notes.append(
+                f"{self.blank} {'reply is' if self.blank == 1 else 'replies are'} empty and scored the minimum"
+            )
+        for label, column in scores.items():
+            unknown = int(np.isnan(column).sum())
+            if unknown:
+                why = " or ".join(sorted(self.metrics[label].needs)) or "text that it can score"
+                notes.append(f"{label} could not score {unknown} of {len(column)} replies (no {why})")
+        return notes
+
+
+def score(
+    examples: Any,
+    metrics: Sequence[str | Metric] | str | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> ScoreTable:
+    """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
+
+    Without `metrics` the default set runs, as far as the data have what it needs.
+    """
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    source = Source(examples)
+    seen = survey(source)
+    chosen = load_metrics(usable_defaults(seen) if metrics is None else metrics)
+    check_needs(chosen, seen, source.name)
+    scorer = Scorer(chosen, seen.systems)
+    batches = [Batch(part) for part in in_batches(source, BATCH)]
+    for batch in batches:
+        scorer.observe(batch)
+    scorer.finish_observing()
+    parts = [scorer.score(batch) for batch in batches]
+    columns = {label: np.concatenate([part[label] for part in parts]) for label in chosen}
+    everything = [example for batch in batches for example in batch.examples]
+    table = scorer.table(
+        columns,
+        scorer.system_codes(everything),
+        ids=[example.id for example in everything],
+        seed=seed,
+        resamples=resamples,
+    )
+    for note in table.notes:
+        warnings.warn(note, ScoreWarning, stacklevel=2)
+    return table

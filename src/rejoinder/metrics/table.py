@@ -1,0 +1,136 @@
+"""Scores of many examples by several metrics: what `score` gives, and what comparisons and reports start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.stats.resampling import mean_intervals
+from rejoinder.text.grid import grid, number
+from rejoinder.types import Scores
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One metric over one system's replies."""
+
+    mean: float
+    low: float
+    high: float
+    """`low` and `high`: 95 % interval of the mean."""
+    n: int
+    """Replies that the metric could score."""
+    std: float
+    corpus: float
+    """The metric's own corpus-level score; the mean where it has none."""
+    signature: str
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A column a metric, a row an example."""
+
+    scores: Mapping[str, Scores]
+    """Metric label -> one score an example."""
+    signatures: Mapping[str, str]
+    system_names: tuple[str, ...]
+    system_of: NDArray[np.int32]
+    """Index into `system_names`, one an example."""
+    ids: Sequence[str] = ()
+    corpus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Metric label -> system -> corpus-level score, where the metric defines one."""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What a reader should know: empty replies, examples that could not be scored."""
+    seed: int = 0
+    resamples: int = 1000
+
+    def __len__(self) -> int:
+        return len(self.system_of)
+
+    def __getitem__(self, metric: str) -> Scores:
+        if metric not in self.scores:
+            raise UnknownNameError("column", metric, self.scores)
+        return self.scores[metric]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The labels of the metrics, in the order in which they were asked for."""
+        return tuple(self.scores)
+
+    def rows_of(self, system: str) -> NDArray[np.int64]:
+        """The rows of one system."""
+        return np.flatnonzero(self.system_of == self.system_names.index(system))
+
+    @cached_property
+    def _summary(self) -> dict[str, dict[str, Summary]]:
+        summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
+        for system in self.system_names:
+            rows = self.rows_of(system)
+            matrix = np.stack([column[rows] for column in self.scores.values()], axis=1)
+            intervals = mean_intervals(matrix, n_resamples=self.resamples, seed=self.seed)
+            for label, column, interval in zip(self.scores, matrix.T, intervals, strict=True):
+                known = column[~np.isnan(column)]
+                summary[label][system] = Summary(
+                    mean=interval.estimate,
+                    low=interval.low,
+                    high=interval.high,
+                    n=len(known),
+                    std=float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
+                    corpus=self.corpus.get(label, {}).get(system, interval.estimate),
+                    signature=self.signatures[label],
+                )
+        return summary
+
+    def summary(self) -> dict[str, dict[str, Summary]]:
+        """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
+        return self._summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain values; a number that is not known is None."""
+        summary = {
+            label: {system: json_ready(asdict(cell)) for system, cell in systems.items()}
+            for label, systems in self.summary().items()
+        }
+        return {"examples": len(self), "seed": self.seed, "warnings": list(self.notes), "summary": summary}
+
+    def to_polars(self) -> polars.DataFrame:
+        """Columns id, system, and one a metric."""
+        import polars as pl
+
+        names = np.array(self.system_names, dtype=object)[self.system_of].tolist()
+        columns: dict[str, Any] = {"id": list(self.ids), "system": names} if self.ids else {"system": names}
+        frame = pl.DataFrame(columns | dict(self.scores))
+        return frame.with_columns(pl.col(list(self.scores)).fill_nan(None))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Columns id, system, and one a metric (NaN: could not be scored)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.scores, "float64"))
+
+    def __str__(self) -> str:
+        """A row a metric, a column a system: the mean with half the width of its interval."""
+        rows = []
+        for label, systems in self.summary().items():
+            cells = [f"{number(cell.mean)} ±{number((cell.high - cell.low) / 2)}" for cell in systems.values()]
+            rows.append([label, *cells])
+        return grid(["metric", *(name or "replies" for name in self.system_names)], rows)
+
+
+def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same mapping with NaN and infinities, which JSON does not have, as None."""
+    return {
+        key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in values.items()
+    }

@@ -1,0 +1,93 @@
+"""How large a difference is: standardised differences, wins and losses, examples needed to see it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.stats.intervals import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The shares of pairs that B wins, that are tied, and that B loses; they sum to 1."""
+
+    wins: float
+    ties: float
+    losses: float
+
+    @property
+    def dominance(self) -> float:
+        """Wins minus losses, -1..1: over all cross pairs this is Cliff's delta (Cliff 1993)."""
+        return self.wins - self.losses
+
+
+def paired_outcomes(a: Floats, b: Floats, tolerance: float = 0.0) -> Outcomes:
+    """How often b is above, within `tolerance` of, and below the a of the same pair; NaN without pairs."""
+    gain = b - a
+    if not gain.size:
+        return Outcomes(math.nan, math.nan, math.nan)
+    wins, losses = int(np.sum(gain > tolerance)), int(np.sum(gain < -tolerance))
+    return _shares(wins, losses, gain.size)
+
+
+def unpaired_outcomes(a: Floats, b: Floats, tolerance: float = 0.0) -> Outcomes:
+    """How often b is above, within `tolerance` of, and below an a, over all pairs of the two sides."""
+    if not a.size or not b.size:
+        return Outcomes(math.nan, math.nan, math.nan)
+    ordered = np.sort(a)
+    wins = int(np.searchsorted(ordered, b - tolerance, side="left").sum())
+    not_lost = int(np.searchsorted(ordered, b + tolerance, side="right").sum())
+    return _shares(wins, a.size * b.size - not_lost, a.size * b.size)
+
+
+def cohens_dz(differences: Floats) -> float:
+    """The mean difference in standard deviations of the differences (Cohen 1988; Lakens 2013, eq. 6)."""
+    if differences.size < 2:
+        return math.nan
+    return _standardised(float(differences.mean()), float(differences.std(ddof=1)))
+
+
+def hedges_g(a: Floats, b: Floats) -> float:
+    """mean(b) - mean(a) in pooled deviations, free of Cohen's d's small-sample bias (Hedges 1981)."""
+    degrees = a.size + b.size - 2
+    if degrees < 2 or not a.size or not b.size:
+        return math.nan
+    pooled = math.sqrt((a.size * float(a.var()) + b.size * float(b.var())) / degrees)
+    return (1 - 3 / (4 * degrees - 1)) * _standardised(float(b.mean() - a.mean()), pooled)
+
+
+def needed_examples(
+    effect: float, *, paired: bool = True, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0
+) -> float:
+    """The pairs (unpaired: examples a side) with which a two-sided t-test sees the effect; inf for none.
+
+    With z_a and z_p the normal quantiles of 1 - alpha / 2 and of the power, it is
+    (z_a + z_p)^2 / effect^2 + z_a^2 / 2 paired and 2 (z_a + z_p)^2 / effect^2 + z_a^2 / 4 unpaired
+    (Guenther 1981), times the design effect of clustered examples.
+    """
+    if not 0 < power < 1 or not 0 < alpha < 1:
+        raise ValueError(f"power and alpha must lie between 0 and 1, not {power} and {alpha}")
+    if math.isnan(effect):
+        return math.nan
+    if effect == 0:
+        return math.inf
+    from scipy.special import ndtri
+
+    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    sides, correction = (1, z_alpha**2 / 2) if paired else (2, z_alpha**2 / 4)
+    needed = sides * ((z_alpha + z_power) / effect) ** 2 + correction
+    return float(math.ceil(needed * max(design_effect, 1.0))) if math.isfinite(needed) else math.inf
+
+
+def _shares(wins: int, losses: int, total: int) -> Outcomes:
+    return Outcomes(wins / total, (total - wins - losses) / total, losses / total)
+
+
+def _standardised(difference: float, deviation: float) -> float:
+    """The difference in deviations; without any deviation 0 for no difference, else an infinite effect."""
+    if deviation > 0:
+        return difference / deviation
+    return math.copysign(math.inf, difference) if difference else 0.0

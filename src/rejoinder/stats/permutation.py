@@ -1,0 +1,52 @@
+"""Random swaps and shuffles, in chunks, and the p-value that counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.stats.intervals import Floats
+
+CHUNK_VALUES = 4_000_000
+
+
+def swap_chunks(n_units: int, n_permutations: int, seed: int) -> Iterator[Floats]:
+    """For each permutation and unit a fair coin, 0 or 1. (some permutations, n_units) at a time"""
+    rng = np.random.default_rng(seed)
+    width = -(-n_units // 8)
+    for size in _chunk_sizes(n_units, n_permutations):
+        random_bytes = rng.integers(0, 256, (size, width), dtype=np.uint8)
+        yield np.unpackbits(random_bytes, axis=1, count=n_units).astype(np.float64)
+
+
+def membership_chunks(n_units: int, n_members: int, n_permutations: int, seed: int) -> Iterator[Floats]:
+    """For each permutation 1 at `n_members` random units, else 0. (permutations, n_units) at a time"""
+    rng = np.random.default_rng(seed)
+    for size in _chunk_sizes(n_units, n_permutations):
+        chunk = np.zeros((size, n_units))
+        for row in chunk:
+            row[rng.choice(n_units, n_members, replace=False, shuffle=False)] = 1
+        yield chunk
+
+
+def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float:
+    """The two-sided p-value: the share of permuted statistics at least as extreme as the observed one.
+
+    The observed one counts among them: without that + 1 a test could claim p = 0, and would reject too often
+    (Phipson & Smyth 2010).
+    """
+    if np.isnan(observed):
+        return float("nan")
+    # A permutation that equals the data must count as extreme although it was summed in another order.
+    extreme = np.count_nonzero(np.abs(permuted) >= abs(observed) * (1 - 1e-9))
+    return float((extreme + 1) / (permuted.size + 1))
+
+
+def _chunk_sizes(width: int, n_permutations: int) -> Iterator[int]:
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    rows = max(1, CHUNK_VALUES // max(width, 1))
+    for start in range(0, n_permutations, rows):
+        yield min(rows, n_permutations - start)

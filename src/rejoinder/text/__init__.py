@@ -1,0 +1,1 @@
+"""Text to tokens, and what is known of words."""

@@ -1,0 +1,35 @@
+"""Plain-text tables for the terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns under a ruled header; the first `left` ones are flush left, the others, numbers, flush right."""
+    widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell + " " * (room - width(cell)) if place < left else " " * (room - width(cell)) + cell
+            for place, (cell, room) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), "  ".join("─" * room for room in widths), *map(line, rows)])
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(bool(unicodedata.combining(character)) for character in text)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number for a table; NaN is a dash."""
+    if value != value:
+        return "-"
+    return f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"

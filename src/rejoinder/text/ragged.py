@@ -1,0 +1,59 @@
+"""Many sequences of different length as one flat array, so that numpy works on a whole batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Row i is `values[offsets[i]:offsets[i + 1]]`."""
+
+    values: NDArray[np.int64]  # (total,)
+    offsets: Ints  # (rows + 1,)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """The same rows, flat."""
+        lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
+        flat = np.fromiter((value for row in rows for value in row), np.int64, int(lengths.sum()))
+        return cls(flat, offsets_of(lengths))
+
+    @property
+    def lengths(self) -> Ints:
+        """How many values each row has. (rows,)"""
+        return np.diff(self.offsets)
+
+    @property
+    def row_of_value(self) -> Ints:
+        """The row that each value stands in. (total,)"""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> NDArray[np.int64]:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return (self[row] for row in range(len(self)))
+
+    def take(self, rows: Ints) -> Ragged:
+        """The given rows, in the given order (a row may come twice)."""
+        lengths = self.lengths[rows]
+        offsets = offsets_of(lengths)
+        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.values[source], offsets)
+
+
+def offsets_of(lengths: Ints) -> Ints:
+    """[3, 1, 2] -> [0, 3, 4, 6]."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
