@@ -27,10 +27,21 @@ def metrics_of_file(path: str) -> dict[str, Any]:
     metrics = tables.get("metrics", {})
     if not isinstance(metrics, dict) or not all(isinstance(table, dict) for table in metrics.values()):
         raise CallError(f"{path}: expected a table a metric, such as [metrics.bleu]")
-    return {
-        label: build(str(table.get("metric", label)), {key: value for key, value in table.items() if key != "metric"})
-        for label, table in metrics.items()
-    }
+    if not metrics:
+        raise CallError(f"{path} names no metric: expected a table a metric, such as [metrics.bleu]")
+    return {label: _metric(label, table, path) for label, table in metrics.items()}
+
+
+def _metric(label: str, table: dict[str, Any], path: str) -> Any:
+    if label in {"id", "system"}:  # columns of every file of scores
+        raise CallError(f"{path}: a metric cannot be labelled {label!r}")
+    name = table.get("metric", label)
+    if not isinstance(name, str):
+        raise CallError(f"{path}: [metrics.{label}]: metric must be a name, not {name!r}")
+    try:
+        return build(name, {key: value for key, value in table.items() if key != "metric"})
+    except CallError as error:
+        raise CallError(f"{path}: [metrics.{label}]: {error}") from None
 
 
 def _tables(path: str) -> dict[str, Any]:

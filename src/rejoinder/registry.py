@@ -12,32 +12,53 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from numbers import Integral, Real
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from rejoinder.errors import CallError, UnknownNameError
 
 METRICS: dict[str, str] = {
     "bleu": "rejoinder.metrics.bleu:Bleu",
     "rouge-l": "rejoinder.metrics.rouge:RougeL",
+    "cider": "rejoinder.metrics.cider:Cider",
+    "chrf": "rejoinder.metrics.chrf:ChrF",
+    "embedding-average": "rejoinder.metrics.embedding:EmbeddingAverage",
+    "vector-extrema": "rejoinder.metrics.embedding:VectorExtrema",
+    "greedy-matching": "rejoinder.metrics.embedding:GreedyMatching",
     "distinct": "rejoinder.metrics.diversity:Distinct",
+    "repetition": "rejoinder.metrics.novelty:Repetition",
+    "specificity": "rejoinder.metrics.novelty:Specificity",
     "length": "rejoinder.metrics.length:Length",
 }
 
 # The papers' own names for settings of one metric.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"bleu-{n}": ("bleu", {"n": n}) for n in (1, 2, 3, 4)},
+    "rouge-l-f1": ("rouge-l", {"beta": 1.0, "refs": "max"}),
+    "cider-d": ("cider", {"variant": "d"}),
+    "cider-plain": ("cider", {"variant": "plain"}),
     **{f"distinct-{n}": ("distinct", {"n": n}) for n in (1, 2)},
 }
 
 _SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _ARGUMENT = re.compile(r"""\s*(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
 
+_PLAIN: dict[Any, tuple[type[Any], str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "text"),
+    type(None): (type(None), "nothing"),
+}
+"""Types of parameters -> what is taken for one, and what to call it."""
+
 
 @cache
 def metric_names() -> dict[str, str]:
     """Every metric name -> where its class is, plug-ins included (ours win a clash)."""
-    plugged = {point.name: point.value for point in entry_points(group="rejoinder.metrics")}
+    plugged = {point.name: f"{point.module}:{point.attr}" for point in entry_points(group="rejoinder.metrics")}
     return plugged | METRICS
 
 
@@ -69,9 +90,10 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator from its folder."""
-    if Path(name_or_folder).is_dir():
-        raise CallError(f"{name_or_folder} is a folder, but this version has no trained evaluators to load")
-    name, given = parse_spec(str(name_or_folder))
+    text = str(name_or_folder)
+    if text not in {"", *metric_names(), *ALIASES} and Path(text).is_dir():
+        raise CallError(f"{text} is a folder, but this version has no trained evaluators to load")
+    name, given = parse_spec(text)
     return build(name, given | parameters)
 
 
@@ -81,16 +103,46 @@ def build(name: str, parameters: Mapping[str, Any]) -> Any:
     cls = metric_class(base)
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
-    fields = {field.name for field in dataclasses.fields(cls) if field.init}
-    for key in parameters:
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    hints = _hints(cls)
+    for key, value in parameters.items():
         if key not in fields:
             raise UnknownNameError(f"parameter of {name}:", key, fields)
-    return cls(**{**preset, **parameters})
+        _check_type(f"{name}: {key}", value, hints.get(key, Any))
+    given = {**preset, **parameters}
+    for key, field in fields.items():
+        if key not in given and field.default is field.default_factory is dataclasses.MISSING:
+            raise CallError(f"{name} needs a value for {key}: {name}({key}=...)")
+    return cls(**given)
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(cls)
+    except NameError:  # a type that is imported only while types are checked
+        return {}
+
+
+def _check_type(what: str, value: Any, hint: Any) -> None:
+    """Raise a CallError where a parameter has a plain type and the value is of another."""
+    kinds = get_args(hint) or (hint,)
+    if not all(kind in _PLAIN for kind in kinds):
+        return
+    if isinstance(value, bool):
+        fits = bool in kinds
+    else:
+        fits = any(isinstance(value, _PLAIN[kind][0]) for kind in kinds if kind is not bool)
+    if not fits:
+        expected = " or ".join(_PLAIN[kind][1] for kind in kinds if kind is not type(None))
+        raise CallError(f"{what} must be {expected}, not {value!r}")
 
 
 def _import(location: str) -> type[Any]:
     module, _, attribute = location.partition(":")
-    found: type[Any] = getattr(importlib.import_module(module), attribute)
+    try:
+        found: type[Any] = attrgetter(attribute)(importlib.import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise CallError(f"{location} cannot be imported ({error})") from error
     return found
 
 

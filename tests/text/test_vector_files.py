@@ -20,8 +20,7 @@ MATRIX = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32
 def lines_of(words: list[str], matrix: NDArray[np.float32], end: str = "\n") -> str:
     # repr of a float32 is the shortest text that reads back as the same number.
     return "".join(
-        " ".join([word, *(str(value) for value in row)]) + end
-        for word, row in zip(words, matrix, strict=True)
+        " ".join([word, *(str(value) for value in row)]) + end for word, row in zip(words, matrix, strict=True)
     )
 
 
@@ -37,13 +36,10 @@ def fasttext(words: list[str] = WORDS, matrix: NDArray[np.float32] = MATRIX) -> 
     return f"{len(words)} {matrix.shape[1]}\n".encode() + lines_of(words, matrix, " \n").encode()
 
 
-def word2vec_binary(
-    words: list[str] = WORDS, matrix: NDArray[np.float32] = MATRIX, end: bytes = b"\n"
-) -> bytes:
+def word2vec_binary(words: list[str] = WORDS, matrix: NDArray[np.float32] = MATRIX, end: bytes = b"\n") -> bytes:
     header = f"{len(words)} {matrix.shape[1]}\n".encode()
     return header + b"".join(
-        word.encode() + b" " + row.astype("<f4").tobytes() + end
-        for word, row in zip(words, matrix, strict=True)
+        word.encode() + b" " + row.astype("<f4").tobytes() + end for word, row in zip(words, matrix, strict=True)
     )
 
 

@@ -55,9 +55,7 @@ def test_a_faulty_file_leaves_no_cache(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_told() -> None:
-    with pytest.raises(
-        CallError, match="no word vectors at 'nowhere': expected a file, or 'conversational-50d'"
-    ):
+    with pytest.raises(CallError, match="no word vectors at 'nowhere': expected a file, or 'conversational-50d'"):
         load_vectors("nowhere")
 
 
@@ -150,9 +148,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no digest": lambda folder: edit_fingerprint(folder, "digest", None),
     "older version": lambda folder: edit_fingerprint(folder, "cache_version", 0),
     "no words": lambda folder: (folder / "vocabulary.txt").unlink(),
-    "other words": lambda folder: (folder / "vocabulary.txt").write_bytes(
-        b"x" + "\n".join(WORDS).encode()[1:]
-    ),
+    "other words": lambda folder: (folder / "vocabulary.txt").write_bytes(b"x" + "\n".join(WORDS).encode()[1:]),
     "no matrix": lambda folder: (folder / "matrix.npy").unlink(),
     "empty matrix": lambda folder: (folder / "matrix.npy").write_bytes(b""),
     "cut matrix": lambda folder: os.truncate(folder / "matrix.npy", 150),

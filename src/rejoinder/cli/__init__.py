@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -43,9 +44,10 @@ def build_parser(verbs: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParser
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    called = [verb for verb in VERBS if verb in given]
-    namespace = build_parser(called).parse_args(given)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter still gets its table
     try:
+        namespace = build_parser([verb for verb in VERBS if verb in given]).parse_args(given)
         code: int = namespace.run(namespace)
         sys.stdout.flush()
         return code
@@ -57,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone; Python would complain once more on closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # no space left, a folder that vanished: not ours, and no riddle
+        return _fail(str(error), 1)
     except Exception as error:
         if os.environ.get("REJOINDER_DEBUG"):
             raise

@@ -12,6 +12,7 @@ from rejoinder.cli.options import (
     field_map,
     print_json,
     say,
+    say_skipped,
 )
 
 
@@ -50,4 +51,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(comparison.to_latex() if arguments.latex else comparison)
     for note in (*comparison.table.notes, *comparison.notes):
         say(f"note: {note}", arguments)
+    say_skipped(comparison.skipped, arguments)
     return 0

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import inspect
 import textwrap
+from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.options import print_json
+
+if TYPE_CHECKING:
+    from rejoinder.metrics.base import Metric
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,29 +23,17 @@ def run(arguments: argparse.Namespace) -> int:
     """List every metric."""
     from rejoinder.registry import ALIASES, metric_class, metric_names
 
-    classes = {name: metric_class(name) for name in metric_names()}
     presets: dict[str, list[str]] = {}
     for alias, (name, _) in ALIASES.items():
         presets.setdefault(name, []).append(alias)
-    described = {
-        name: {
-            "needs": sorted(cls.needs),
-            "measures": cls.measures,
-            "citation": cls.citation,
-            "range": [None if abs(end) == float("inf") else end for end in cls.range],
-            "higher_is_better": cls.higher_is_better,
-            "parameters": cls().parameters,
-            "presets": presets.get(name, []),
-        }
-        for name, cls in classes.items()
-    }
+    described = {name: _about(metric_class(name)) | {"presets": presets.get(name, [])} for name in metric_names()}
     if arguments.json:
         print_json({"metrics": described})
         return 0
     for name, about in described.items():
         also = f" (also {', '.join(about['presets'])})" if about["presets"] else ""
         needs = ", ".join(about["needs"]) or "nothing but the reply"
-        parameters = ", ".join(f"{key}={value}" for key, value in about["parameters"].items())
+        parameters = ", ".join(key if value is None else f"{key}={value}" for key, value in about["parameters"].items())
         lines = (
             about["measures"],
             f"needs: {needs}",
@@ -50,3 +44,28 @@ def run(arguments: argparse.Namespace) -> int:
         for line in lines:
             print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="        "))
     return 0
+
+
+def _about(metric: type[Metric]) -> dict[str, Any]:
+    return {
+        "needs": sorted(metric.needs),
+        "measures": metric.measures,
+        "citation": metric.citation,
+        "range": [None if abs(end) == float("inf") else end for end in metric.range],
+        "higher_is_better": metric.higher_is_better,
+        "parameters": {field.name: _default(field) for field in _own_first(metric)},
+    }
+
+
+def _own_first(metric: type[Metric]) -> list[dataclasses.Field[Any]]:
+    own = inspect.get_annotations(metric)
+    return sorted(
+        (field for field in dataclasses.fields(metric) if field.init), key=lambda field: field.name not in own
+    )
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """None where a value must be given."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return None if field.default is dataclasses.MISSING else field.default

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 def add_running(parser: argparse.ArgumentParser) -> None:
     """How the work is done and shown."""
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all that is random (default: 0)")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
     parser.add_argument(
         "--resamples",
         type=positive,
@@ -70,10 +70,18 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def positive(text: str) -> int:
     """A whole number above 0, or argparse's complaint."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
-    return number
+    return _at_least(1, text)
+
+
+def seed(text: str) -> int:
+    """A whole number that is not negative, or argparse's complaint."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
+    return int(text)
 
 
 def open_source(origin: str, arguments: argparse.Namespace) -> Source:
@@ -114,15 +122,16 @@ def say(message: str, arguments: argparse.Namespace) -> None:
 
 def print_json(values: Mapping[str, Any]) -> None:
     """One object on standard output."""
-    print(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
 
 
-def say_skipped(source: Source, arguments: argparse.Namespace) -> None:
+def say_skipped(skipped: Sequence[str], arguments: argparse.Namespace) -> None:
     """Count and list what was left out of the input."""
-    if not source.skipped:
+    if not skipped:
         return
-    say(f"left out {len(source.skipped)} unreadable examples:", arguments)
-    for error in list(source.skipped.values())[:_MOST_LISTED]:
+    say(f"left out {len(skipped)} unreadable {'example' if len(skipped) == 1 else 'examples'}:", arguments)
+    for error in skipped[:_MOST_LISTED]:
         say(f"  {error}", arguments)
-    if len(source.skipped) > _MOST_LISTED:
-        say(f"  ... and {len(source.skipped) - _MOST_LISTED} more", arguments)
+    if len(skipped) > _MOST_LISTED:
+        say(f"  ... and {len(skipped) - _MOST_LISTED} more", arguments)

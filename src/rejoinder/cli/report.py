@@ -22,26 +22,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a file of scores."""
     from rejoinder.data.output import check_target, write_text
+    from rejoinder.errors import CallError
     from rejoinder.metrics.score_file import read_scores
     from rejoinder.report.html import render_report, rows_to_show
 
     target = Path(arguments.output)
     check_target(target, (".html",))
     table = read_scores(Path(arguments.scores))
+    chosen = rows_to_show(table, seed=table.seed)
     examples = None
     if arguments.replies:
-        wanted = {
-            (table.ids[row], table.system_names[table.system_of[row]]): row
-            for row in rows_to_show(table, seed=table.seed).all
-        }
+        wanted = {(table.ids[row], table.system_names[table.system_of[row]]): row for row in chosen.needed}
         with closing(open_source(arguments.replies, arguments)) as source:
             examples = {wanted[key]: example for example in source if (key := (example.id, example.system)) in wanted}
-            say_skipped(source, arguments)
+            say_skipped([str(error) for error in source.skipped.values()], arguments)
         if not examples:
-            say(f"note: no reply of {arguments.replies} has the id and system of a score", arguments)
+            raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
     else:
         say("note: without --replies the report leaves the texts out", arguments)
-    write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}"))
+    write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}", chosen=chosen))
     if arguments.json:
         print_json({"report": str(target), **table.to_dict()})
     else:

@@ -20,6 +20,7 @@ from rejoinder.cli.options import (
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
+    from rejoinder.engines.local import LocalRun
     from rejoinder.metrics.table import ScoreTable
 
 
@@ -46,14 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = Path(arguments.output) if arguments.output else None
     if output:
-        check_target(output, SCORE_SUFFIXES)
+        check_target(output, SCORE_SUFFIXES, inputs=[arguments.replies])
     if arguments.report:
         check_target(Path(arguments.report), (".html",))
     if arguments.resume and not output:
         raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
     metrics = chosen_metrics(arguments)
     with closing(open_source(arguments.replies, arguments)) as source:
-        seen = survey(source)
+        seen = survey(source, quiet=arguments.quiet)
         metrics = metrics or load_metrics(usable_defaults(seen))
         check_needs(metrics, seen, source.name)
         scoring = LocalRun(
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             table = scoring.score(output, resume=arguments.resume)
         except KeyboardInterrupt:
-            if output:
+            if output and Path(f"{output}.part").exists():
                 say(f"what was scored so far is in {output}.part; --resume goes on from there", arguments)
             raise
         if arguments.report:
@@ -75,22 +76,20 @@ def _write_report(path: Path, table: ScoreTable, source: Source) -> None:
     from rejoinder.data.output import write_text
     from rejoinder.report.html import render_report, rows_to_show
 
-    wanted = set(rows_to_show(table, seed=table.seed).all)
-    examples = {row: example for row, example in enumerate(source) if row in wanted}
-    write_text(path, render_report(table, examples, title=f"Replies of {source.name}"))
+    chosen = rows_to_show(table, seed=table.seed)
+    examples = {row: example for row, example in enumerate(source) if row in chosen.needed}
+    write_text(path, render_report(table, examples, title=f"Replies of {source.name}", chosen=chosen))
 
 
-def _show(table: ScoreTable, scoring: object, source: Source, arguments: argparse.Namespace) -> None:
-    from rejoinder.engines.local import LocalRun
-
-    if arguments.json and isinstance(scoring, LocalRun):
-        skipped = {"skipped": [str(error) for error in source.skipped.values()]} if source.skipped else {}
-        print_json(scoring.meta(table) | skipped)
+def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:
+    skipped = [str(error) for error in source.skipped.values()]
+    if arguments.json:
+        print_json({**scoring.meta(table), "skipped": skipped})
     else:
         print(table)
     for note in table.notes:
         say(f"note: {note}", arguments)
-    say_skipped(source, arguments)
+    say_skipped(skipped, arguments)
     for what, path in (("scores", arguments.output), ("report", arguments.report)):
         if path:
             say(f"{what}: {path}", arguments)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +16,8 @@ from rejoinder.errors import CallError
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
-def check_target(path: Path, suffixes: Sequence[str]) -> None:
-    """Raise a CallError when nothing could be written there, before any work is done."""
+def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] = ()) -> None:
+    """Raise a CallError when nothing could be written there, or over an input, before any work is done."""
     if path.suffix not in suffixes:
         raise CallError(
             f"{path}: cannot write {path.suffix or 'a file without a suffix'}; expected {', '.join(suffixes)}"
@@ -25,7 +27,10 @@ def check_target(path: Path, suffixes: Sequence[str]) -> None:
     if not path.parent.is_dir():
         raise CallError(f"{path.parent} does not exist: expected a folder to write {path.name} into")
     if not os.access(path.parent, os.W_OK):
-        raise CallError(f"{path.parent} may not be written to")
+        raise CallError(f"{path.parent} may not be written to: expected a folder to write {path.name} into")
+    for read in inputs:
+        if path.exists() and Path(read).exists() and path.samefile(read):
+            raise CallError(f"{path} is what would be read: expected another file to write to")
 
 
 @contextmanager
@@ -48,7 +53,7 @@ def write_text(path: Path, text: str) -> None:
 
 def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
     """One line of a score file: {"id", "system", "scores": {name: number or null}}."""
-    known = {label: None if value != value else value for label, value in scores.items()}
+    known = {label: value if math.isfinite(value) else None for label, value in scores.items()}
     return json.dumps({"id": example_id, "system": system, "scores": known}, ensure_ascii=False) + "\n"
 
 
@@ -67,7 +72,8 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
 
     struct = pl.Struct(dict.fromkeys(labels, pl.Float64))
     schema: dict[str, Any] = {"id": pl.String, "system": pl.String, "scores": struct}
-    frame = pl.scan_ndjson(rows, schema=schema)
+    # The name of a file is no pattern, even where it holds a bracket.
+    frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
     beside = target.with_name(target.name + ".tmp")
     try:
         if target.suffix == ".parquet":

@@ -4,6 +4,7 @@ that the caller decides whether to stop or to skip."""
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import json
 import zlib
@@ -36,7 +37,7 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
-    """Decoded lines that are not blank."""
+    """Decoded lines, each with its number."""
     try:
         with _open(path) as file:
             number = 0
@@ -44,20 +45,24 @@ def _lines(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
                 number += 1
                 if len(line) > LONGEST_LINE:
                     _drain(file, line)
-                    yield (
-                        number,
-                        DataError(f"is longer than {LONGEST_LINE >> 20} MiB", file=name, line=number),
-                    )
-                    continue
-                yield number, _decoded(line, name, number)
+                    problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example a line"
+                    yield number, DataError(problem, file=name, line=number)
+                else:
+                    yield number, _decoded(line, name, number)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"is not a whole gzip file ({error})", file=name) from None
-    except IsADirectoryError:
-        raise DataError("is a folder: expected a file", file=name) from None
-    except FileNotFoundError:
-        raise DataError("no such file", file=name) from None
-    except PermissionError:
-        raise DataError("may not be read: permission denied", file=name) from None
+    except OSError as error:
+        raise unreadable(error, name) from None
+
+
+def unreadable(error: OSError, name: str) -> DataError:
+    """What to say of a file that cannot be opened."""
+    problems = {
+        errno.EISDIR: "is a folder: expected a file",
+        errno.ENOENT: "no such file",
+        errno.EACCES: "may not be read: permission denied",
+    }
+    return DataError(problems.get(error.errno or 0, f"cannot be read ({error.strerror or error})"), file=name)
 
 
 def _decoded(line: bytes, name: str, number: int) -> str | DataError:
@@ -102,54 +107,91 @@ def _parsed(line: str, name: str, number: int) -> Any:
     return DataError(problem, file=name, line=number)
 
 
+class _TextLines:
+    """Lines for Python's CSV reader, which keeps count only of those that it was given; a bad one is raised."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._lines = _lines(path, name)
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.number, line = next(self._lines)
+        if isinstance(line, DataError):
+            raise line
+        return line
+
+
 def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
-    bad: list[tuple[int, DataError]] = []
-
-    def text() -> Iterator[str]:
-        for number, line in _lines(path, name):
-            if isinstance(line, DataError):
-                bad.append((number, line))
-            else:
-                yield line
-
-    reader = csv.DictReader(text(), delimiter=delimiter, strict=True)
-    while True:
-        try:
-            record = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            yield reader.line_num, DataError(f"is not valid CSV ({error})", file=name, line=reader.line_num)
+    """Rows as records of strings, under the names of the first row."""
+    header: list[str] | None = None
+    for line, cells in _cells(path, name, delimiter):
+        if isinstance(cells, DataError):
+            if header is None:  # nothing below it can be read
+                raise cells
+            yield line, cells
+        elif not any(cells) and len(cells) != 1:  # a blank line, or what a spreadsheet leaves of one
             continue
-        yield from bad
-        bad.clear()
-        yield reader.line_num, _without_blanks(record, name, reader.line_num)
-    yield from bad
+        elif header is None:
+            header = _checked_header(cells, name, line)
+        else:
+            yield line, _record(header, cells, name, line)
 
 
-def _without_blanks(record: dict[Any, Any], name: str, line: int) -> Any:
-    if None in record or None in record.values():
-        found = sum(value is not None for key, value in record.items() if key is not None)
-        found += len(record.get(None) or [])
-        expected = len(record) - (None in record)
-        return DataError(f"has {found} cells: expected {expected}, as in the header", file=name, line=line)
-    # An empty cell is an absent value, but an empty reply is a reply.
-    return {key: value for key, value in record.items() if value or "response" in key}
+def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
+    """Rows of cells; one that runs over several lines bears the number of its first."""
+    lines = _TextLines(path, name)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        line = lines.number + 1
+        try:
+            yield line, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, DataError(f"is not valid CSV ({error}): expected quotes in pairs", file=name, line=line)
+        except DataError as error:
+            if not error.line:  # the file as a whole
+                raise
+            yield error.line, error
+
+
+def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
+    if twice is not None:
+        raise DataError(f"names the column {twice!r} twice: expected names of their own", file=name, line=line)
+    return header
+
+
+def _record(header: list[str], cells: list[str], name: str, line: int) -> dict[str, str] | DataError:
+    if len(cells) != len(header):
+        problem = f"has {len(cells)} cells: expected {len(header)}, as in the header"
+        return DataError(problem, file=name, line=line)
+    return dict(zip(header, cells, strict=True))
 
 
 def _parquet(path: Path, name: str) -> Iterator[Row]:
     import polars as pl
 
-    if not path.is_file():
-        raise DataError("no such file", file=name)
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise unreadable(error, name) from None
     number = 0
     try:
-        for frame in pl.scan_parquet(path).collect_batches(chunk_size=_TABLE_ROWS, maintain_order=True):
+        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        for frame in scan.collect_batches(chunk_size=_TABLE_ROWS, maintain_order=True):
             for record in frame.iter_rows(named=True):
                 number += 1
                 yield number, record
+        expected = scan.select(pl.len()).collect().item()
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"is not a readable Parquet file ({reason})", file=name) from None
     except OSError as error:
-        raise DataError(f"cannot be read ({error})", file=name) from None
+        raise unreadable(error, name) from None
+    if number != expected:  # a damaged file may end early without an error
+        raise DataError(f"is damaged: {number} rows could be read, expected {expected}", file=name)

@@ -6,85 +6,105 @@ import contextlib
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
-from rejoinder.data.record import FieldError, FieldMap, data_error, example_of
-from rejoinder.data.rows import Row, rows_of_file
-from rejoinder.errors import CallError, DataError
+from rejoinder.data.record import FieldMap, data_error, example_of
+from rejoinder.data.rows import Row, rows_of_file, unreadable
+from rejoinder.data.values import FieldError
+from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.types import Example
 
 OnError = Literal["raise", "skip"]
+
+_FRAME_ROWS = 4096
 
 
 class Source:
     """Examples of a file, of standard input ("-"), of a frame, a data set, or any collection of records.
 
     Iterating gives the examples in order and may be repeated. With `on_error="skip"` what cannot be read is passed
-    over and noted in `skipped` (line number -> error).
+    over and noted in `skipped` (the record's number -> error).
     """
 
     def __init__(self, origin: Any, fields: FieldMap | None = None, on_error: OnError = "raise") -> None:
+        if on_error not in {"raise", "skip"}:
+            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
         self.fields = fields or FieldMap()
         self.on_error = on_error
         self.skipped: dict[int, DataError] = {}
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
         if isinstance(origin, str | Path):
-            self.name = str(origin)
-            if str(origin) == "-":
-                self.name = "standard input"
-                self._origin = self._spill()
-            elif not Path(origin).exists():
-                raise DataError("no such file", file=self.name)
+            # A file's name need not be text; what is shown and written must be.
+            self.name = "standard input" if str(origin) == "-" else str(origin).encode(errors="replace").decode()
+            self._origin = self._readable_twice(Path(origin))
         else:
-            self.name = f"<{type(origin).__module__.partition('.')[0]} {type(origin).__name__}>"
+            self.name = _name_of(origin)
             if isinstance(origin, Iterator):  # can be read only once, and we read twice
                 self._origin = list(origin)
 
     def __iter__(self) -> Iterator[Example]:
-        return (example for _, example in self.numbered())
+        return (example for _, _, example in self.numbered())
 
-    def numbered(self) -> Iterator[tuple[int, Example]]:
-        """Examples with their line numbers."""
-        for number, record in self._rows():
+    def numbered(self) -> Iterator[tuple[int, int, Example]]:
+        """Examples with their numbers among the records, and with their lines."""
+        unseen, seen = set(self.fields.names.values()), set[str]()
+        for number, (line, record) in enumerate(self._rows(), start=1):
+            if unseen and isinstance(record, dict):
+                seen.update(record)
+                unseen -= record.keys()
             if number in self.skipped:
                 continue
             try:
                 if isinstance(record, DataError):
                     raise record
-                if isinstance(record, Example):
-                    yield number, record
-                    continue
-                yield number, example_of(record, number, self.fields)
+                example = example_of(record, number, self.fields)
             except FieldError as error:
-                self.refuse(number, data_error(error, self.name, number))
+                self.refuse(number, data_error(error, self.name, line))
             except DataError as error:
                 self.refuse(number, error)
+            else:
+                yield number, line, example
+        if seen and unseen:
+            raise UnknownNameError(f"field in {self.name}:", min(unseen), seen)
 
     def refuse(self, number: int, error: DataError) -> None:
-        """Stop at this line, or note it and go on, as `on_error` says."""
+        """Stop at this record, or note it and go on, as `on_error` says."""
         if self.on_error == "raise":
             raise error
         self.skipped[number] = error
 
     def close(self) -> None:
-        """Remove what standard input was kept in."""
+        """Remove what a stream was kept in."""
         if self._spilled:
             self._spilled.cleanup()
 
     def _rows(self) -> Iterator[Row]:
-        if isinstance(self._origin, str | Path):
-            return rows_of_file(Path(self._origin), self.name)
-        return enumerate(_rows_of(self._origin), start=1)
+        if isinstance(self._origin, Path):
+            return rows_of_file(self._origin, self.name)
+        return enumerate(_records_of(self._origin), start=1)
 
-    def _spill(self) -> Path:
-        """Standard input as a file: it can be read only once, and we read twice."""
+    def _readable_twice(self, path: Path) -> Path:
+        """The path of a file; for a stream (standard input, a pipe), which can be read only once, that of a copy."""
+        if str(path) == "-":
+            return self._spill(sys.stdin.buffer)
+        try:
+            path.stat()
+            if path.is_file() or path.is_dir():
+                return path
+            with path.open("rb") as stream:
+                return self._spill(stream)
+        except OSError as error:
+            raise unreadable(error, self.name) from None
+
+    def _spill(self, stream: IO[bytes]) -> Path:
         self._spilled = tempfile.TemporaryDirectory(prefix="rejoinder-")
-        path = Path(self._spilled.name) / "standard-input.jsonl"
+        path = Path(self._spilled.name) / "stream"
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            shutil.copyfileobj(stream, file)
         return path
 
 
@@ -93,37 +113,33 @@ def read(
 ) -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 
-    `fields` says what the data call our fields: {"context": "history"}.
+    `fields` says what the data call our fields: {"context": "history"}. With `on_error="skip"` what cannot be read is
+    left out, and a warning at the end says what that was.
     """
     mapping = FieldMap(fields) if isinstance(fields, dict) else fields
     with contextlib.closing(Source(origin, mapping, on_error)) as source:
         yield from source
+        if source.skipped:
+            first = next(iter(source.skipped.values()))
+            warnings.warn(f"left out {len(source.skipped)} unreadable examples; the first: {first}", stacklevel=2)
 
 
-def _rows_of(origin: Any) -> Iterable[Any]:
-    """Records of something in memory, a few at a time where it is a frame."""
+def _name_of(origin: Any) -> str:
     module = type(origin).__module__.partition(".")[0]
-    if module == "polars":
-        frame = origin.collect() if hasattr(origin, "collect") else origin
-        return _Repeatable(lambda: frame.iter_rows(named=True))
-    if module == "pandas":
-        return _Repeatable(lambda: _pandas_rows(origin))
-    if isinstance(origin, dict | str | bytes) or not hasattr(origin, "__iter__"):
-        raise CallError(f"cannot read examples from a {type(origin).__name__}: expected a path, a frame or a list")
+    return f"<{type(origin).__name__}>" if module == "builtins" else f"<{module} {type(origin).__name__}>"
+
+
+def _records_of(origin: Any) -> Iterable[Any]:
+    """Records of something in memory, a few at a time where it is a frame."""
+    module, kind = type(origin).__module__.partition(".")[0], type(origin).__name__
+    if (module, kind) == ("polars", "DataFrame"):
+        return origin.iter_rows(named=True)  # type: ignore[no-any-return]
+    if (module, kind) == ("polars", "LazyFrame"):
+        batches = origin.collect_batches(chunk_size=_FRAME_ROWS, maintain_order=True)
+        return (record for frame in batches for record in frame.iter_rows(named=True))
+    if (module, kind) == ("pandas", "DataFrame"):
+        starts = range(0, len(origin), _FRAME_ROWS)
+        return (record for at in starts for record in origin.iloc[at : at + _FRAME_ROWS].to_dict("records"))
+    if isinstance(origin, dict | bytes) or kind == "Series" or not hasattr(origin, "__iter__"):
+        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
     return origin  # type: ignore[no-any-return]
-
-
-class _Repeatable:
-    """An iterable that starts anew each time."""
-
-    def __init__(self, start: Any) -> None:
-        self._start = start
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._start())
-
-
-def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
-    step = 4096
-    for start in range(0, len(frame), step):
-        yield from frame.iloc[start : start + step].to_dict("records")

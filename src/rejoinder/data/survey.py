@@ -16,6 +16,7 @@ import numpy as np
 
 from rejoinder.data.source import Source
 from rejoinder.errors import DataError
+from rejoinder.progress import progress
 from rejoinder.types import Example
 
 
@@ -32,26 +33,23 @@ class Survey:
     """In order of appearance."""
 
 
-def survey(source: Source) -> Survey:
+def survey(source: Source, *, quiet: bool = True) -> Survey:
     """Read through a source once and check it."""
     keys: array[int] = array("q")
     digest = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
-    for _, example in source.numbered():
+    for example in progress(source, "reading", unit="replies", quiet=quiet):
         keys.append(hash((example.system, example.id)))
-        digest.update(repr(example).encode())
+        digest.update("\0".join((example.id, example.system, example.response, *example.context, *example.references)).encode())
         has["references"] += bool(example.references)
         has["context"] += bool(example.context)
         systems.setdefault(example.system)
     if not keys:
-        left_out = f" ({len(source.skipped)} unreadable lines were skipped)" if source.skipped else ""
-        raise DataError(f"holds no examples{left_out}: expected at least one", file=source.name)
+        raise _nothing_left(source)
     repeated = _repeated(keys)
-    if repeated:
-        _refuse_repeated_ids(source, repeated)
-        if source.skipped:
-            return survey(source)
+    if repeated and _refuse_repeated_ids(source, repeated):
+        return survey(source, quiet=quiet)
     return Survey(len(keys), digest.hexdigest(), has, tuple(systems))
 
 
@@ -62,20 +60,30 @@ def in_batches(examples: Iterable[Example], size: int) -> Iterator[list[Example]
         yield batch
 
 
+def _nothing_left(source: Source) -> DataError:
+    left_out = ""
+    if source.skipped:
+        first = next(iter(source.skipped.values()))
+        left_out = f" ({len(source.skipped)} unreadable ones were left out; the first: {first})"
+    return DataError(f"holds no examples{left_out}: expected at least one", file=source.name)
+
+
 def _repeated(keys: array[int]) -> set[int]:
     ordered = np.sort(np.frombuffer(keys, np.int64))
     return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
-def _refuse_repeated_ids(source: Source, suspects: set[int]) -> None:
-    """Tell true repetitions from two ids that merely share a hash, and name the lines."""
+def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
+    """Tell true repetitions from two ids that merely share a hash, and name their lines; how many were left out."""
     first: dict[tuple[str, str], int] = {}
-    for number, example in source.numbered():
+    before = len(source.skipped)
+    for number, line, example in source.numbered():
         key = (example.system, example.id)
         if hash(key) not in suspects:
             continue
         if key in first:
             of = f" of system {example.system!r}" if example.system else ""
             problem = f"{example.id!r}{of} was already on line {first[key]}: expected an id once within a system"
-            source.refuse(number, DataError(problem, file=source.name, line=number, field=source.fields.of("id")))
-        first.setdefault(key, number)
+            source.refuse(number, DataError(problem, file=source.name, line=line, field=source.fields.of("id")))
+        first.setdefault(key, line)
+    return len(source.skipped) - before

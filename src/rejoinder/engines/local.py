@@ -7,6 +7,7 @@ A run that was interrupted goes on from there with `resume`; only the same data,
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from rejoinder._version import __version__
 from rejoinder.data.output import publish_scores, score_row, write_text
 from rejoinder.data.survey import Survey, in_batches
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.scoring import BATCH, Scorer
@@ -75,6 +76,10 @@ class LocalRun:
             "data": {"name": self.name, "digest": self.seen.digest},
             "resamples": self.resamples,
             "signatures": dict(table.signatures),
+            "ranges": {
+                label: [end if math.isfinite(end) else None for end in ends] for label, ends in table.ranges.items()
+            },
+            "higher_is_better": dict(table.higher_is_better),
             **table.to_dict(),
         }
 
@@ -90,6 +95,8 @@ class LocalRun:
         with self._bar("scoring") as moving:
             for batch in self._batches():
                 stop = start + len(batch)
+                if stop > self.seen.count:
+                    raise self._changed()
                 systems[start:stop] = scorer.system_codes(batch.examples)
                 if stop <= done:
                     scorer.count(batch)
@@ -101,6 +108,11 @@ class LocalRun:
                         file.flush()
                 start = stop
                 moving.update(len(batch))
+        if start < self.seen.count:
+            raise self._changed()
+
+    def _changed(self) -> DataError:
+        return DataError(f"changed while it was read: expected {self.seen.count} examples", file=self.name)
 
     def _rows(self, batch: Batch, columns: Mapping[str, Scores], start: int, first: int) -> Iterator[str]:
         lists = {label: column[first : start + len(batch)].tolist() for label, column in columns.items()}
@@ -117,14 +129,13 @@ class LocalRun:
                 f"{part} is of another run: its data, metrics, seed or version differ; start over without --resume"
             )
         done, end = 0, 0
-        with part.open("rb") as file:
+        with part.open("r+b") as file:
             for line in file:
-                if not line.endswith(b"\n"):  # cut off in the middle of a row
+                if not line.endswith(b"}\n"):  # cut off in the middle of a row
                     break
                 for label, value in json.loads(line)["scores"].items():
                     columns[label][done] = np.nan if value is None else value
                 done, end = done + 1, end + len(line)
-        with part.open("r+b") as file:
             file.truncate(end)
         return done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -64,7 +64,8 @@ class Verdict:
         return f"{self.metric}: {first} is {word} than {second} by {numbers} ({self._p()})."
 
     def _p(self) -> str:
-        return "p < 0.001" if self.p_adjusted < 0.001 else f"p = {self.p_adjusted:.3f}"
+        shown = p_value(self.p_adjusted)
+        return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
     def _needed(self) -> str:
         """How many more pairs an effect of the observed size would need."""
@@ -110,12 +111,15 @@ class Comparison:
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """What was left out because it could not be read."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             **self.table.to_dict(),
             "warnings": [*self.table.notes, *self.notes],
+            "skipped": list(self.skipped),
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
         }
 
@@ -132,9 +136,8 @@ class Comparison:
             shown = number(gap.estimate)
             shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
             names = " & ".join(_latex(name) for name in (verdict.metric, verdict.a, verdict.b))
-            lines.append(
-                rf"{names} & {shown} & [{number(gap.low)}, {number(gap.high)}] & {number(verdict.p_adjusted)} \\"
-            )
+            interval, p = f"[{number(gap.low)}, {number(gap.high)}]", _latex(p_value(verdict.p_adjusted))
+            lines.append(rf"{names} & {shown} & {interval} & {p} \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
     def __str__(self) -> str:
@@ -147,10 +150,10 @@ class Comparison:
                     f"{verdict.a} → {verdict.b}",
                     number(result.mean_a),
                     number(result.mean_b),
-                    f"{gap.estimate:+.3f} [{number(gap.low)}, {number(gap.high)}]",
-                    f"{result.effect_size:+.2f}",
-                    f"{result.outcomes.wins:.0%}",
-                    number(verdict.p_adjusted),
+                    f"{_signed(gap.estimate, 3)} [{number(gap.low)}, {number(gap.high)}]",
+                    _signed(result.effect_size, 2),
+                    _share(result.outcomes.wins),
+                    p_value(verdict.p_adjusted),
                     "*" if verdict.significant else "",
                 ]
             )
@@ -161,9 +164,9 @@ class Comparison:
 
 def compare(
     *origins: Any,
-    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | None = None,
+    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | Metric | None = None,
     pair_by: str | None = None,
-    fields: FieldMap | None = None,
+    fields: FieldMap | dict[str, str] | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = 1000,
@@ -176,33 +179,37 @@ def compare(
     """
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
-    mapping, pair_field = _mapping(fields or FieldMap(), pair_by)
+    if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
+        raise CallError("standard input can be read only once: expected - for one of the files at most")
+    mapping, pair_field = _mapping(fields if isinstance(fields, FieldMap) else FieldMap(fields or {}), pair_by)
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(Source(origin, mapping, on_error))) for origin in origins]
-        joined, seen = join(sources, labels_of(origins))
+        joined, seen = join(sources, labels_of(origins), quiet=quiet)
         if len(seen.systems) < 2:
             raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
-        named = [metrics] if isinstance(metrics, str) else metrics
-        chosen = load_metrics(usable_defaults(seen) if not named else named)
+        named = [metrics] if isinstance(metrics, str | Metric) else metrics
+        chosen = load_metrics(named or usable_defaults(seen))
         check_needs(chosen, seen, ", ".join(source.name for source in sources))
-        keys = pair_keys(joined, pair_field)
+        keys = pair_keys(joined, pair_field, called=pair_by)
         table = LocalRun(joined, seen, chosen, "comparison", seed, resamples, quiet=quiet).score()
-        skipped = sum(len(source.skipped) for source in sources)
-    notes = (f"left out {skipped} unreadable examples",) if skipped else ()
-    return compare_table(table, keys, notes=notes)
+        skipped = tuple(str(error) for source in sources for error in source.skipped.values())
+    return replace(compare_table(table, keys), skipped=skipped)
 
 
 def _mapping(fields: FieldMap, pair_by: str | None) -> tuple[FieldMap, str | None]:
-    """A field of the data that is none of ours is read as the context's id."""
-    if pair_by is None or pair_by in PAIR_FIELDS:
-        return fields, pair_by
+    """The fields to read, and which one pairs; a field of the data that is none of ours is read as the context's id."""
+    for ours in PAIR_FIELDS:
+        if pair_by in (ours, fields.of(ours)):
+            return fields, ours
+    if pair_by is None:
+        return fields, None
     return FieldMap({**fields.names, "context_id": pair_by}, fields.separator), "context_id"
 
 
-def compare_table(table: ScoreTable, keys: Keys, notes: tuple[str, ...] = ()) -> Comparison:
+def compare_table(table: ScoreTable, keys: Keys) -> Comparison:
     """Compare the systems of a table whose examples pair by equal keys."""
     verdicts: list[Verdict] = []
-    said: dict[str, None] = dict.fromkeys(notes)
+    said: dict[str, None] = {}
     pairs = list(combinations(table.system_names, 2))
     for label, scores in table.scores.items():
         results = []
@@ -245,15 +252,28 @@ def _means_by_key(scores: Scores, keys: Keys, wanted: Keys) -> Scores:
     return means
 
 
+def p_value(value: float) -> str:
+    """A p-value for a table; one that would round to nothing is told as a bound."""
+    return "< 0.001" if value < 0.001 else number(value)
+
+
+def _signed(value: float, digits: int) -> str:
+    return "-" if np.isnan(value) else f"{value:+.{digits}f}"
+
+
+def _share(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.0%}"
+
+
+_LATEX = {
+    **{character: rf"\{character}" for character in "&%_#${}"},
+    "<": "$<$",
+    ">": "$>$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+
+
 def _latex(text: str) -> str:
-    special = {
-        "&": r"\&",
-        "%": r"\%",
-        "_": r"\_",
-        "#": r"\#",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-    }
-    return "".join(special.get(character, character) for character in text.replace("\\", "/"))
+    return "".join(_LATEX.get(character, character) for character in text)

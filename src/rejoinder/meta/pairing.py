@@ -23,6 +23,9 @@ Keys = NDArray[np.int64]
 
 PAIR_FIELDS = ("id", "context_id", "context")
 
+FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
+"""Suffixes that say nothing of the system."""
+
 
 @dataclass(frozen=True)
 class JoinedSources:
@@ -38,9 +41,9 @@ class JoinedSources:
                 yield replace(example, system=names[example.system])
 
 
-def join(sources: Sequence[Source], labels: Sequence[str]) -> tuple[JoinedSources, Survey]:
+def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and what they hold. A system keeps its name where no other source has it."""
-    seen = [survey(source) for source in sources]
+    seen = [survey(source, quiet=quiet) for source in sources]
     names: list[dict[str, str]] = []
     for place, (survey_, label) in enumerate(zip(seen, labels, strict=True)):
         others = {system for other, s in enumerate(seen) if other != place for system in s.systems}
@@ -58,9 +61,9 @@ def join(sources: Sequence[Source], labels: Sequence[str]) -> tuple[JoinedSource
 
 
 def labels_of(origins: Sequence[object]) -> list[str]:
-    """A name for each source: a file's stem, else A, B, C ...; a whole path where two stems are equal."""
+    """A name for each source: a file's, without its format, else A, B, C ...; a whole path where two are equal."""
     labels = [
-        Path(origin).name.split(".")[0] or str(origin) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
+        _stem(str(origin)) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
         for place, origin in enumerate(origins)
     ]
     if len(set(labels)) < len(labels):
@@ -71,20 +74,39 @@ def labels_of(origins: Sequence[object]) -> list[str]:
     return labels
 
 
+def _stem(path: str) -> str:
+    """'runs/gpt-4.1.jsonl.gz' -> 'gpt-4.1'."""
+    name = path if path == "-" else Path(path).name
+    for suffix in (".gz", *FORMATS):
+        name = name.removesuffix(suffix)
+    return name or path
+
+
 def _free_name(system: str, label: str, taken: bool) -> str:
     if not system:
         return label
     return f"{label}:{system}" if taken else system
 
 
-def pair_keys(examples: Iterable[Example], pair_by: str | None = None) -> Keys:
-    """A 64-bit key an example; equal keys answer the same thing."""
+def pair_keys(examples: Iterable[Example], pair_by: str | None = None, *, called: str | None = None) -> Keys:
+    """A number an example, counted up from 0 as they come; equal numbers answer the same thing.
+
+    `called` is the data's own name for the field.
+    """
     if pair_by is not None and pair_by not in PAIR_FIELDS:
         raise CallError(f"cannot pair by {pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
-    return np.frombuffer(array("q", (hash(_key(example, pair_by)) for example in examples)), np.int64)
+    hashes = np.frombuffer(
+        array("q", (hash(_key(example, pair_by, called or pair_by)) for example in examples)), np.int64
+    )
+    # Python's hashes differ from run to run. Numbers by order do not, and so neither do resamples over them.
+    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    keys: Keys = rank[codes]
+    return keys
 
 
-def _key(example: Example, pair_by: str | None) -> tuple[object, ...]:
+def _key(example: Example, pair_by: str | None, called: str | None) -> tuple[object, ...]:
     if pair_by is None:
         if example.context_id:
             return ("context_id", example.context_id)
@@ -93,5 +115,5 @@ def _key(example: Example, pair_by: str | None) -> tuple[object, ...]:
         return ("id", example.id)
     value: object = getattr(example, pair_by)
     if not value:
-        raise CallError(f"cannot pair by {pair_by!r}: example {example.id!r} has none")
+        raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
     return (pair_by, value)

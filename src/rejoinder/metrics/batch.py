@@ -87,11 +87,6 @@ class Batch:
         """Replies and references as token codes."""
         return self.keep(options, lambda: self._tokens(options))
 
-    def contexts(self, options: TextOptions) -> tuple[pl.Series, Ragged]:
-        """Vocabulary and token codes of the contexts, a row an example, its utterances joined."""
-        joined = pl.Series([" ".join(example.context) for example in self.examples], dtype=pl.String)
-        return self.keep(("context", options), lambda: encode(joined, options))
-
     def _tokens(self, options: TextOptions) -> Tokens:
         vocabulary, rows = encode(pl.concat([self.responses, self.references]), options)
         cut = rows.offsets[len(self)]

@@ -91,7 +91,10 @@ class BleuCounter:
         rows = rows[batch.reference_counts[rows] > 0]
         overlap = shared_overlap(batch, self.metric.text, max(_SHARED_ORDERS, self.metric.n)).take(rows)
         self.matches += overlap.matches[: self.metric.n].sum(axis=1)
-        self.totals += overlap.totals[: self.metric.n].sum(axis=1)
+        totals = overlap.totals[: self.metric.n]
+        if self.metric.smooth.startswith("nltk-"):
+            totals = np.maximum(totals, 1)  # NLTK counts one n-gram in a reply that is too short for any
+        self.totals += totals.sum(axis=1)
         self.lengths += (overlap.length.sum(), overlap.reference_length.sum())
 
     def value(self) -> float:

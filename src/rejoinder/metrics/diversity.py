@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric
-from rejoinder.metrics.batch import Batch, Tokens
-from rejoinder.text.ragged import Ints, Ragged
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes
+from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 
@@ -56,7 +56,7 @@ class DistinctCounter:
     """Keeps the different n-grams of all replies, as 64-bit hashes."""
 
     metric: Distinct
-    seen: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    seen: FrequencyCounter = field(default_factory=FrequencyCounter)
     total: int = 0
 
     def add(self, batch: Batch, rows: Ints) -> None:
@@ -64,21 +64,9 @@ class DistinctCounter:
         tokens = batch.tokens(self.metric.text)
         hashes, _ = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
         self.total += len(hashes)
-        self.seen = np.union1d(self.seen, hashes)
+        self.seen.add(hashes)
 
     def value(self) -> float:
         """Different n-grams / n-grams; NaN when no reply held one."""
-        return len(self.seen) / self.total if self.total else float("nan")
+        return len(self.seen.table()) / self.total if self.total else float("nan")
 
-
-def ngram_hashes(tokens: Tokens, rows: Ragged, n: int) -> tuple[NDArray[np.uint64], Ints]:
-    """A hash an n-gram, equal in every batch of a run, and the row that it stands in."""
-    words = tokens.word_hashes[rows.values]
-    row = rows.row_of_value
-    count = max(0, len(words) - n + 1)
-    hashes = np.zeros(count, np.uint64)
-    for start in range(n):
-        # An odd multiplier is a bijection of 64-bit numbers; the shift carries high bits down before the next word.
-        hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + words[start : start + count]
-    inside = row[:count] == row[n - 1 :]
-    return hashes[inside], row[:count][inside]

@@ -14,6 +14,17 @@ from rejoinder.data.rows import rows_of_file
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.table import ScoreTable
 
+_META_KINDS: dict[str, type[Any]] = {
+    "signatures": dict,
+    "summary": dict,
+    "ranges": dict,
+    "higher_is_better": dict,
+    "warnings": list,
+    "seed": int,
+    "resamples": int,
+}
+_KIND_NAMES: dict[type[Any], str] = {dict: "an object", list: "a list", int: "a whole number"}
+
 
 def read_scores(path: Path) -> ScoreTable:
     """The table that a score file holds, with the signatures from its meta data where they are."""
@@ -25,8 +36,9 @@ def read_scores(path: Path) -> ScoreTable:
     columns: dict[str, list[float]] = {}
     for line, record in rows_of_file(path, str(path)):
         identifier, system, scores = _checked(record, str(path), line)
-        for label in scores.keys() - columns.keys():
-            columns[label] = [np.nan] * len(ids)
+        for label in scores:
+            if label not in columns:
+                columns[label] = [np.nan] * len(ids)
         for label, column in columns.items():
             column.append(_number(scores.get(label), str(path), line, label))
         ids.append(identifier)
@@ -45,6 +57,8 @@ def read_scores(path: Path) -> ScoreTable:
         system_of=np.array(codes, np.int32),
         ids=ids,
         corpus=dict(_corpus(meta)),
+        ranges={label: _range(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
+        higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", 1000)),
@@ -75,17 +89,39 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
 
 
 def _meta(path: Path) -> dict[str, Any]:
+    """What stands beside the scores (Parquet: in their file); nothing where that is missing."""
     if path.suffix == ".parquet":
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
-    else:
-        text = meta_path(path).read_text(encoding="utf-8") if meta_path(path).exists() else "{}"
+        return _checked_meta(text, str(path))
+    beside = meta_path(path)
+    try:
+        return _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError:
+        raise DataError("is not valid UTF-8", file=str(beside)) from None
+
+
+def _checked_meta(text: str, file: str) -> dict[str, Any]:
     try:
         meta = json.loads(text)
     except ValueError:
-        raise DataError("is not valid JSON", file=str(meta_path(path))) from None
-    return meta if isinstance(meta, dict) else {}
+        raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
+    if not isinstance(meta, dict):
+        raise DataError("expected one object, as `rejoinder score -o` wrote it", file=file)
+    for key, kind in _META_KINDS.items():
+        if not isinstance(meta.get(key, kind()), kind):
+            problem = f"expected {_KIND_NAMES[kind]}, as `rejoinder score -o` wrote it"
+            raise DataError(problem, file=file, field=key)
+    return meta
+
+
+def _range(ends: list[float | None]) -> tuple[float, float]:
+    """JSON has no infinity: null is an open end."""
+    low, high = ends
+    return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
 def _corpus(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[s
     for spec in _expanded(specs):
         if isinstance(spec, Metric):
             label, metric = _free_label(spec, metrics), spec
+        elif not isinstance(spec, str):
+            raise CallError(f"{spec!r} is no metric: expected a name or what load() gives")
         else:
             name, parameters = parse_spec(spec)
             label, metric = spec.strip(), build(name, parameters)
@@ -92,7 +95,7 @@ class Scorer:
     @property
     def must_observe(self) -> bool:
         """Does any metric have to see the whole corpus before the first score?"""
-        return any(self._observers.values())
+        return any(observer is not None for observer in self._observers.values())
 
     def observe(self, batch: Batch) -> None:
         """Show a batch to the metrics that must see all of them first."""
@@ -166,7 +169,7 @@ class Scorer:
 
 def score(
     examples: Any,
-    metrics: Sequence[str | Metric] | str | None = None,
+    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | Metric | None = None,
     *,
     seed: int = 0,
     resamples: int = 1000,
@@ -175,27 +178,30 @@ def score(
 
     Without `metrics` the default set runs, as far as the data have what it needs.
     """
-    if isinstance(metrics, str):
+    if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    source = Source(examples)
-    seen = survey(source)
-    chosen = load_metrics(usable_defaults(seen) if metrics is None else metrics)
-    check_needs(chosen, seen, source.name)
-    scorer = Scorer(chosen, seen.systems)
-    batches = [Batch(part) for part in in_batches(source, BATCH)]
-    for batch in batches:
-        scorer.observe(batch)
-    scorer.finish_observing()
-    parts = [scorer.score(batch) for batch in batches]
-    columns = {label: np.concatenate([part[label] for part in parts]) for label in chosen}
-    everything = [example for batch in batches for example in batch.examples]
-    table = scorer.table(
-        columns,
-        scorer.system_codes(everything),
-        ids=[example.id for example in everything],
-        seed=seed,
-        resamples=resamples,
-    )
+    with closing(Source(examples)) as source:
+        seen = survey(source)
+        chosen = load_metrics(metrics or usable_defaults(seen))
+        check_needs(chosen, seen, source.name)
+        table = _score_all(source, Scorer(chosen, seen.systems), seed, resamples)
     for note in table.notes:
         warnings.warn(note, ScoreWarning, stacklevel=2)
     return table
+
+
+def _score_all(source: Source, scorer: Scorer, seed: int, resamples: int) -> ScoreTable:
+    if scorer.must_observe:
+        for part in in_batches(source, BATCH):
+            scorer.observe(Batch(part))
+    scorer.finish_observing()
+    ids: list[str] = []
+    codes: list[Any] = []
+    columns: dict[str, list[Scores]] = {label: [] for label in scorer.metrics}
+    for part in in_batches(source, BATCH):
+        ids += [example.id for example in part]
+        codes.append(scorer.system_codes(part))
+        for label, scores in scorer.score(Batch(part)).items():
+            columns[label].append(scores)
+    joined = {label: np.concatenate(parts) for label, parts in columns.items()}
+    return scorer.table(joined, np.concatenate(codes), ids=ids, seed=seed, resamples=resamples)

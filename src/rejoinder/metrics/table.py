@@ -71,6 +71,8 @@ class ScoreTable:
 
     def rows_of(self, system: str) -> NDArray[np.int64]:
         """The rows of one system."""
+        if system not in self.system_names:
+            raise UnknownNameError("system", system, self.system_names)
         return np.flatnonzero(self.system_of == self.system_names.index(system))
 
     @cached_property
@@ -124,9 +126,13 @@ class ScoreTable:
         """A row a metric, a column a system: the mean with half the width of its interval."""
         rows = []
         for label, systems in self.summary().items():
-            cells = [f"{number(cell.mean)} ±{number((cell.high - cell.low) / 2)}" for cell in systems.values()]
-            rows.append([label, *cells])
+            rows.append([label, *map(_cell, systems.values())])
         return grid(["metric", *(name or "replies" for name in self.system_names)], rows)
+
+
+def _cell(summary: Summary) -> str:
+    half_width = (summary.high - summary.low) / 2
+    return number(summary.mean) if np.isnan(half_width) else f"{number(summary.mean)} ±{number(half_width)}"
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:

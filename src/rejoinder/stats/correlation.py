@@ -71,9 +71,9 @@ def product_moment(x: Floats, y: Floats) -> float:
     """Pearson's coefficient of two vectors without NaN; NaN where one does not vary."""
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return UNKNOWN
-    x, y = x - x.mean(), y - y.mean()
-    # Each is scaled by its own norm first: the product of two squared norms may overflow.
-    return float(np.clip((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)), -1, 1))
+    coefficient = float(_unit(x) @ _unit(y))
+    # A perfect correlation may come out a rounding away from 1 on either side.
+    return coefficient if abs(coefficient) < 1 - 1e-14 else math.copysign(1.0, coefficient)
 
 
 def dense_codes(values: Floats) -> NDArray[np.int64]:
@@ -86,6 +86,14 @@ def midranks(values: Floats) -> Floats:
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[codes.reshape(-1)]
     return ranks
+
+
+def _unit(values: Floats) -> Floats:
+    """The values less their mean, of length 1."""
+    centred = values - values.mean()
+    centred /= np.abs(centred).max()  # first, lest the squares of huge values overflow
+    unit: Floats = centred / np.linalg.norm(centred)
+    return unit
 
 
 def _with_t_test(coefficient: float, n: int) -> Correlation:

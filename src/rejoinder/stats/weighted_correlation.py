@@ -114,4 +114,5 @@ def _coefficient(products: Floats, spreads: Floats, human_spread: Floats) -> Flo
     scale = np.sqrt(np.maximum(spreads, 0)) * np.sqrt(np.maximum(human_spread, 0))
     varied = scale > 1e-12
     ratio = np.divide(products, scale, out=np.full(products.shape, np.nan), where=varied)
-    return np.clip(ratio, -1.0, 1.0)
+    clipped: Floats = np.clip(ratio, -1.0, 1.0)
+    return clipped

@@ -1,0 +1,161 @@
+"""chrF: F-measure of character n-grams (Popović 2015).
+
+Characters are packed into integers, pair | n-gram | side, and sorted; equal n-grams of a pair then stand side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError
+from rejoinder.metrics.base import Metric, best_reference, check_choice
+from rejoinder.metrics.batch import Batch
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.types import Scores
+
+_CHUNK = 4096  # pairs that are sorted together
+_PAIR_BITS = 12
+_ROOM = 64 - _PAIR_BITS - 1  # bits left for an n-gram, beside the pair and the side
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChrF(Metric):
+    """chrF of a reply against its references, as sacreBLEU computes it, on 0..1.
+
+    Orders that a text is too short for are left out, so that an identical short reply scores 1.
+    """
+
+    name: ClassVar[str] = "chrf"
+    measures: ClassVar[str] = "character n-grams shared with the references, as an F-measure"
+    citation: ClassVar[str] = "Popović 2015"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    n: int = 6
+    beta: float = 2.0
+    refs: str = "max"
+    lowercase: bool = False
+    whitespace: bool = False
+    """Count white space as characters."""
+
+    def __post_init__(self) -> None:
+        check_choice(self, "refs", ("max", "mean"))
+        if not 1 <= self.n <= 20 or not self.beta > 0:
+            raise CallError(f"chrf: n must be from 1 to 20 and beta above 0, not {self.n} and {self.beta}")
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """Sentence-level chrF."""
+        return best_reference(self._f_measure(self._counts(batch)), batch, self.refs)
+
+    def counter(self) -> ChrFCounter:
+        """Corpus-level chrF: the counts of each reply's best reference are added up."""
+        return ChrFCounter(self)
+
+    def _counts(self, batch: Batch) -> Ints:
+        """N-grams of the reply, of the reference, of both. (3, orders, references)"""
+        key = ("chrf", self.n, self.lowercase, self.whitespace)
+        return batch.keep(key, lambda: _pair_counts(batch, self.n, self.lowercase, self.whitespace))
+
+    def _f_measure(self, counts: Ints) -> Scores:
+        own, theirs, shared = counts.astype(np.float64)
+        used = (own > 0) & (theirs > 0)
+        orders = np.maximum(used.sum(axis=0), 1)
+        precision = np.divide(shared, own, out=np.zeros_like(own), where=used).sum(axis=0) / orders
+        recall = np.divide(shared, theirs, out=np.zeros_like(own), where=used).sum(axis=0) / orders
+        weight = self.beta**2
+        below = weight * precision + recall
+        above = (1 + weight) * precision * recall
+        score: Scores = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+        return score
+
+
+@dataclass
+class ChrFCounter:
+    """Adds up the counts of corpus-level chrF."""
+
+    metric: ChrF
+    total: Ints = field(init=False)
+    added: int = 0
+
+    def __post_init__(self) -> None:
+        self.total = np.zeros((3, self.metric.n, 1), np.int64)
+
+    def add(self, batch: Batch, rows: Ints) -> None:
+        """Take the given rows of a batch into account; those without references are left out."""
+        counts = self.metric._counts(batch)
+        scores = self.metric._f_measure(counts)
+        # The last of an example in this order is its best reference, the earlier one on a tie.
+        order = np.lexsort((-np.arange(len(scores)), scores, batch.owner))
+        last = np.append(batch.owner[order][1:] != batch.owner[order][:-1], True)[: len(order)]
+        best = order[last]
+        best = best[np.isin(batch.owner[best], rows)]
+        self.total += counts[:, :, best].sum(axis=2, keepdims=True)
+        self.added += len(best)
+
+    def value(self) -> float:
+        """Corpus chrF on 0..1; NaN when nothing was added."""
+        return float(self.metric._f_measure(self.total)[0]) if self.added else float("nan")
+
+
+def _pair_counts(batch: Batch, orders: int, lowercase: bool, whitespace: bool) -> Ints:
+    characters = _characters(pl.concat([batch.responses, batch.references]), lowercase, whitespace)
+    lengths = characters.lengths
+    own, theirs = lengths[: len(batch)][batch.owner], lengths[len(batch) :]
+    counts = np.zeros((3, orders, len(batch.owner)), np.int64)
+    steps = np.arange(orders)[:, None]
+    counts[0], counts[1] = np.maximum(own - steps, 0), np.maximum(theirs - steps, 0)
+    for start in range(0, len(batch.owner), _CHUNK):
+        pairs = np.arange(start, min(start + _CHUNK, len(batch.owner)))
+        texts = characters.take(np.concatenate([batch.owner[pairs], len(batch) + pairs]))
+        counts[2][:, pairs] = list(_shared(texts, len(pairs), orders))
+    return counts
+
+
+def _characters(texts: pl.Series, lowercase: bool, whitespace: bool) -> Ragged:
+    """Texts as dense character codes."""
+    if lowercase:
+        texts = texts.str.to_lowercase()
+    if not whitespace:
+        texts = texts.str.replace_all(r"[\s\x1c-\x1f]+", "")
+    offsets = offsets_of(texts.str.len_chars().to_numpy().astype(np.int64))
+    points = np.frombuffer("".join(texts.to_list()).encode("utf-32-le"), "<u4")
+    present = np.zeros(0x110000, np.bool_)
+    present[points] = True
+    return Ragged((np.cumsum(present) - 1)[points], offsets)
+
+
+def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:
+    """For each order, how many n-grams each pair shares. The first half of the rows are replies. (pairs,)"""
+    row = texts.row_of_value
+    # The side is the lowest bit and the pair the highest ones, so that a pair's equal n-grams are neighbours.
+    label = ((row % pairs) << (_ROOM + 1) | (row >= pairs)).astype(np.uint64)
+    size = int(texts.values.max(initial=0)) + 1
+    codes, distinct = texts.values.astype(np.uint64), size
+    for n in range(1, orders + 1):
+        if n > 1:
+            if distinct * size >= 1 << _ROOM:
+                names, codes = np.unique(codes, return_inverse=True)
+                codes, distinct = codes.astype(np.uint64), len(names)
+            codes = codes[:-1] * np.uint64(size) + texts.values[n - 1 :].astype(np.uint64)
+            distinct *= size
+        count = max(0, len(row) - n + 1)
+        codes = codes[:count]
+        inside = row[:count] == row[n - 1 :] if count else np.zeros(0, np.bool_)
+        yield _matches(np.sort((label[:count] | codes << np.uint64(1))[inside]), pairs)
+
+
+def _matches(keys: NDArray[np.uint64], pairs: int) -> Ints:
+    """The clipped matches of each pair, from its sorted n-grams."""
+    same = (keys[1:] >> np.uint64(1)) == (keys[:-1] >> np.uint64(1))
+    edges = np.diff(np.concatenate([[False], same, [False]]).astype(np.int8))
+    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)  # of each run of two or more
+    in_reference = np.concatenate([[0], np.cumsum(keys & np.uint64(1), dtype=np.int64)])
+    theirs = in_reference[last + 1] - in_reference[first]
+    own = last + 1 - first - theirs
+    pair = (keys[first] >> np.uint64(_ROOM + 1)).astype(np.int64)
+    return np.bincount(pair, weights=np.minimum(own, theirs), minlength=pairs).astype(np.int64)

@@ -1,0 +1,257 @@
+"""Embedding metrics: how near a reply's word vectors lie to those of its references (how-not, section 3.2)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.ngrams import chunks_by_length
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
+from rejoinder.types import Scores
+
+Floats = NDArray[np.float32]
+
+_ROWS = 1024
+
+
+@cache
+def shared_vectors(name: str) -> WordVectors:
+    """Word vectors by name or path, read once."""
+    return load_vectors(name)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A batch's words that have a vector."""
+
+    vectors: Floats  # (words, dims)
+    responses: Ragged  # rows of `vectors`, a row an example
+    references: Ragged  # a row a reference
+    identical: NDArray[np.bool_]  # (references,): same tokens as the reply
+    empty: NDArray[np.bool_]  # (examples,): no token at all
+
+    @cached_property
+    def pooled_responses(self) -> Pooled:
+        """The replies' word vectors, joined."""
+        return pool_rows(self.vectors, self.responses)
+
+    @cached_property
+    def pooled_references(self) -> Pooled:
+        """The references' word vectors, joined."""
+        return pool_rows(self.vectors, self.references)
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """The word vectors of each row joined, dimension by dimension; zeros for a row without words. (rows, dims)"""
+
+    total: Floats
+    highest: Floats
+    lowest: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingMetric(TextMetric):
+    """What the three metrics share.
+
+    `vectors` is the set that comes with the package, or the path of a word2vec, GloVe or fastText file. Words without
+    a vector are passed over; a pair that is left without words scores 1 if its tokens are identical, else NaN.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    vectors: str = SHIPPED
+    refs: str = "max"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "refs", ("max", "mean", "centroid"))
+
+    @property
+    def signature(self) -> str:
+        """The vectors' content hash stands in it, because a path says nothing."""
+        digest = shared_vectors(self.vectors).digest
+        return super().signature.replace(f"vectors:{self.vectors}", f"vectors:{shared_vectors(self.vectors).name}@{digest}")
+
+    def embedded(self, batch: Batch) -> Embedded:
+        """The batch's known words."""
+        return batch.keep(("embedded", self.text, self.vectors), lambda: self._embed(batch))
+
+    def _embed(self, batch: Batch) -> Embedded:
+        tokens = batch.tokens(self.text)
+        known = shared_vectors(self.vectors)
+        row = known.lookup(tokens.vocabulary.to_list())
+        has = row >= 0
+        vectors = np.asarray(known.matrix[row[has]], np.float32)
+        code = np.cumsum(has) - 1
+        return Embedded(
+            vectors,
+            _known_only(tokens.responses, has, code),
+            _known_only(tokens.references, has, code),
+            _identical(tokens.responses, tokens.references, batch.owner),
+            tokens.responses.lengths == 0,
+        )
+
+    def finished(self, pair_scores: Scores, batch: Batch, embedded: Embedded) -> Scores:
+        """One score an example: identical pairs are 1 to the last digit, empty replies 0."""
+        pair_scores = np.where(embedded.identical, 1.0, pair_scores)
+        scores = best_reference(pair_scores, batch, self.refs)
+        scores[embedded.empty & (batch.reference_counts > 0)] = 0.0
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledMetric(EmbeddingMetric):
+    """A text is one vector, and two texts are compared by its cosine."""
+
+    @abstractmethod
+    def vector(self, pooled: Pooled) -> Floats:
+        """One vector a row. (rows, dims)"""
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """The cosine of the pooled vectors."""
+        embedded = self.embedded(batch)
+        own = self.vector(embedded.pooled_responses)
+        theirs = self.vector(embedded.pooled_references)
+        if self.refs != "centroid":
+            return self.finished(_cosine(own[batch.owner], theirs), batch, embedded)
+        centroid = np.zeros_like(own)
+        np.add.at(centroid, batch.owner, _unit(theirs))
+        scores = _cosine(own, centroid)
+        single = batch.reference_counts == 1
+        scores[batch.owner[embedded.identical & single[batch.owner]]] = 1.0
+        scores[batch.reference_counts == 0] = np.nan
+        scores[embedded.empty & (batch.reference_counts > 0)] = 0.0
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingAverage(PooledMetric):
+    """Cosine of the mean word vectors of reply and reference."""
+
+    name: ClassVar[str] = "embedding-average"
+    measures: ClassVar[str] = "cosine of the mean word vectors of reply and reference"
+    citation: ClassVar[str] = "Wieting et al. 2015; Liu et al. 2016"
+
+    def vector(self, pooled: Pooled) -> Floats:
+        """The sum, whose direction is that of the mean."""
+        return pooled.total
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorExtrema(PooledMetric):
+    """Cosine of the extreme values, dimension by dimension, of the word vectors of reply and reference."""
+
+    name: ClassVar[str] = "vector-extrema"
+    measures: ClassVar[str] = "cosine of the most extreme values of the word vectors of reply and reference"
+    citation: ClassVar[str] = "Forgues et al. 2014; Liu et al. 2016"
+
+    def vector(self, pooled: Pooled) -> Floats:
+        """In each dimension the value of largest magnitude, the positive one on a tie."""
+        return np.where(pooled.highest >= -pooled.lowest, pooled.highest, pooled.lowest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyMatching(EmbeddingMetric):
+    """Each word is matched with the nearest word of the other text; the cosines are averaged, both ways."""
+
+    name: ClassVar[str] = "greedy-matching"
+    measures: ClassVar[str] = "mean cosine of each word with the nearest word of the other text, both ways"
+    citation: ClassVar[str] = "Rus & Lintean 2012; Liu et al. 2016"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "refs", ("max", "mean"))
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """Half the sum of both directions."""
+        embedded = self.embedded(batch)
+        unit = _unit(embedded.vectors)
+        scores = np.full(len(batch.owner), np.nan)
+        own, theirs = embedded.responses, embedded.references
+        longest = np.maximum(own.lengths[batch.owner], theirs.lengths)
+        scorable = (own.lengths[batch.owner] > 0) & (theirs.lengths > 0)
+        for pairs in chunks_by_length(longest * 2, np.flatnonzero(scorable)):
+            scores[pairs] = _greedy(unit, own.take(batch.owner[pairs]), theirs.take(pairs))
+        return self.finished(scores, batch, embedded)
+
+
+def _greedy(unit: Floats, own: Ragged, theirs: Ragged) -> Scores:
+    left, in_left = _padded_vectors(unit, own)
+    right, in_right = _padded_vectors(unit, theirs)
+    cosines = left @ right.transpose(0, 2, 1)  # (pairs, own, theirs)
+    cosines[~(in_left[:, :, None] & in_right[:, None, :])] = -np.inf
+    forward = np.where(in_left, cosines.max(axis=2), 0).sum(axis=1) / own.lengths
+    backward = np.where(in_right, cosines.max(axis=1), 0).sum(axis=1) / theirs.lengths
+    mean: Scores = ((forward + backward) / 2).astype(np.float64)
+    return mean
+
+
+def _padded_vectors(unit: Floats, rows: Ragged) -> tuple[Floats, NDArray[np.bool_]]:
+    """Word vectors by row and position, and which positions hold a word. (rows, positions, dims), (rows, positions)"""
+    inside = np.arange(int(rows.lengths.max())) < rows.lengths[:, None]
+    table = np.zeros((*inside.shape, unit.shape[1]), np.float32)
+    table[inside] = unit[rows.values]
+    return table, inside
+
+
+def pool_rows(vectors: Floats, rows: Ragged) -> Pooled:
+    """Sum, maximum and minimum of the word vectors of each row."""
+    pooled = Pooled(*(np.zeros((len(rows), vectors.shape[1]), np.float32) for _ in range(3)))
+    longest_first = np.argsort(-rows.lengths, kind="stable")
+    for start in range(0, len(rows), _ROWS):  # few enough that all of it stays in the cache
+        chunk = longest_first[start : start + _ROWS]
+        lengths, firsts = rows.lengths[chunk], rows.offsets[:-1][chunk]
+        if not lengths[0]:
+            break
+        filled = int(np.count_nonzero(lengths))
+        total = vectors[rows.values[firsts[:filled]]]
+        highest, lowest = total.copy(), total.copy()
+        for position in range(1, int(lengths[0])):
+            # Rows are sorted by length, so that those that reach this position come first.
+            reach = int(np.searchsorted(-lengths, -position, side="left"))
+            words = vectors[rows.values[firsts[:reach] + position]]
+            total[:reach] += words
+            np.maximum(highest[:reach], words, out=highest[:reach])
+            np.minimum(lowest[:reach], words, out=lowest[:reach])
+        for whole, part in ((pooled.total, total), (pooled.highest, highest), (pooled.lowest, lowest)):
+            whole[chunk[:filled]] = part
+    return pooled
+
+
+def _unit(vectors: Floats) -> Floats:
+    """The vectors at length 1; a zero vector stays one."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+
+
+def _cosine(left: Floats, right: Floats) -> Scores:
+    """Row by row; NaN where a vector is zero."""
+    dot = np.einsum("ij,ij->i", left, right, dtype=np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", left, left, dtype=np.float64) * np.einsum("ij,ij->i", right, right, dtype=np.float64))
+    cosine: Scores = np.divide(dot, length, out=np.full(len(dot), np.nan), where=length > 0)
+    return np.clip(cosine, -1.0, 1.0)
+
+
+def _known_only(rows: Ragged, has: NDArray[np.bool_], code: Ints) -> Ragged:
+    kept = has[rows.values]
+    lengths = np.bincount(rows.row_of_value[kept], minlength=len(rows))
+    return Ragged(code[rows.values[kept]], offsets_of(lengths))
+
+
+def _identical(responses: Ragged, references: Ragged, owner: Ints) -> NDArray[np.bool_]:
+    """Which references have the very tokens of their reply, of which there must be some."""
+    own = responses.lengths[owner]
+    same = (own == references.lengths) & (own > 0)
+    rows = np.flatnonzero(same)
+    left, right = responses.take(owner[rows]), references.take(rows)
+    if len(rows):
+        same[rows] = np.logical_and.reduceat(left.values == right.values, left.offsets[:-1])
+    return same

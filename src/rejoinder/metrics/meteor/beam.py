@@ -1,0 +1,255 @@
+"""METEOR 1.5's search for the best alignment, for many rows at once.
+
+The search keeps up to `beam` partial alignments, *paths*, and reads the reference from left to right. At a place
+where undecided matches start, a path goes on with each of them whose words are free, and also without any. Before
+every place the paths are sorted: most words covered by exact matches first (two words of any other match count as
+one, an odd one as none), then fewest chunks, then least distance, then the order they had; the first `beam` remain.
+
+Three habits of METEOR's program decide ties, and are kept. Coverage is cut to whole words at each match, so a stem or
+synonym match of one word adds nothing. The distance of a match is added to the path that it branched from,
+so a path carries the distances of the matches that were tried before its own. The sort is stable.
+
+Places where all paths of a row fare alike change no order, so the search goes only through *events*: the places
+where undecided matches start, those that such a match covers, and the place after it. All rows take their first event
+together, then their second, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.metrics.meteor.matching import Matches
+from rejoinder.metrics.meteor.parameters import EXACT
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+
+_PATHS_AT_ONCE = 1 << 22  # bounds the memory of the search
+_NONE = -1  # no match ends right before this place
+_AS_IT_WAS = -2
+# The numbers that make up a path; after them come the used words of the reply, 63 a number.
+_ROW, _COVERED, _CHUNKS, _DISTANCE, _LAST_END, _BUSY_UNTIL, _USED = range(7)
+_WORDS_A_NUMBER = 63
+
+
+def resolve(undecided: Matches, certain: Matches, left: Ragged, right: Ragged, beam: int) -> NDArray[np.bool_]:
+    """Which of the undecided matches, which come by their start, belong to the best alignments."""
+    chosen = np.zeros(len(undecided), np.bool_)
+    row = right.row_of_value[undecided.start]
+    for begin, end in _groups(undecided.start, row, beam):
+        group = undecided.take(np.arange(begin, end))
+        events = Events.of(group, certain, row[begin:end], right)
+        options = Options.of(group, row[begin:end], left, right)
+        chosen[begin + _Search(events, options, beam).run()] = True
+    return chosen
+
+
+def _groups(start: Ints, row: Ints, beam: int) -> list[tuple[int, int]]:
+    """Runs of whole rows whose search fits into memory, as slices of the matches."""
+    row_start = np.flatnonzero(np.diff(row, prepend=-1))
+    place_start = np.flatnonzero(np.diff(start, prepend=-1))
+    matches_at_place = np.diff(place_start, append=len(start))
+    widest = np.maximum.reduceat(matches_at_place, np.searchsorted(place_start, row_start))
+    group = np.cumsum((widest + 1) * beam) // _PATHS_AT_ONCE
+    cuts = row_start[np.flatnonzero(np.diff(group, prepend=-1))]
+    return list(zip(cuts.tolist(), [*cuts[1:].tolist(), len(start)], strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The places that the search goes through, row by row, and what it meets there."""
+
+    place: Ints  # place in the reference plus its row number, so that each row has a place after its last word
+    first_option: Ints
+    options: Ints  # how many undecided matches start here
+    certain_start: Ints  # in the reply, of the certain match that starts here, or _NONE
+    certain_end: Ints
+    last_end: Ints  # in the reply, of the certain match that ends before this place; _AS_IT_WAS after an event
+    first_of_row: Ints  # by rank: rows with more events have a lower one
+    count_of_row: Ints
+
+    @classmethod
+    def of(cls, undecided: Matches, certain: Matches, row: Ints, right: Ragged) -> Events:
+        """The events of all rows that have undecided matches."""
+        starts = undecided.start + row
+        marks = undecided.length + 1
+        marked = np.repeat(starts - offsets_of(marks)[:-1], marks) + np.arange(marks.sum())
+        place, first_mark = np.unique(marked, return_index=True)
+        row_of_event = np.repeat(row, marks)[first_mark]
+        first_of_row = np.flatnonzero(np.diff(row_of_event, prepend=-1))
+        count_of_row = np.diff(first_of_row, append=len(place))
+        by_count = np.argsort(-count_of_row, kind="stable")
+        certain_row = right.row_of_value[certain.start]
+        first_option = np.searchsorted(starts, place)
+        follows = np.diff(place, prepend=-2) == 1
+        # A row's first event never follows one: between two rows there is a place after the last word.
+        follows[first_of_row] = False
+        ends = _lookup(place, certain.end + certain_row, certain.left_end)
+        return cls(
+            place=place,
+            first_option=first_option,
+            options=np.searchsorted(starts, place, "right") - first_option,
+            certain_start=_lookup(place, certain.start + certain_row, certain.left_start),
+            certain_end=_lookup(place, certain.start + certain_row, certain.left_end),
+            last_end=np.where(follows, _AS_IT_WAS, ends),
+            first_of_row=first_of_row[by_count],
+            count_of_row=count_of_row[by_count],
+        )
+
+
+def _lookup(wanted: Ints, ascending: Ints, values: Ints) -> Ints:
+    """The value at each wanted key, _NONE where there is no such key."""
+    if not len(ascending):
+        return np.full(len(wanted), _NONE)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[at] == wanted, values[at], _NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The undecided matches; a last one stands for going on without a match."""
+
+    covered: Ints  # what the match adds to the words covered
+    distance: Ints
+    left_start: Ints
+    left_end: Ints
+    end: Ints  # as Events.place
+    words: list[Ints]  # the words of the reply that it uses, as bits, 63 a number
+    most_distance: int  # of all matches of a row together
+
+    @property
+    def stay(self) -> int:
+        """The option of taking no match."""
+        return len(self.covered) - 1
+
+    @classmethod
+    def of(cls, matches: Matches, row: Ints, left: Ragged, right: Ragged) -> Options:
+        """What the search asks of each match."""
+        is_exact = matches.module == EXACT
+        start = matches.start - right.offsets[row]
+        left_start = matches.left_start - left.offsets[row]
+        weights = [np.where(is_exact, length, length // 2) for length in (matches.length, matches.left_length)]
+        return cls(
+            covered=np.append(weights[0] + weights[1], 0),
+            distance=np.append(np.abs(start - left_start), 0),
+            left_start=np.append(matches.left_start, _NONE),
+            left_end=np.append(matches.left_end, _NONE),
+            end=np.append(matches.end + row, 0),
+            words=_word_bits(matches, row, left),
+            most_distance=int(np.bincount(row - row[0], np.abs(start - left_start)).max()),
+        )
+
+
+def _word_bits(matches: Matches, row: Ints, left: Ragged) -> list[Ints]:
+    """One bit for each word of the reply that some undecided match wants."""
+    wanted = np.bincount(matches.left_start, minlength=len(left.values) + 1)
+    wanted -= np.bincount(matches.left_end, minlength=len(left.values) + 1)
+    number = np.cumsum(np.cumsum(wanted) > 0)
+    before_row = np.append(0, number)[left.offsets[:-1][row]]
+    first = number[matches.left_start] - 1 - before_row
+    bits: list[Ints] = []
+    for lowest in range(0, int((first + matches.left_length).max()), _WORDS_A_NUMBER):
+        low = np.clip(first - lowest, 0, _WORDS_A_NUMBER)
+        high = np.clip(first + matches.left_length - lowest, 0, _WORDS_A_NUMBER)
+        below = (np.uint64(1) << np.arange(_WORDS_A_NUMBER + 1, dtype=np.uint64)) - np.uint64(1)
+        bits.append(np.append((below[high] - below[low]).astype(np.int64), 0))
+    return bits
+
+
+class _Search:
+    """The paths of all rows, and how each came about."""
+
+    def __init__(self, events: Events, options: Options, beam: int) -> None:
+        self.events, self.options, self.beam = events, options, beam
+        rows, most_events = len(events.first_of_row), int(events.count_of_row.max())
+        self.paths = np.zeros((_USED + len(options.words), rows), np.int64)
+        self.paths[_ROW] = np.arange(rows)
+        # By step: how many rows have such an event.
+        self.open_rows = np.searchsorted(-events.count_of_row, -np.arange(most_events + 1)).tolist()
+        # By step, for each path after it: the path before it, and the option that was taken.
+        self.history: list[tuple[Ints, Ints]] = []
+        # What covered words, chunks and distance stay below.
+        self.bounds = (
+            most_events + _WORDS_A_NUMBER * len(options.words) + 1,
+            most_events + 2,
+            options.most_distance + 1,
+        )
+
+    def run(self) -> Ints:
+        """The options on the best path of each row."""
+        best = np.zeros(self.open_rows[0], np.int64)
+        for step, rows in enumerate(self.open_rows):
+            order = self._order()
+            row = self.paths[_ROW][order]
+            head = np.flatnonzero(np.diff(row, prepend=-1))  # every row has a path, so its head is head[row]
+            best[rows : len(head)] = order[head[rows:]]
+            if rows:
+                rank = np.arange(len(row)) - head[row]
+                self._advance(order[(rank < self.beam) & (row < rows)], step)
+        return self._trace(best)
+
+    def _order(self) -> Ints:
+        """The order of the paths: by row, and within a row the best first."""
+        row, covered, chunks, distance = self.paths[: _DISTANCE + 1]
+        if len(row) == row[-1] + 1:
+            return np.arange(len(row))
+        coverages, chunk_counts, distances = self.bounds
+        if len(row) * coverages * chunk_counts * distances >= 2**63:
+            return np.lexsort((distance, chunks, -covered, row))
+        key = ((row * coverages - covered) * chunk_counts + chunks) * distances + distance
+        return np.argsort(key, kind="stable")
+
+    def _advance(self, kept: Ints, step: int) -> None:
+        """Take each kept path through its row's next event."""
+        events, options = self.events, self.options
+        paths = self.paths[:, kept]
+        event = events.first_of_row[paths[_ROW]] + step
+        last_end = events.last_end[event]
+        paths[_LAST_END] = np.where(last_end == _AS_IT_WAS, paths[_LAST_END], last_end)
+        busy = paths[_BUSY_UNTIL] > events.place[event]
+        parent, option = self._branches(paths, event, busy)
+        stays = option == options.stay
+        event, busy = event[parent], busy[parent]
+        left_start = np.where(stays, events.certain_start[event], options.left_start[option])
+        left_end = np.where(stays, events.certain_end[event], options.left_end[option])
+        paths = paths[:, parent]
+        before = paths[_LAST_END]
+        paths[_CHUNKS] += (before != _NONE) & (before != left_start) & ~busy
+        paths[_LAST_END] = np.where(busy, before, left_end)
+        paths[_COVERED] += options.covered[option]
+        paths[_DISTANCE] += _sum_before(options.distance[option], parent)
+        paths[_BUSY_UNTIL] = np.maximum(paths[_BUSY_UNTIL], options.end[option])
+        for number, words in enumerate(options.words):
+            paths[_USED + number] |= words[option]
+        self.paths = paths
+        self.history.append((kept[parent], option))
+
+    def _branches(self, paths: Ints, event: Ints, busy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """For each path that comes out of the events: the path it goes on from, and the option it takes."""
+        events, options = self.events, self.options
+        counts = np.where(busy, 0, events.options[event]) + 1
+        parent = np.repeat(np.arange(len(counts)), counts)
+        ends = np.cumsum(counts)
+        option = np.repeat(events.first_option[event] - ends + counts, counts) + np.arange(len(parent))
+        option[ends - 1] = options.stay
+        taken = paths[_USED][parent] & options.words[0][option]
+        for number, words in enumerate(options.words[1:], _USED + 1):
+            taken |= paths[number][parent] & words[option]
+        free = np.flatnonzero(taken == 0)
+        return parent[free], option[free]
+
+    def _trace(self, best: Ints) -> Ints:
+        """The options that led to the best paths."""
+        found = []
+        for rows, (parent, option) in zip(self.open_rows[-2::-1], reversed(self.history), strict=True):
+            found.append(option[best[:rows]])
+            best[:rows] = parent[best[:rows]]
+        taken = np.concatenate(found)
+        return taken[taken != self.options.stay]
+
+
+def _sum_before(values: Ints, group: Ints) -> Ints:
+    """For each value the sum of those before it in its group; groups are 0, 1, ... in order and none is empty."""
+    before = np.cumsum(values) - values
+    return before - before[np.flatnonzero(np.diff(group, prepend=-1))][group]

@@ -1,0 +1,166 @@
+"""Phrases that may stand for each other: METEOR's paraphrase table, which the user brings.
+
+METEOR 1.5 comes with such a table (data/paraphrase-en.gz, LGPL, 5.3 million entries); this package does not. An entry
+is three lines of a gzipped text: a probability, which METEOR does not use, a phrase, and a paraphrase of it.
+
+    table = ParaphraseTable.read(Path("paraphrase-en.gz"))   # some seconds
+    table.save(Path("paraphrase-en.npz"))                    # once; read() takes this file, too, at once
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rejoinder.errors import DataError
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+
+_BYTES_AT_ONCE = 1 << 23
+
+
+@dataclass(frozen=True)
+class ParaphraseTable:
+    """Phrases as nodes of a tree of words: node 0 is the empty phrase, `keys` tells how each other one goes on.
+
+    Node n + 1 is what follows when node `keys[n] // len(words)` goes on with word `keys[n] % len(words)`.
+    The keys ascend, so that a node is found by bisection.
+    """
+
+    words: list[str]
+    keys: Ints  # (nodes - 1,)
+    paraphrases: Ragged  # a row a node: the nodes of its paraphrases, in the order of the table
+
+    @classmethod
+    def read(cls, path: Path) -> ParaphraseTable:
+        """The table in a file: METEOR's own gzipped text, or what `save` wrote."""
+        try:
+            return cls._load(path) if path.suffix == ".npz" else cls._parse(path)
+        except (EOFError, KeyError, ValueError, zlib.error, gzip.BadGzipFile, BadZipFile, pl.exceptions.ComputeError) as error:
+            raise DataError(f"not a paraphrase table ({error})", file=str(path)) from error
+
+    def save(self, path: Path) -> None:
+        """Write the table as a file that `read` takes without delay."""
+        beside = path.with_name(path.name + ".tmp")
+        text = np.frombuffer("\n".join(self.words).encode("utf-8"), np.uint8)
+        try:
+            with beside.open("wb") as file:
+                np.savez(
+                    file,
+                    words=text,
+                    keys=self.keys,
+                    counts=self.paraphrases.lengths.astype(np.int32),
+                    paraphrases=self.paraphrases.values.astype(np.int32),
+                )
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @cached_property
+    def _code_of_word(self) -> dict[str, int]:
+        """Word -> its code."""
+        return {word: code for code, word in enumerate(self.words)}
+
+    @cached_property
+    def is_phrase(self) -> NDArray[np.bool_]:
+        """Which nodes are a whole phrase on either side of an entry, not just the beginning of one. (nodes,)"""
+        whole = self.paraphrases.lengths > 0
+        whole[self.paraphrases.values] = True
+        return whole
+
+    def step(self, nodes: Ints, words: Ints) -> Ints:
+        """The node that each node and next word lead to; 0 where there is none, as for the word -1."""
+        wanted = np.where(words < 0, -1, nodes * len(self.words) + words)
+        place = np.searchsorted(self.keys, wanted)
+        place[place == len(self.keys)] = 0
+        return np.where(self.keys[place] == wanted, place + 1, 0)
+
+    def codes(self, words: Sequence[str]) -> Ints:
+        """The code of each word, -1 where no phrase has it."""
+        return np.fromiter((self._code_of_word.get(word, -1) for word in words), np.int64, len(words))
+
+    @classmethod
+    def _load(cls, path: Path) -> ParaphraseTable:
+        with np.load(path) as stored:
+            words = stored["words"].tobytes().decode("utf-8").split("\n")
+            offsets = offsets_of(stored["counts"].astype(np.int64))
+            return cls(words, stored["keys"], Ragged(stored["paraphrases"].astype(np.int64), offsets))
+
+    @classmethod
+    def _parse(cls, path: Path) -> ParaphraseTable:
+        categories = pl.Categorical(pl.Categories.random())
+        parts = [part.cast(categories) for part in _entries(path)]
+        if not parts:
+            raise ValueError("it is empty")
+        entries = pl.concat(parts)
+        phrases = pl.concat(entries.get_columns()).unique()
+        words, keys, nodes = _tree(phrases.cast(pl.String))
+        code = phrases.to_physical().to_numpy()
+        node_of_code = np.zeros(int(code.max()) + 1, np.int64)
+        node_of_code[code] = nodes
+        phrase, paraphrase = (node_of_code[column.to_physical().to_numpy()] for column in entries)
+        order = np.argsort(phrase, kind="stable")
+        counts = np.bincount(phrase, minlength=len(keys) + 1)
+        return cls(words, keys, Ragged(paraphrase[order], offsets_of(counts)))
+
+
+def _entries(path: Path) -> Iterator[pl.DataFrame]:
+    """The table in parts: columns phrase and paraphrase."""
+    rest = pl.DataFrame({"line": []}, schema={"line": pl.String})
+    for lines in _lines(path):
+        lines = pl.concat([rest, lines])
+        whole = len(lines) // 3 * 3
+        rest = lines[whole:]
+        line = lines["line"][:whole]
+        yield pl.DataFrame({"phrase": line.gather_every(3, 1), "paraphrase": line.gather_every(3, 2)})
+    if len(rest):
+        raise ValueError("an entry has three lines, but the last one has less")
+
+
+def _lines(path: Path) -> Iterator[pl.DataFrame]:
+    """The lines of a gzipped text in parts."""
+    rest = b""
+    with gzip.open(path, "rb") as file:
+        while block := file.read(_BYTES_AT_ONCE):
+            text, newline, rest = (rest + block).rpartition(b"\n")
+            if newline:
+                yield _as_lines(text)
+    if rest:
+        yield _as_lines(rest)
+
+
+def _as_lines(text: bytes) -> pl.DataFrame:
+    return pl.read_csv(
+        io.BytesIO(text), has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}
+    )
+
+
+def _tree(phrases: pl.Series) -> tuple[list[str], Ints, Ints]:
+    """The words of all phrases, the keys of their tree, and the node of each phrase."""
+    split = phrases.str.split(" ")
+    lengths = split.list.len().to_numpy().astype(np.int64)
+    spoken = split.explode()
+    words = spoken.unique().sort().to_list()
+    flat = spoken.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
+    first = offsets_of(lengths)[:-1]
+    node = np.zeros(len(phrases), np.int64)
+    keys: list[Ints] = []
+    nodes = 1
+    for depth in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > depth)
+        level, place = np.unique(
+            node[longer] * len(words) + flat[first[longer] + depth], return_inverse=True
+        )
+        node[longer] = nodes + place
+        nodes += len(level)
+        keys.append(level)
+    return words, np.concatenate(keys), node

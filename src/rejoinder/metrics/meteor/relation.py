@@ -1,0 +1,90 @@
+"""Which words of a reply and of its reference are related, for all pairs of rows at once.
+
+A pair of rows with 8 words each has 64 pairs of words, and a handful of them match. So every pair of words is first
+looked up in a table of single bytes by a hash of the two codes; what is left is tested in full by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
+
+_PAIRS_AT_ONCE = 1 << 17  # keeps the working arrays within a processor's cache
+_ROOM = 32  # bytes of the table a related pair: one in 32 unrelated pairs passes for related
+_LARGEST_TABLE = 1 << 26
+# Odd 64-bit constants of multiplicative hashing (Knuth): one for each side.
+_LEFT, _RIGHT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+def sharing(groups: Ints, members: Ints) -> tuple[Ints, Ints]:
+    """All ordered pairs (left, right) of different members that share a group, each pair once.
+
+    Member `members[i]` is in group `groups[i]`; it may be in several.
+    """
+    order = np.argsort(groups, kind="stable")
+    groups, members = groups[order], members[order]
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    sizes = np.diff(starts, append=len(groups))
+    of_member = np.repeat(sizes, sizes)
+    left = np.repeat(members, of_member)
+    shift = np.repeat(starts, sizes) - offsets_of(of_member)[:-1]
+    right = members[np.repeat(shift, of_member) + np.arange(len(left))]
+    different = left != right
+    size = int(members.max(initial=0)) + 1
+    keys = np.unique(left[different] * size + right[different])
+    return keys // size, keys % size
+
+
+@dataclass(frozen=True, slots=True)
+class PairFilter:
+    """A set of (left, right) codes that answers "perhaps" or "no"."""
+
+    table: NDArray[np.bool_]
+    left_hash: Ints  # by code
+    right_hash: Ints
+
+    @classmethod
+    def of(cls, left: Ints, right: Ints, size: int) -> PairFilter:
+        """The set of the given pairs of codes, which are all below `size`."""
+        bits = max(12, min(_ROOM * len(left), _LARGEST_TABLE).bit_length())
+        codes = np.arange(size, dtype=np.uint64)
+        left_hash = ((codes * _LEFT) >> np.uint64(64 - bits)).astype(np.int64)
+        right_hash = ((codes * _RIGHT) >> np.uint64(64 - bits)).astype(np.int64)
+        table = np.zeros(1 << bits, np.bool_)
+        table[left_hash[left] ^ right_hash[right]] = True
+        return cls(table, left_hash, right_hash)
+
+    def passing(self, left: Ragged, right: Ragged) -> tuple[Ints, Ints]:
+        """Indices into `left.values` and `right.values` of the pairs within equal rows that may be in the set.
+
+        They come in the order of the right values, and for each in the order of the left ones.
+        """
+        found = list(self._passing(left, right))
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        lefts, rights = zip(*found, strict=True)
+        return np.concatenate(lefts), np.concatenate(rights)
+
+    def _passing(self, left: Ragged, right: Ragged) -> Iterator[tuple[Ints, Ints]]:
+        left_hash, right_hash = self.left_hash[left.values], self.right_hash[right.values]
+        row = right.row_of_value
+        first, count = left.offsets[:-1][row], left.lengths[row]
+        ends = np.cumsum(count)
+        begin = 0
+        while begin < len(row):
+            done = int(ends[begin - 1]) if begin else 0
+            end = max(begin + 1, int(np.searchsorted(ends, done + _PAIRS_AT_ONCE, "right")))
+            counts = count[begin:end]
+            starts = ends[begin:end] - counts - done
+            index = np.repeat(first[begin:end] - starts, counts)
+            index += np.arange(len(index))
+            hashes = left_hash[index]
+            hashes ^= np.repeat(right_hash[begin:end], counts)
+            hits = np.flatnonzero(self.table[hashes])
+            yield index[hits], begin + np.searchsorted(starts + counts, hits, "right")
+            begin = end

@@ -1,0 +1,155 @@
+"""METEOR 1.5 scores of replies, from the statistics of their alignments.
+
+A row of statistics describes one reply and one reference in METEOR's own order (its option `-ssOut`):
+words of the reply and of the reference, function words of each; then for each module (exact, stem, synonym,
+paraphrase) the content words that it matches in the reply and in the reference, and the function words likewise;
+then chunks, matched words of the reply, matched words of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.metrics.meteor.alignment import align, chunks
+from rejoinder.metrics.meteor.lexicon import Lexicon, used_words
+from rejoinder.metrics.meteor.matching import Matches, word_matches
+from rejoinder.metrics.meteor.parameters import MeteorParameters
+from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
+from rejoinder.metrics.meteor.phrases import phrase_matches
+from rejoinder.text.ragged import Ints, Ragged
+from rejoinder.types import Scores
+
+Statistics = NDArray[np.float64]  # (rows, 23)
+
+_COLUMNS = 23
+_LEFT_WORDS, _RIGHT_WORDS, _LEFT_FUNCTION, _RIGHT_FUNCTION = range(4)
+_MATCHED = slice(4, 20)
+_CHUNKS, _LEFT_MATCHED, _RIGHT_MATCHED = range(20, 23)
+_ROWS_AT_ONCE = 1 << 14
+
+
+def meteor_scores(
+    vocabulary: Sequence[str],
+    hypotheses: Ragged,
+    references: Ragged,
+    owner: Ints,
+    parameters: MeteorParameters,
+    paraphrases: ParaphraseTable | None = None,
+) -> Scores:
+    """One score a hypothesis, that of its best reference; NaN where it has none. (hypotheses,)
+
+    Rows hold codes into the vocabulary; reference j belongs to hypothesis `owner[j]`.
+    """
+    statistics = meteor_statistics(vocabulary, hypotheses, references, owner, parameters, paraphrases)
+    return score_from_statistics(statistics, parameters)
+
+
+def meteor_statistics(
+    vocabulary: Sequence[str],
+    hypotheses: Ragged,
+    references: Ragged,
+    owner: Ints,
+    parameters: MeteorParameters,
+    paraphrases: ParaphraseTable | None = None,
+) -> Statistics:
+    """The statistics of each hypothesis with its best reference; a row of NaN where it has none."""
+    every = reference_statistics(vocabulary, hypotheses, references, owner, parameters, paraphrases)
+    best = np.full((len(hypotheses), _COLUMNS), np.nan)
+    # Best last, and of equally good references the first last: what is written last remains.
+    order = np.argsort(score_from_statistics(every, parameters)[::-1], kind="stable")
+    order = len(every) - 1 - order
+    best[owner[order]] = every[order]
+    return best
+
+
+def reference_statistics(
+    vocabulary: Sequence[str],
+    hypotheses: Ragged,
+    references: Ragged,
+    owner: Ints,
+    parameters: MeteorParameters,
+    paraphrases: ParaphraseTable | None = None,
+) -> Statistics:
+    """The statistics of each reference with its hypothesis. (references, 23)"""
+    words, place = used_words(vocabulary, hypotheses.values, references.values)
+    lexicon = Lexicon.of(words, parameters)
+    phrase_words = paraphrases.codes(words) if paraphrases is not None else None
+    statistics = np.zeros((len(references), _COLUMNS))
+    for begin in range(0, len(references), _ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(references)))
+        left, right = hypotheses.take(owner[rows]), references.take(rows)
+        left, right = Ragged(place[left.values], left.offsets), Ragged(place[right.values], right.offsets)
+        matches = word_matches(lexicon, left, right)
+        if paraphrases is not None:
+            left_phrases = Ragged(phrase_words[left.values], left.offsets)
+            right_phrases = Ragged(phrase_words[right.values], right.offsets)
+            matches += phrase_matches(paraphrases, left_phrases, right_phrases)
+        alignment = align(matches.by_start(), left, right, parameters.beam)
+        statistics[rows] = _statistics(lexicon.is_function, left, right, alignment)
+    return statistics
+
+
+def score_from_statistics(statistics: Statistics, parameters: MeteorParameters) -> Scores:
+    """The score of each row; NaN for a row of NaN. (rows,)"""
+    alpha, beta, gamma, delta = parameters.alpha, parameters.beta, parameters.gamma, parameters.delta
+    matched = statistics[:, _MATCHED].reshape(-1, 4, 2, 2)  # (rows, module, content or function, side)
+    # The order of these sums is METEOR's own, so that the last digit is, too.
+    weighted = np.zeros((len(statistics), 2))
+    for kind, kind_weight in enumerate((delta, 1.0 - delta)):
+        for module, weight in enumerate(parameters.weights):
+            weighted += matched[:, module, kind] * weight * kind_weight
+    words, function_words = statistics[:, :_LEFT_FUNCTION], statistics[:, _LEFT_FUNCTION:4]
+    lengths = delta * (words - function_words) + (1.0 - delta) * function_words
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision, recall = (weighted / lengths).T
+        mean = 1.0 / ((1.0 - alpha) / precision + alpha / recall)
+        fragments = statistics[:, _CHUNKS] / (statistics[:, _LEFT_MATCHED:].sum(axis=1) / 2)
+        penalty = gamma * np.where(_is_perfect(statistics), 0.0, fragments) ** beta
+        scores = np.maximum(mean * (1.0 - penalty), 0.0)
+    scores[np.isnan(scores) & ~np.isnan(statistics[:, 0])] = 0.0
+    return scores
+
+
+def corpus_score(statistics: Statistics, parameters: MeteorParameters) -> float:
+    """METEOR's score of a whole corpus, from the statistics of its segments; rows of NaN do not count."""
+    total = corpus_statistics(statistics)
+    return float(score_from_statistics(total[np.newaxis], parameters)[0])
+
+
+def corpus_statistics(statistics: Statistics) -> NDArray[np.float64]:
+    """The sums over segments; the one chunk of a perfect match counts for none. (23,)"""
+    known = statistics[~np.isnan(statistics[:, 0])]
+    total: NDArray[np.float64] = known.sum(axis=0)
+    total[_CHUNKS] -= np.count_nonzero(_is_perfect(known))
+    return total
+
+
+def _is_perfect(statistics: Statistics) -> NDArray[np.bool_]:
+    """Where every word is matched, in one chunk. (rows,)"""
+    complete = statistics[:, _LEFT_MATCHED:] == statistics[:, :_LEFT_FUNCTION]
+    return complete.all(axis=1) & (statistics[:, _CHUNKS] == 1)
+
+
+def _statistics(
+    is_function: NDArray[np.bool_], left: Ragged, right: Ragged, alignment: Matches
+) -> Statistics:
+    """The statistics of aligned rows."""
+    statistics = np.zeros((len(right), _COLUMNS))
+    sides = ((left, alignment.left_start, alignment.left_length), (right, alignment.start, alignment.length))
+    row_of_match = right.row_of_value[alignment.start]
+    for side, (rows, start, length) in enumerate(sides):
+        of_function = is_function[rows.values]
+        statistics[:, side] = rows.lengths
+        statistics[:, 2 + side] = np.bincount(rows.row_of_value[of_function], minlength=len(rows))
+        function_before = np.append(0, np.cumsum(of_function))
+        function = function_before[start + length] - function_before[start]
+        column = row_of_match * 8 + alignment.module * 2
+        for kind, count in enumerate((length - function, function)):
+            counts = np.bincount(column + kind, count, minlength=len(rows) * 8).reshape(len(rows), 8)
+            statistics[:, _MATCHED][:, side::2] += counts
+        statistics[:, _LEFT_MATCHED + side] = np.bincount(row_of_match, length, minlength=len(rows))
+    statistics[:, _CHUNKS] = chunks(alignment, right)
+    return statistics

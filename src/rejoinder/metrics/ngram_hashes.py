@@ -1,0 +1,148 @@
+"""N-grams as 64-bit hashes, where they must be told apart over a whole corpus.
+
+Two different n-grams share a hash with a probability of about m^2 / 2^65 among m n-grams: once in 400,000 corpora of
+ten million. Within one example nothing is hashed (see `ngrams`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.metrics.batch import Batch, TextOptions, Tokens
+from rejoinder.text.ragged import Ints, Ragged
+
+Hashes = NDArray[np.uint64]
+
+_IN_MEMORY = 1 << 24  # hashes; more go to disk
+_PARTITION_BITS = 6
+
+
+def ngram_hashes(tokens: Tokens, rows: Ragged, n: int) -> tuple[Hashes, Ints]:
+    """A hash an n-gram, equal in every batch of a run, and the row that it stands in; in the order of the text."""
+    words = tokens.word_hashes[rows.values]
+    row = rows.row_of_value
+    count = max(0, len(words) - n + 1)
+    hashes = np.full(count, n, np.uint64)
+    for start in range(n):
+        # An odd multiplier is a bijection of 64-bit numbers; the shift carries high bits down before the next word.
+        hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + words[start : start + count]
+    inside = row[:count] == row[n - 1 :]
+    return hashes[inside], row[:count][inside]
+
+
+def reference_hashes(batch: Batch, options: TextOptions, n: int) -> tuple[Hashes, Ints]:
+    """The same of a batch's references, computed once for whoever asks."""
+    tokens = batch.tokens(options)
+    return batch.keep(("reference hashes", options, n), lambda: ngram_hashes(tokens, tokens.references, n))
+
+
+class HashIndex:
+    """Sorted, distinct hashes, found through an index over their leading bits."""
+
+    def __init__(self, hashes: Hashes) -> None:
+        self.hashes = hashes
+        bits = max(1, len(hashes).bit_length())
+        self._shift = np.uint64(64 - bits)
+        self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
+
+    def find(self, wanted: Hashes) -> Ints:
+        """The place of each hash; -1 for one that is not there."""
+        if not len(self.hashes):
+            return np.full(len(wanted), -1)
+        last = len(self.hashes) - 1
+        place = np.minimum(self._starts[wanted >> self._shift], last)
+        # Hashes are spread evenly, so that nearly all are found within two steps of where the index points.
+        waiting = np.flatnonzero(self.hashes[place] < wanted)
+        while len(waiting):
+            further = place[waiting] + 1
+            waiting, further = waiting[further <= last], further[further <= last]
+            place[waiting] = further
+            waiting = waiting[self.hashes[further] < wanted[waiting]]
+        return np.where(self.hashes[place] == wanted, place, -1)
+
+
+def once_a_document(hashes: Hashes, document: Ints) -> Hashes:
+    """The hashes without those that repeat one of the same document."""
+    marked = hashes ^ (document.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))
+    ordered = np.sort(marked)  # far cheaper than finding out where each one came from
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    repeated = twice[np.append(twice[1:] != twice[:-1], True)[: len(twice)]]
+    suspects = np.flatnonzero(HashIndex(repeated).find(marked) >= 0)
+    order = suspects[np.lexsort((document[suspects], hashes[suspects]))]
+    same = (hashes[order[1:]] == hashes[order[:-1]]) & (document[order[1:]] == document[order[:-1]])
+    kept = np.ones(len(hashes), np.bool_)
+    kept[order[1:][same]] = False
+    return hashes[kept]
+
+
+class FrequencyTable:
+    """How often each hash was seen."""
+
+    def __init__(self, hashes: Hashes, counts: NDArray[np.int32]) -> None:
+        self._index = HashIndex(hashes)
+        self._counts = counts
+
+    def __len__(self) -> int:
+        return len(self._index.hashes)
+
+    def lookup(self, hashes: Hashes) -> NDArray[np.int32]:
+        """How often each was seen; 0 for a new one."""
+        place = self._index.find(hashes)
+        return np.where(place >= 0, self._counts[place], np.int32(0)) if len(self) else np.zeros(len(hashes), np.int32)
+
+
+class FrequencyCounter:
+    """Counts hashes, in memory as long as they are few, on disk when they are many."""
+
+    def __init__(self) -> None:
+        self._kept: list[Hashes] = []
+        self._count = 0
+        self._files: list[IO[bytes]] = []
+
+    def add(self, hashes: Hashes) -> None:
+        """Count these."""
+        self._kept.append(hashes)
+        self._count += len(hashes)
+        if self._count > _IN_MEMORY:
+            self._spill()
+
+    def table(self) -> FrequencyTable:
+        """What was counted."""
+        if not self._files:
+            return FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
+        self._spill()
+        with tempfile.TemporaryFile() as hashes, tempfile.TemporaryFile() as counts:
+            for part in self._partitions():
+                some, how_often = _run_lengths(part)
+                some.tofile(hashes)
+                how_often.tofile(counts)
+            # A mapping outlives the file that it was made from.
+            return FrequencyTable(np.memmap(hashes, np.uint64, "r"), np.memmap(counts, np.int32, "r"))
+
+    def _spill(self) -> None:
+        """Put what is in memory into one file for each value of the leading bits."""
+        if not self._files:
+            self._files = [tempfile.TemporaryFile() for _ in range(1 << _PARTITION_BITS)]
+        ordered = np.sort(np.concatenate([np.empty(0, np.uint64), *self._kept]))
+        firsts = np.arange(1 << _PARTITION_BITS, dtype=np.uint64) << np.uint64(64 - _PARTITION_BITS)
+        for file, part in zip(self._files, np.split(ordered, np.searchsorted(ordered, firsts[1:])), strict=True):
+            part.tofile(file)
+        self._kept, self._count = [], 0
+
+    def _partitions(self) -> Iterator[Hashes]:
+        for file in self._files:
+            file.seek(0)
+            yield np.fromfile(file, np.uint64)
+            file.close()
+
+
+def _run_lengths(hashes: Hashes) -> tuple[Hashes, NDArray[np.int32]]:
+    ordered = np.sort(hashes)
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    counts = np.diff(np.append(starts, len(ordered))).astype(np.int32)
+    return ordered[starts], counts

@@ -1,0 +1,107 @@
+"""Scales and axes of a figure: from values to places, with round numbers along the edge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rejoinder.report.markup import Html, element, joined
+from rejoinder.text.grid import width
+from rejoinder.types import Scores
+
+CHARACTER = 6.8
+"""Mean width of a character at the figures' 12 px, in pixels; labels get room by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A straight line from values (low .. high) to pixels (start .. stop)."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.stop - self.start)
+
+
+def place(pixels: float) -> str:
+    """A coordinate, to a tenth of a pixel."""
+    return f"{pixels:.1f}".removesuffix(".0")
+
+
+def span(values: Scores, margin: float = 0.06) -> tuple[float, float]:
+    """The lowest and highest finite value with some air around them; 0 .. 1 where there is none."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    air = (high - low) * margin or max(abs(high), 1.0) * 0.1
+    return low - air, high + air
+
+
+def tick_step(low: float, high: float, most: int = 6) -> float:
+    """The round step (1, 2 or 5 times a power of ten) that gives at most `most` steps."""
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high."""
+    step = tick_step(low, high, most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def tick_labels(numbers: Sequence[float]) -> list[str]:
+    """The ticks' numbers, all with as many decimals as tell them apart."""
+    gap = min((b - a for a, b in pairwise(numbers)), default=1.0)
+    decimals = max(0, -math.floor(math.log10(gap) + 1e-9))
+    return [f"{number + 0.0:,.{decimals}f}" for number in numbers]
+
+
+def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
+    """Grid lines from top to bottom, their numbers under them, and the axis' label under those."""
+    numbers = ticks(scale.low, scale.high)
+    parts: list[Html] = []
+    for number, text in zip(numbers, tick_labels(numbers), strict=True):
+        x = place(scale(number))
+        parts.append(element("line", x1=x, x2=x, y1=place(top), y2=place(bottom), class_="grid"))
+        parts.append(element("text", text, x=x, y=place(bottom + 14), text_anchor="middle"))
+    if label:
+        middle = place((scale.start + scale.stop) / 2)
+        parts.append(element("text", label, x=middle, y=place(bottom + 30), text_anchor="middle", class_="label"))
+    return joined(parts)
+
+
+def y_axis(scale: Scale, left: float, right: float) -> Html:
+    """Grid lines from left to right with their numbers at the left."""
+    numbers = ticks(scale.low, scale.high)
+    parts: list[Html] = []
+    for number, text in zip(numbers, tick_labels(numbers), strict=True):
+        y = scale(number)
+        parts.append(element("line", x1=place(left), x2=place(right), y1=place(y), y2=place(y), class_="grid"))
+        parts.append(element("text", text, x=place(left - 6), y=place(y + 4), text_anchor="end"))
+    return joined(parts)
+
+
+def label_room(labels: Sequence[str], most: float = 120.0) -> float:
+    """Pixels that the longest label takes, up to `most`."""
+    return min(most, max((width(label) * CHARACTER for label in labels), default=0.0))
+
+
+def fitted(label: str, room: float) -> str:
+    """The label, cut with an ellipsis where it is wider than the room."""
+    if width(label) * CHARACTER <= room:
+        return label
+    label = label[: int(room / CHARACTER)]
+    while label and (width(label) + 1) * CHARACTER > room:
+        label = label[:-1]
+    return label.rstrip() + "…"

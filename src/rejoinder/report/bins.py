@@ -1,0 +1,59 @@
+"""Bins of a histogram: the same edges for all groups, round where the values are whole numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.report.axes import tick_step
+from rejoinder.types import Scores
+
+TAIL = 0.995
+"""Where the largest values lie far out, the axis ends at this quantile, and the last bin takes what is beyond."""
+FAR = 3.0
+"""Far out: so many times as far from the lowest value as that quantile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Edges of equal width."""
+
+    edges: Scores
+    beyond: int
+    """Values above the last edge, which the last bin takes."""
+
+    def shares(self, values: Scores) -> tuple[Scores, Scores]:
+        """How many of the values fall into each bin, and which share of them all."""
+        inside = np.minimum(values, self.edges[-1])
+        counts = np.histogram(inside, self.edges)[0].astype(np.float64)
+        return counts, counts / max(len(values), 1)
+
+
+def bins_for(values: Scores, most: int = 28) -> Bins:
+    """At most about `most` bins over the finite values."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Bins(np.array([0.0, 1.0]), 0)
+    low, high = float(known.min()), float(known.max())
+    usual = float(np.quantile(known, TAIL))
+    if usual > low and high - low > FAR * (usual - low):
+        high = usual
+    whole = bool(np.array_equal(known, np.round(known)))
+    edges = _whole_edges(low, high, most) if whole else _even_edges(low, high, most)
+    return Bins(edges, int(np.count_nonzero(known > edges[-1])))
+
+
+def _whole_edges(low: float, high: float, most: int) -> Scores:
+    step = max(1, math.ceil((high - low + 1) / most))
+    count = math.ceil((high - low + 1) / step)
+    return low - 0.5 + step * np.arange(count + 1, dtype=np.float64)
+
+
+def _even_edges(low: float, high: float, most: int) -> Scores:
+    if high == low:
+        return np.array([low - 0.05, low + 0.05]) if abs(low) <= 1 else np.array([low * 0.95, low * 1.05])
+    step = tick_step(low, high, most)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return step * np.arange(first, max(last, first + 1) + 1, dtype=np.float64)

@@ -1,0 +1,128 @@
+"""The table of replies that can be searched, filtered and sorted: its frame, and the data that the script fills in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.report.chosen import ChosenRows
+from rejoinder.report.embedded import script_json
+from rejoinder.report.headlines import system_label
+from rejoinder.report.markup import Html, element, joined, own_text, printable
+from rejoinder.report.numbers import counted, decimals_of
+from rejoinder.report.page import Section
+from rejoinder.report.replies import WITHOUT_TEXTS, Examples, row_name
+from rejoinder.report.thread import turns_of
+
+DATA_ID = "replies-data"
+SIGNIFICANT = 6
+"""Digits of a score in the embedded data: more than anyone reads, and half the size of all of them."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
+    """The controls and an empty table; without JavaScript a line that says so stands in their place."""
+    said = [element("p", how_many(chosen), class_="intro")]
+    if examples is None:
+        said.append(element("p", WITHOUT_TEXTS, class_="note"))
+    no_script = element("p", "This table needs JavaScript; all other parts of the report do without.", class_="note")
+    not_printed = element("p", "The table is left out of print.", class_="note print-only")
+    frame = element("div", _controls(table), _frame(table, examples is not None), _pager(), id="browser", hidden=True)
+    return Section(
+        "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
+        joined([*said, element("noscript", no_script), not_printed, frame]),
+        "Table",
+    )
+
+
+def how_many(chosen: ChosenRows) -> str:
+    """Which replies the table lists, in a sentence."""
+    listed = len(chosen.listed)
+    if listed == chosen.total:
+        return f"{counted(chosen.total, 'reply', 'replies')}. Click on a column's name to sort by it."
+    return f"{listed:,} of {chosen.total:,} replies, sampled with seed {chosen.seed}."
+
+
+def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Html:
+    """All that the script needs, as JSON; contexts and references that come several times are held once."""
+    contexts: dict[Any, int] = {}
+    references: dict[Any, int] = {}
+    rows = []
+    columns = [table[label] for label in table.metrics]
+    for row in chosen.listed:
+        entry: dict[str, Any] = {
+            "id": printable(row_name(table, row)),
+            "system": int(table.system_of[row]),
+            "scores": [_score(column[row]) for column in columns],
+        }
+        if examples is not None:
+            example = examples[row]
+            turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
+            entry["response"] = printable(example.response)
+            entry["context"] = _number_of(turns, contexts)
+            entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+        rows.append(entry)
+    data = {
+        "metrics": [_metric(label, column) for label, column in zip(table.metrics, columns, strict=True)],
+        "systems": [printable(system_label(name)) for name in table.system_names],
+        "contexts": list(contexts),
+        "references": list(references),
+        "texts": examples is not None,
+        "rows": rows,
+    }
+    return script_json(data, DATA_ID)
+
+
+def _number_of(value: Key, numbers: dict[Key, int]) -> int:
+    return numbers.setdefault(value, len(numbers))
+
+
+def _score(value: float) -> float | None:
+    return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+
+
+def _metric(label: str, column: np.ndarray) -> dict[str, Any]:
+    known = column[np.isfinite(column)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    return {"label": printable(label), "decimals": decimals_of(column), "low": min(low, 0.0), "high": high}
+
+
+def _controls(table: ScoreTable) -> Html:
+    search = element(
+        "label",
+        element("span", "Search"),
+        Html('<input type="search" id="search" autocomplete="off" spellcheck="false">'),
+    )
+    options = [element("option", "all systems", value="")]
+    options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
+    system = element("label", element("span", "System"), element("select", *options, id="system-filter"))
+    return element("div", search, system, element("p", id="found", role="status"), class_="controls")
+
+
+def _frame(table: ScoreTable, texts: bool) -> Html:
+    first = element("th", element("span", "Details", class_="read-out"), scope="col", role="columnheader")
+    names = [("system", "system"), ("response", "reply") if texts else ("id", "id")]
+    names += [(f"metric-{number}", label) for number, label in enumerate(table.metrics)]
+    heads = [_sort_head(key, label) for key, label in names]
+    caption = element("caption", "Replies and their scores", class_="read-out")
+    head = element("thead", element("tr", first, *heads, role="row"), role="rowgroup")
+    # Narrow screens show the rows as blocks, which would lose the roles that a browser reads off the tags.
+    grid = element("table", caption, head, element("tbody", role="rowgroup"), class_="replies", role="table")
+    return element("div", grid, class_="scrolls", role="region", aria_label="Replies and their scores", tabindex="0")
+
+
+def _sort_head(key: str, label: str) -> Html:
+    button = element("button", own_text(label), element("span", aria_hidden="true", class_="arrow"), type="button")
+    class_ = "number" if key.startswith("metric-") else None
+    return element("th", button, scope="col", role="columnheader", aria_sort="none", data_key=key, class_=class_)
+
+
+def _pager() -> Html:
+    back = element("button", "Previous", type="button", id="previous")
+    forth = element("button", "Next", type="button", id="next")
+    return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")

@@ -1,0 +1,52 @@
+"""How the scores of each metric are distributed: a strip a system, on one axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.report.bins import bins_for
+from rejoinder.report.figures import histogram
+from rejoinder.report.headlines import system_label
+from rejoinder.report.markup import Html, element, joined, own_text
+from rejoinder.report.numbers import counted, decimals_for, shown
+from rejoinder.report.page import Section
+from rejoinder.report.summary import direction
+
+INTRO = (
+    "Each strip is one system. The height of a bar is its share of that system's replies, on the same scale in all "
+    "strips of a metric; the triangle marks the mean."
+)
+
+
+def distributions_section(table: ScoreTable) -> Section:
+    """A histogram a metric, with what could not be scored said beside it."""
+    panels = element("div", *(_panel(table, label) for label in table.metrics), class_="panels")
+    return Section("Distributions of scores", joined([element("p", INTRO, class_="intro"), panels]), "Distributions")
+
+
+def _panel(table: ScoreTable, label: str) -> Html:
+    column = table[label]
+    groups = [(system_label(name), column[table.rows_of(name)]) for name in table.system_names]
+    heading = element("h3", own_text(label), " ", element("small", direction(table, label)))
+    figure = histogram(groups, label=f"Distribution of {label} for each system")
+    caption = element("figcaption", " ".join(filter(None, [missing(table, label), _beyond(column, label, table)])))
+    return element("article", heading, element("figure", figure, caption), class_="panel")
+
+
+def missing(table: ScoreTable, label: str) -> str:
+    """How many replies of which system the metric could not score, in a sentence."""
+    counts = {system_label(name): int(np.isnan(table[label][table.rows_of(name)]).sum()) for name in table.system_names}
+    total = sum(counts.values())
+    if not total:
+        return "All replies were scored."
+    by_system = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+    return f"{counted(total, 'reply', 'replies')} could not be scored: {by_system}."
+
+
+def _beyond(column: np.ndarray, label: str, table: ScoreTable) -> str:
+    bins = bins_for(column)
+    if not bins.beyond:
+        return ""
+    edge = shown(float(bins.edges[-1]), decimals_for(table[label]))
+    return f"The last bar also holds {counted(bins.beyond, 'reply', 'replies')} above {edge}."

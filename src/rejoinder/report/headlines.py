@@ -1,0 +1,84 @@
+"""What the means say, in a sentence a metric, and no more than they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rejoinder.metrics.table import ScoreTable, Summary
+from rejoinder.report.chosen import ranked_metrics
+from rejoinder.report.markup import Html, element, escaped, joined, own_text
+from rejoinder.report.numbers import decimals_for, shown, shown_interval
+
+CAUTION = (
+    "Whether two intervals overlap is not a test: systems that answered the same contexts should be compared reply "
+    "by reply, and with many systems or metrics one of them leads by chance. Ask "
+)
+
+
+def headlines(table: ScoreTable) -> dict[str, Html]:
+    """Metric -> one sentence on which system leads; none for metrics that do not say what is better."""
+    summary = table.summary()
+    sentences = {
+        label: headline(
+            {system_label(name): cell for name, cell in summary[label].items()},
+            higher_is_better=table.higher_is_better.get(label, True),
+            decimals=decimals_for(table[label]),
+        )
+        for label in ranked_metrics(table)
+    }
+    return {label: sentence for label, sentence in sentences.items() if sentence}
+
+
+def headline(systems: Mapping[str, Summary], *, higher_is_better: bool = True, decimals: int = 3) -> Html:
+    """One sentence on the leading system and the intervals of the others; empty with fewer than two systems."""
+    scored = {name: cell for name, cell in systems.items() if not math.isnan(cell.mean)}
+    if len(scored) < 2:
+        return Html("")
+    best = (max if higher_is_better else min)(cell.mean for cell in scored.values())
+    leaders = [name for name, cell in scored.items() if cell.mean == best]
+    order = "highest" if higher_is_better else "lowest"
+    hint = "" if higher_is_better else ", and lower is better"
+    if len(leaders) == len(scored):
+        return joined(["All systems have the same mean, ", shown(best, decimals), "."])
+    if len(leaders) > 1:
+        return joined([listed(leaders), f" share the {order} mean, {shown(best, decimals)}{hint}."])
+    leader = scored.pop(leaders[0])
+    known = not math.isnan(leader.low)
+    bounds = f"95 % interval {shown_interval(leader.low, leader.high, decimals)}" if known else "no interval"
+    mean = f" has the {order} mean, {shown(best, decimals)} ({bounds}){hint}. "
+    return joined([listed(leaders), mean, _overlaps(leader, scored)])
+
+
+def caution() -> Html:
+    """Why a headline is no verdict, and where to get one."""
+    compare, meta = element("code", "rejoinder compare"), element("code", "rejoinder meta")
+    trust = " for a verdict, and "
+    return element("p", CAUTION, compare, trust, meta, " for how far a metric agrees with people.", class_="note")
+
+
+def system_label(name: str) -> str:
+    """The system's name, or what nameless replies are called."""
+    return name or "replies"
+
+
+def listed(names: Sequence[str]) -> Html:
+    """The names as "a, b and c"."""
+    marked = [element("strong", own_text(name)) for name in names]
+    if len(marked) == 1:
+        return marked[0]
+    return joined([joined(marked[:-1], ", "), " and ", marked[-1]])
+
+
+def _overlaps(leader: Summary, others: Mapping[str, Summary]) -> Html:
+    if any(math.isnan(cell.low) for cell in (leader, *others.values())):
+        return escaped("Too few replies were scored to give every system an interval.")
+    near = [name for name, cell in others.items() if cell.low <= leader.high and cell.high >= leader.low]
+    if len(others) == 1:
+        return escaped(f"The other interval {'overlaps' if near else 'does not overlap'} with it.")
+    if len(near) == len(others):
+        return escaped("All other intervals overlap with it.")
+    if not near:
+        return escaped("No other interval overlaps with it.")
+    one = len(near) == 1
+    return joined([f"The interval{'' if one else 's'} of ", listed(near), f" overlap{'s' if one else ''} with it."])

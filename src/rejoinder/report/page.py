@@ -1,0 +1,85 @@
+"""A page of its own: sections in one file that fetches nothing and runs no script but ours.
+
+The Content-Security-Policy forbids all that is not in the file, and names our scripts by their SHA-256: markup that
+slipped in from a reply could show itself, but never run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+
+from rejoinder._version import __version__
+from rejoinder.report.markup import Html, element, escaped, joined
+
+SCRIPTS = ("theme.js", "browse.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a page; its body is made with `markup`, `tables` and `figures`."""
+
+    title: str
+    html_body: Html
+    short: str = ""
+    """The title in the page's menu, where it should be shorter."""
+
+
+def render_page(title: str, sections: Sequence[Section], *, lead: Html | None = None, data: Html | None = None) -> str:
+    """The whole HTML file: a head line, the lead under it, then the sections with a menu that leads to them.
+
+    `data` is what the scripts read: see `embedded`.
+    """
+    scripts = [_resource(name) for name in SCRIPTS]
+    anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
+    return Template(_resource("report.html")).substitute(
+        policy=_policy(scripts),
+        title=escaped(title),
+        version=escaped(__version__),
+        style=Html(_resource("report.css")),
+        menu=joined(_menu_entry(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
+        lead=lead or "",
+        sections=joined(_section(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
+        data=data or "",
+        scripts=joined(Html(f"<script>{script}</script>\n") for script in scripts),
+    )
+
+
+def _menu_entry(section: Section, anchor: str) -> Html:
+    return element("li", element("a", section.short or section.title, href=f"#{anchor}"))
+
+
+def _section(section: Section, anchor: str) -> Html:
+    heading = element("h2", section.title, id=f"{anchor}-title")
+    return element("section", heading, _checked(section), id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def _checked(section: Section) -> Html:
+    """The body, or a TypeError where it is a plain string, which may hold text that nobody escaped."""
+    if not isinstance(section.html_body, Html):
+        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.report.markup")
+    return section.html_body
+
+
+def _anchor(number: int, title: str) -> str:
+    """A name for links: the words of the title, with a number that keeps it the only one."""
+    words = "-".join(re.findall("[a-z0-9]+", title.lower()))
+    return f"part-{number + 1}-{words}".removesuffix("-")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("rejoinder.report") / name).read_text(encoding="utf-8")

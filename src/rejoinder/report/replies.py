@@ -1,0 +1,134 @@
+"""The best, the worst and the most disputed replies, each as the chat that it belongs to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
+from rejoinder.report.headlines import system_label
+from rejoinder.report.markup import Html, element, joined, own_text
+from rejoinder.report.numbers import counted, decimals_of, ordinal, shown
+from rejoinder.report.page import Section
+from rejoinder.report.summary import system_badge
+from rejoinder.report.thread import Turn, turns_of
+from rejoinder.types import Example
+
+RECENT = 4
+"""Turns of a context that are in sight; older ones are folded."""
+WITHOUT_TEXTS = (
+    "The texts are left out: this report was made from the scores alone. Give the file of replies with --replies to "
+    "show them."
+)
+EMPTY = "(empty reply)"
+
+Examples = Mapping[int, Example] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """A table with what its chips need, found once: a column may have millions of rows."""
+
+    table: ScoreTable
+    ranked: tuple[str, ...]
+    decimals: Mapping[str, int]
+
+
+def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
+    """Cards of the replies that are best and worst by all metrics, and of those that metrics disagree on most."""
+    parts: list[Html] = [element("p", _method(table), class_="intro")]
+    if examples is None:
+        parts.append(element("p", WITHOUT_TEXTS, class_="note"))
+    scores = _Scores(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
+    lead = "by the mean percentile over the metrics"
+    parts.append(_group("Best", lead, chosen.best, scores, examples))
+    parts.append(_group("Worst", lead, chosen.worst, scores, examples))
+    apart = "by the distance between the metric that likes it most and the one that likes it least"
+    parts.append(_group("Most disputed", apart, chosen.disputed, scores, examples))
+    return Section("Best, worst and most disputed replies", joined(parts), "Replies")
+
+
+def row_name(table: ScoreTable, row: int) -> str:
+    """The reply's id, or its place in the data where there are no ids."""
+    return table.ids[row] if table.ids else f"row {row + 1}"
+
+
+def _method(table: ScoreTable) -> str:
+    ranked = ranked_metrics(table)
+    left_out = [label for label in table.metrics if label not in ranked]
+    text = (
+        "Beside each score stands its percentile among all replies, the 100th being the best. A reply counts as best "
+        "or worst where at least half of the metrics could score it."
+    )
+    return f"{text} Not ranked: {', '.join(left_out)}." if left_out else text
+
+
+def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples: Examples) -> Html:
+    heading = element("h3", title, " ", element("small", lead))
+    if not rows:
+        few = "Metrics can disagree only where at least two rank the replies." if title == "Most disputed" else ""
+        return joined([heading, element("p", f"None to show. {few}".strip(), class_="note")])
+    cards = [_card(scores, row, examples[row] if examples is not None else None) for row in rows]
+    return joined([heading, element("div", *cards, class_="cards")])
+
+
+def _card(scores: _Scores, row: int, example: Example | None) -> Html:
+    table = scores.table
+    number = int(table.system_of[row])
+    name = element("span", own_text(row_name(table, row)), class_="id")
+    head = element("header", system_badge(number, table.system_names[number]), " ", name)
+    chat = _chat(example, system_label(table.system_names[number])) if example is not None else Html("")
+    return element("article", head, chat, _chips(scores, row), class_="card")
+
+
+def _chat(example: Example, system: str) -> Html:
+    turns = turns_of(example)
+    older, recent = turns[:-RECENT], turns[-RECENT:]
+    folded = Html("")
+    if older:
+        label = element("summary", counted(len(older), "earlier turn"))
+        folded = element("details", label, element("ol", *map(_turn, older), class_="thread"))
+    reply = element("li", _speaker(f"{system}, reply"), _bubble(example.response, EMPTY), class_="own reply")
+    return joined([folded, element("ol", *map(_turn, recent), reply, class_="thread"), _references(example)])
+
+
+def _turn(turn: Turn) -> Html:
+    return element("li", _speaker(turn.speaker), _bubble(turn.text, "(empty)"), class_="own" if turn.own else None)
+
+
+def _speaker(label: str) -> Html:
+    return element("span", own_text(label), class_="speaker")
+
+
+def _bubble(text: str, if_empty: str) -> Html:
+    if not text.strip():
+        return element("p", if_empty, class_="bubble empty")
+    return element("p", text, class_="bubble", dir="auto")
+
+
+def _references(example: Example) -> Html:
+    if not example.references:
+        return Html("")
+    label = element("summary", counted(len(example.references), "reference"))
+    entries = [element("li", text, dir="auto") for text in example.references]
+    return element("details", label, element("ul", *entries), class_="references")
+
+
+def _chips(scores: _Scores, row: int) -> Html:
+    return element("ul", *(_chip(scores, label, row) for label in scores.table.metrics), class_="chips")
+
+
+def _chip(scores: _Scores, label: str, row: int) -> Html:
+    column = scores.table[label]
+    number = element("b", shown(column[row], scores.decimals[label]))
+    score = [element("span", own_text(label), class_="metric"), " ", number]
+    better = scores.table.higher_is_better.get(label, True)
+    place = percentile_of(row, column, higher_is_better=better) if label in scores.ranked else math.nan
+    if math.isnan(place):
+        return element("li", *score)
+    percent = round(100 * place)
+    words = element("span", " percentile", class_="read-out")
+    standing = element("span", ordinal(percent), words, class_="place")
+    return element("li", *score, " ", standing, style=f"--place: {percent}%")

@@ -1,0 +1,93 @@
+"""Means with their intervals: all at a glance, then a figure and a table for each metric."""
+
+from __future__ import annotations
+
+import math
+
+from rejoinder.metrics.table import ScoreTable, Summary
+from rejoinder.report.chosen import ranked_metrics
+from rejoinder.report.figures import interval_plot, series_class
+from rejoinder.report.headlines import system_label
+from rejoinder.report.markup import Html, element, joined, own_text
+from rejoinder.report.numbers import decimals_for, shown, shown_interval
+from rejoinder.report.page import Section
+from rejoinder.report.tables import html_table
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.resampling import LARGE
+
+
+def summary_section(table: ScoreTable) -> Section:
+    """Means, spreads and intervals of every system by every metric."""
+    cards = element("div", *(_card(table, label) for label in table.metrics), class_="panels")
+    body = joined([element("p", _method(table), class_="intro"), _glance(table), cards])
+    return Section("Means by system", body, short="Means")
+
+
+def direction(table: ScoreTable, label: str) -> str:
+    """What a high score of the metric means, in a few words."""
+    if label not in ranked_metrics(table):
+        return "neither high nor low is better"
+    return "higher is better" if table.higher_is_better.get(label, True) else "lower is better"
+
+
+def system_badge(number: int, name: str) -> Html:
+    """The system's name beside a spot of its colour."""
+    return element("span", own_text(system_label(name)), class_=f"system {series_class(number)}")
+
+
+def _method(table: ScoreTable) -> str:
+    method = f"Intervals are of 95 %, by bootstrap over replies ({table.resamples:,} resamples, seed {table.seed})"
+    sizes = [len(table.rows_of(system)) for system in table.system_names]
+    if any(size >= LARGE for size in sizes):
+        method += f"; for systems with {LARGE:,} replies or more, by the normal approximation"
+    return f"{method}. Replies that a metric could not score are left out of its mean."
+
+
+def _glance(table: ScoreTable) -> Html:
+    """A row a metric, a column a system, as the command line prints it; the best mean of each metric stands out."""
+    rows = []
+    ranked = ranked_metrics(table)
+    for label, cells in table.summary().items():
+        best = _best(table, label) if label in ranked else math.nan
+        row: list[object] = [own_text(label)]
+        for cell in cells.values():
+            text = shown(cell.mean, decimals_for(table[label]))
+            row.append(element("strong", text, class_="best") if cell.mean == best else text)
+        rows.append(row)
+    header = ["metric", *(system_badge(number, name) for number, name in enumerate(table.system_names))]
+    return html_table(header, rows, caption="Mean score of each system by each metric", class_="glance")
+
+
+def _best(table: ScoreTable, label: str) -> float:
+    """The best mean; NaN, which equals nothing, where there is none to stand out."""
+    means = [cell.mean for cell in table.summary()[label].values() if not math.isnan(cell.mean)]
+    if len(set(means)) < 2:
+        return math.nan
+    return max(means) if table.higher_is_better.get(label, True) else min(means)
+
+
+def _card(table: ScoreTable, label: str) -> Html:
+    cells = table.summary()[label]
+    decimals = decimals_for(table[label])
+    intervals = [(system_label(name), Interval(cell.mean, cell.low, cell.high)) for name, cell in cells.items()]
+    heading = element("h3", own_text(label), " ", element("small", direction(table, label)))
+    figure = interval_plot(intervals, label=f"Mean {label} of each system with its interval", decimals=decimals)
+    return element("article", heading, figure, _numbers(table, label, decimals), class_="panel")
+
+
+def _numbers(table: ScoreTable, label: str, decimals: int) -> Html:
+    cells = table.summary()[label]
+    with_corpus = any(_differs(cell) for cell in cells.values())
+    header = ["system", "mean", "95 % interval", "std", *(["corpus"] if with_corpus else []), "scored"]
+    rows = []
+    for number, (name, cell) in enumerate(cells.items()):
+        corpus = [shown(cell.corpus, decimals)] if with_corpus else []
+        interval = shown_interval(cell.low, cell.high, decimals)
+        numbers = [shown(cell.mean, decimals), interval, shown(cell.std, decimals), *corpus, f"{cell.n:,}"]
+        rows.append([system_badge(number, name), *numbers])
+    return html_table(header, rows, caption=f"{label}: mean, interval, standard deviation", class_="compact")
+
+
+def _differs(cell: Summary) -> bool:
+    """Whether the metric's own corpus-level score is another number than the mean."""
+    return not math.isclose(cell.corpus, cell.mean, rel_tol=1e-9, abs_tol=1e-12) and not math.isnan(cell.corpus)

@@ -1,0 +1,43 @@
+"""HTML tables from a header and rows, every cell escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rejoinder.report.markup import Html, element, joined
+
+
+def html_table(
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str,
+    left: int = 1,
+    class_: str | None = None,
+) -> Html:
+    """A table in a box that scrolls where the screen is narrow.
+
+    The first `left` columns are flush left, the others, numbers, flush right; the first names its row. A cell
+    is text, or markup from `rejoinder.report.markup`. The caption is read out, not shown.
+    """
+    head = element("tr", *(_cell("th", cell, place, left, scope="col") for place, cell in enumerate(header)))
+    body = joined(_row(row, len(header), left) for row in rows)
+    table = element(
+        "table",
+        element("caption", caption, class_="read-out"),
+        element("thead", head),
+        element("tbody", body),
+        class_=class_,
+    )
+    return element("div", table, class_="scrolls", role="region", aria_label=caption, tabindex="0")
+
+
+def _row(cells: Sequence[object], expected: int, left: int) -> Html:
+    if len(cells) != expected:
+        raise ValueError(f"a row of {len(cells)} cells under a header of {expected}")
+    first = _cell("th", cells[0], 0, left, scope="row")
+    return element("tr", first, *(_cell("td", cell, place, left) for place, cell in enumerate(cells[1:], start=1)))
+
+
+def _cell(tag: str, content: object, place: int, left: int, scope: str | None = None) -> Html:
+    return element(tag, content, scope=scope, class_=None if place < left else "number")

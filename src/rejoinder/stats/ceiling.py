@@ -1,0 +1,111 @@
+"""How well people agree with people: the correlation that no metric can be expected to beat.
+
+*Split half*: the annotators are divided at random, and the means of the two halves are correlated (Liu et al.
+2016). A half has fewer ratings than the whole; Spearman and Brown's formula says what the whole would reach.
+*One against the rest*: each annotator is treated as a metric and correlated with the mean of the others (Tao
+et al. 2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Floats
+from rejoinder.stats.kappa import rating_matrix
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHalf:
+    """The mean correlation of two random halves and its standard deviation over the splits."""
+
+    mean: float
+    deviation: float
+    n_splits: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneAgainstRest:
+    """The correlation of each annotator with the mean of the others, and what is reported of it; NaN:
+    none."""
+
+    mean: float
+    median: float
+    maximum: float
+    annotators: Floats
+
+
+def split_half(
+    ratings: ArrayLike,
+    *,
+    kind: str = "pearson",
+    n_splits: int = 100,
+    seed: int = 0,
+    spearman_brown: bool = False,
+    within_items: bool = False,
+) -> SplitHalf:
+    """The agreement of random halves of the annotators. Ratings: (items, annotators), NaN: not rated.
+
+    `within_items` splits each item's ratings on their own: for ratings whose columns are not the same people
+    throughout, or where each annotator rated few items. An item without a rating in either half is left out
+    of that split. `spearman_brown` steps each split's r up to the full number of annotators: 2 r / (1 + r).
+    """
+    if n_splits < 1:
+        raise ValueError(f"n_splits must be at least 1, not {n_splits}")
+    matrix = rating_matrix(ratings)
+    rng = np.random.default_rng(seed)
+    correlations = []
+    for _ in range(n_splits):
+        shuffled = _shuffled_within_items(matrix, rng) if within_items else _shuffled_annotators(matrix, rng)
+        r = correlate(*_halves(shuffled), kind).coefficient
+        correlations.append(2 * r / (1 + r) if spearman_brown and r > -1 else r)
+    known = np.array([r for r in correlations if not np.isnan(r)])
+    if not known.size:
+        return SplitHalf(np.nan, np.nan, 0)
+    return SplitHalf(float(known.mean()), float(known.std()), known.size)
+
+
+def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainstRest:
+    """Each annotator's correlation with the mean of the others, over the items that both sides rated."""
+    matrix = rating_matrix(ratings)
+    each = np.array(
+        [
+            correlate(matrix[:, j], row_means(np.delete(matrix, j, axis=1)), kind).coefficient
+            for j in range(matrix.shape[1])
+        ]
+    )
+    known = each[~np.isnan(each)]
+    if not known.size:
+        return OneAgainstRest(np.nan, np.nan, np.nan, each)
+    return OneAgainstRest(float(known.mean()), float(np.median(known)), float(known.max()), each)
+
+
+def row_means(matrix: Floats) -> Floats:
+    """The mean of each row, NaN left out; NaN for a row without values."""
+    known = ~np.isnan(matrix)
+    counts = known.sum(axis=1)
+    sums = np.where(known, matrix, 0).sum(axis=1)
+    means: Floats = np.divide(sums, counts, out=np.full(len(matrix), np.nan), where=counts > 0)
+    return means
+
+
+def _shuffled_annotators(matrix: Floats, rng: np.random.Generator) -> Floats:
+    return matrix[:, rng.permutation(matrix.shape[1])]
+
+
+def _shuffled_within_items(matrix: Floats, rng: np.random.Generator) -> Floats:
+    """Each item's ratings in random order, dealt to the two halves in turn, so that a gap costs neither side
+    more."""
+    shuffled = rng.permuted(matrix, axis=1)
+    rank = np.argsort(np.isnan(shuffled), axis=1, kind="stable")  # the ratings first, the gaps last
+    dealt = np.take_along_axis(shuffled, rank, axis=1)
+    return np.concatenate([dealt[:, 0::2], dealt[:, 1::2]], axis=1)
+
+
+def _halves(matrix: Floats) -> tuple[Floats, Floats]:
+    """The row means of the columns before and after the middle."""
+    middle = matrix.shape[1] // 2
+    return row_means(matrix[:, :middle]), row_means(matrix[:, middle:])

@@ -1,0 +1,179 @@
+"""Does metric B agree with people better than metric A, or is it noise: tests of two correlations with one
+target.
+
+Both correlations use the same human scores, so they depend on each other, and comparing their intervals would
+waste most of the evidence. *Williams' test* uses the correlation between the metrics; it wants independent,
+roughly normal examples. The *permutation test* swaps the two metrics' standardised scores and asks how often
+chance alone gives such a difference (Deutsch, Dror and Roth 2021): swapped one by one (their PERM-BOTH), by
+context (PERM-INPUTS) or by system (PERM-SYSTEMS), according to the groups given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.permutation import permutation_p_value, swap_chunks
+from rejoinder.stats.resampling import Groups, Ints, group_codes, group_sums
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationComparison:
+    """By how much metric B's correlation with people is above metric A's, and how sure that is."""
+
+    correlation_a: float
+    correlation_b: float
+    difference: Interval
+    """B minus A, by cluster bootstrap."""
+    p_value: float
+    """Two-sided, by permutation."""
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class WilliamsTest:
+    """Williams' t with n - 3 degrees of freedom, above 0 where B's correlation is the higher, and its
+    p-value."""
+
+    t: float
+    p_value: float
+
+
+def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> WilliamsTest:
+    """Whether two correlations with the same target differ, given the correlation r_ab of the two metrics.
+
+    t = (r_b - r_a) sqrt((n - 1)(1 + r_ab)) / sqrt(2 K (n - 1) / (n - 3) + (r_a + r_b)^2 / 4 (1 - r_ab)^3),
+    with K = 1 - r_a^2 - r_b^2 - r_ab^2 + 2 r_a r_b r_ab, the determinant of the three correlations (Williams
+    1959; Steiger 1980, eq. 7; Graham and Baldwin 2014). Two-sided. NaN under four examples.
+    """
+    if not all(-1 <= r <= 1 or math.isnan(r) for r in (r_a, r_b, r_ab)):
+        raise ValueError(f"correlations must lie in -1..1, not {r_a}, {r_b}, {r_ab}")
+    if n < 4 or math.isnan(r_a + r_b + r_ab):
+        return WilliamsTest(math.nan, math.nan)
+    from scipy.special import stdtr
+
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    variance = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
+    top = (r_b - r_a) * math.sqrt((n - 1) * (1 + r_ab))
+    if variance <= 0:  # the two metrics are one and the same, up to rounding
+        return WilliamsTest(0.0, 1.0)
+    t = top / math.sqrt(variance)
+    return WilliamsTest(t, float(2 * stdtr(n - 3, -abs(t))))
+
+
+def williams(a: ArrayLike, b: ArrayLike, human: ArrayLike, kind: str = "pearson") -> WilliamsTest:
+    """Williams' test of two metrics' scores, over the examples that both and people scored."""
+    first, second, target, _ = jointly_scored(a, b, human, None)
+    pairs = ((first, target), (second, target), (first, second))
+    r_a, r_b, r_ab = (correlate(x, y, kind).coefficient for x, y in pairs)
+    return williams_test(r_a, r_b, r_ab, target.size)
+
+
+def compare_correlations(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    groups: Groups = None,
+    *,
+    kind: str = "pearson",
+    n_permutations: int = 1000,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> CorrelationComparison:
+    """How two metrics' correlations with people compare; an example with a NaN is left out.
+
+    The examples of a group are swapped and drawn together.
+    """
+    first, second, target, codes = jointly_scored(a, b, human, groups)
+    r_a, r_b = (correlate(x, target, kind).coefficient for x in (first, second))
+    n_groups = int(codes.max()) + 1 if codes.size else 0
+    both = np.stack([first, second], axis=1)
+    replicates = correlation_replicates(both, target, codes, n_resamples, seed, [kind])[kind]
+    interval = bootstrap_bounds(replicates[:, 1] - replicates[:, 0], r_b - r_a, n_groups, confidence)
+    p_value = math.nan
+    if n_groups > 1 and not math.isnan(r_b - r_a):
+        measure = SWAPPED[kind](standardised(first), standardised(second), target, codes)
+        swapped = [measure(swaps) for swaps in swap_chunks(n_groups, n_permutations, seed)]
+        p_value = permutation_p_value(r_b - r_a, np.concatenate(swapped))
+    return CorrelationComparison(r_a, r_b, interval, p_value, target.size)
+
+
+def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups) -> tuple[Floats, Floats, Floats, Ints]:
+    """Both metrics' scores, the human ones and the groups' numbers, where none is NaN."""
+    vectors = [np.asarray(v, np.float64) for v in (a, b, human)]
+    if any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
+        raise ValueError(f"a, b and human must be vectors of one length, not {[v.shape for v in vectors]}")
+    known = ~np.isnan(vectors).any(axis=0)
+    codes, _ = group_codes(groups, known.size)
+    first, second, target = (v[known] for v in vectors)
+    return first, second, target, group_codes(codes[known], target.size)[0]
+
+
+def standardised(values: Floats) -> Floats:
+    """Mean 0, deviation 1: the scales of two metrics must not tell them apart once they are swapped."""
+    scaled: Floats = (values - values.mean()) / values.std()
+    return scaled
+
+
+_Measure = Callable[[Floats], Floats]
+"""Swaps (permutations, groups) in; r(B') - r(A') of each permutation out."""
+
+
+def _swapped_pearson(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
+    """Sums and squares are linear in the swaps, so that all permutations are one matrix product."""
+    n, target = human.size, (human - human.mean()) / np.linalg.norm(human - human.mean())
+    columns = np.stack([b - a, b**2 - a**2, (b - a) * target], axis=1)
+    moved = group_sums(columns, codes, int(codes.max()) + 1)
+
+    def measure(swaps: Floats) -> Floats:
+        totals, squares, products = (swaps @ moved).T
+        spread_a = np.sqrt(n + squares - totals**2 / n)  # a and b are standardised: their squares sum to n
+        spread_b = np.sqrt(n - squares - totals**2 / n)
+        difference: Floats = (b @ target - products) / spread_b - (a @ target + products) / spread_a
+        return difference
+
+    return measure
+
+
+def _swapped_spearman(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
+    """Ranks come from counts over the pooled distinct values, so that no permutation is sorted."""
+    _, pooled = np.unique(np.concatenate([a, b]), return_inverse=True)
+    place_a, place_b = pooled.reshape(2, -1).astype(np.int64)
+    target = midranks(human)
+    target = (target - target.mean()) / np.linalg.norm(target - target.mean())
+
+    def rank_correlation(values: Ints) -> float:
+        sizes = np.bincount(values)
+        ranks = np.cumsum(sizes) - sizes / 2 - values.size / 2
+        return float(target @ ranks[values] / np.sqrt(sizes @ ranks**2))
+
+    def difference(swap: Floats) -> float:
+        swapped = swap[codes] > 0
+        first, second = np.where(swapped, place_b, place_a), np.where(swapped, place_a, place_b)
+        return rank_correlation(second) - rank_correlation(first)
+
+    return lambda swaps: np.array([difference(swap) for swap in swaps])
+
+
+def _swapped_kendall(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
+    def difference(swap: Floats) -> float:
+        swapped = swap[codes] > 0
+        first, second = np.where(swapped, b, a), np.where(swapped, a, b)
+        return correlate(second, human, "kendall").coefficient - correlate(first, human, "kendall").coefficient
+
+    return lambda swaps: np.array([difference(swap) for swap in swaps])
+
+
+SWAPPED: dict[str, Callable[[Floats, Floats, Floats, Ints], _Measure]] = {
+    "pearson": _swapped_pearson,
+    "spearman": _swapped_spearman,
+    "kendall": _swapped_kendall,
+}

@@ -1,0 +1,57 @@
+"""Krippendorff's alpha: agreement of any number of annotators, with gaps, on any scale.
+
+alpha = 1 - D_o / D_e: the mean squared difference of two ratings of one item, over that of any two ratings
+(Krippendorff 2011, "Computing Krippendorff's alpha-reliability"). The usual way goes over a table of all
+pairs of values. It is not needed: on an interval scale both are sums of squares about means, and the ordinal
+difference of two values is the difference of their midranks, so the ordinal alpha is the interval alpha of
+midranks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejoinder.stats.correlation import midranks
+from rejoinder.stats.intervals import Floats
+from rejoinder.stats.kappa import category_counts, rating_matrix
+
+LEVELS = ("nominal", "ordinal", "interval")
+
+
+def krippendorff_alpha(ratings: ArrayLike, level: str = "interval") -> float:
+    """Alpha of the ratings (items, annotators), NaN: not rated; 1 is full agreement, 0 is chance.
+
+    An item with a single rating cannot be paired and does not count. NaN where no item has two ratings, or
+    where all ratings are equal.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
+    matrix = rating_matrix(ratings)
+    matrix = matrix[np.sum(~np.isnan(matrix), axis=1) > 1]
+    if not len(matrix):
+        return float("nan")
+    observed, expected = _nominal(matrix) if level == "nominal" else _interval(matrix, ranked=level == "ordinal")
+    return 1 - observed / expected if expected > 0 else float("nan")
+
+
+def _nominal(matrix: Floats) -> tuple[float, float]:
+    """Observed and expected share of unequal pairs."""
+    counts = category_counts(matrix)
+    sizes, totals = counts.sum(axis=1), counts.sum(axis=0)
+    n = float(sizes.sum())
+    observed = float(np.sum((sizes**2 - np.sum(counts**2, axis=1)) / (sizes - 1))) / n
+    return observed, (n**2 - float(totals @ totals)) / (n * (n - 1))
+
+
+def _interval(matrix: Floats, *, ranked: bool) -> tuple[float, float]:
+    """Observed and expected mean squared difference; the pairs of m values sum to m times their squares."""
+    known = ~np.isnan(matrix)
+    values = midranks(matrix[known]) if ranked else matrix[known]
+    item = np.nonzero(known)[0]
+    sizes = np.bincount(item)
+    means = np.bincount(item, weights=values) / sizes
+    squares = np.bincount(item, weights=(values - means[item]) ** 2)
+    observed = float(np.sum(2 * squares * sizes / (sizes - 1))) / values.size
+    expected = 2 * float(np.sum((values - values.mean()) ** 2)) / (values.size - 1)
+    return observed, expected if np.ptp(values) > 0 else 0.0

@@ -1,0 +1,214 @@
+"""A few human labels and many automatic scores together: prediction-powered inference for means.
+
+The mean of the automatic scores over all replies is precise but may be biased; the labelled replies tell the
+bias. With labels y and scores f on n labelled replies, and scores on N others, the estimate
+
+    theta = mean(y) + lambda (mean of f over the others - mean of f over the labelled)
+
+is unbiased whatever the scores are worth (Angelopoulos et al. 2023, with lambda = 1). Tuning lambda to the
+least variance (Angelopoulos, Duchi and Zrnic 2023, PPI++) makes it no worse than the labels alone, up to the
+noise in lambda: useless scores get one near 0, and scores on another scale than the labels one that converts
+them. Replies of one context are not independent: with groups, every variance is that of sums over groups, and
+two systems that answered the same contexts are compared as pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejoinder.stats.intervals import Floats, Interval, check_confidence, t_quantile
+from rejoinder.stats.resampling import Groups, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledScores:
+    """One system's labelled replies with their automatic scores, and the scores of its other replies.
+
+    Groups (contexts) are named alike for the labelled and the unlabelled, and for two systems to be compared.
+    """
+
+    labels: ArrayLike
+    scores: ArrayLike
+    unlabelled: ArrayLike
+    groups: Groups = None
+    unlabelled_groups: Groups = None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPowered:
+    """A mean, or a difference of means, from labels and scores together, beside that from the labels
+    alone."""
+
+    interval: Interval
+    labels_only: Interval
+    weights: tuple[float, ...]
+    """lambda of each system: how much of a change in its scores counts, in units of the labels."""
+    n_labelled: int
+    n_unlabelled: int
+    gain: float
+    """The factor by which labels alone would have to be more for the same precision."""
+    label_variance: float
+    """The part of the estimate's variance that more labels would lower."""
+    score_variance: float
+    """The part that only more unlabelled replies would lower."""
+
+    @property
+    def effective_labels(self) -> float:
+        """How many labels alone would give the same precision."""
+        return self.n_labelled * self.gain
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One system's means, and how each group moves them."""
+
+    label_mean: float
+    score_gap: float  # mean score of the unlabelled less that of the labelled
+    label_moves: Floats  # (groups,)
+    labelled_score_moves: Floats
+    unlabelled_score_moves: Floats
+    n_labelled: int
+    n_unlabelled: int
+    n_groups: int  # with labels
+
+
+def prediction_powered_mean(
+    system: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
+) -> PredictionPowered:
+    """The mean label that all of the system's replies would get; `weight` fixes lambda, else it is tuned."""
+    return _infer([(1, part) for part in _systems(system)], weight, confidence)
+
+
+def prediction_powered_difference(
+    a: LabelledScores, b: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
+) -> PredictionPowered:
+    """The mean of system B less that of system A; contexts in common, by the groups' names, count as
+    pairs."""
+    return _infer(list(zip((-1, 1), _systems(a, b), strict=True)), weight, confidence)
+
+
+def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """The labels, of both systems together, that would settle a true difference of the estimated size.
+
+    The unlabelled replies stay as they are; inf where they are too few for any number of labels to settle it.
+    """
+    if not 0 < power < 1 or not 0 < alpha < 1:
+        raise ValueError(f"power and alpha must lie between 0 and 1, not {power} and {alpha}")
+    from scipy.special import ndtri
+
+    if math.isnan(difference.interval.estimate + difference.label_variance):
+        return math.nan
+    affordable = (difference.interval.estimate / float(ndtri(1 - alpha / 2) + ndtri(power))) ** 2
+    if affordable <= difference.score_variance:
+        return math.inf
+    scale = difference.label_variance / (affordable - difference.score_variance)
+    return float(math.ceil(difference.n_labelled * scale))
+
+
+def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confidence: float) -> PredictionPowered:
+    """The signed sum of the systems' means.
+
+    Every group moves the estimate by its labels' move and by lambda times its scores' moves; the variance is
+    the sum of squared moves, and the tuned lambdas are its least squares. They cost a degree of freedom each.
+    """
+    check_confidence(confidence)
+    n_groups = min(part.n_groups for _, part in systems)
+    label_moves = np.sum([sign * part.label_moves for sign, part in systems], axis=0)
+    unlabelled = np.stack([sign * part.unlabelled_score_moves for sign, part in systems], axis=1)
+    labelled = np.stack([sign * part.labelled_score_moves for sign, part in systems], axis=1)
+    weights = _tuned(label_moves, unlabelled - labelled) if weight is None else np.full(len(systems), float(weight))
+    degrees = n_groups - 1 - (len(systems) if weight is None else 0)
+    moves = label_moves + (unlabelled - labelled) @ weights
+    variance = _variance(moves, n_groups, degrees)
+    label_only_variance = _variance(label_moves, n_groups, n_groups - 1)
+    score_variance = _variance(unlabelled @ weights, n_groups, degrees)
+    label_mean = sum(sign * part.label_mean for sign, part in systems)
+    gap = sum(sign * w * part.score_gap for w, (sign, part) in zip(weights, systems, strict=True))
+    return PredictionPowered(
+        interval=_interval(label_mean + float(gap), variance, degrees, confidence),
+        labels_only=_interval(label_mean, label_only_variance, n_groups - 1, confidence),
+        weights=tuple(float(w) for w in weights),
+        n_labelled=sum(part.n_labelled for _, part in systems),
+        n_unlabelled=sum(part.n_unlabelled for _, part in systems),
+        gain=label_only_variance / variance if variance > 0 else math.nan,
+        label_variance=max(variance - score_variance, 0.0) if not math.isnan(variance) else math.nan,
+        score_variance=score_variance,
+    )
+
+
+def _tuned(label_moves: Floats, score_moves: Floats) -> Floats:
+    """The lambdas with the least squared moves. (groups,), (groups, systems) -> (systems,)"""
+    return np.linalg.lstsq(score_moves, -label_moves, rcond=None)[0].astype(np.float64)
+
+
+def _variance(moves: Floats, n_groups: int, degrees: int) -> float:
+    return float(n_groups / degrees * np.sum(moves**2)) if degrees > 0 else math.nan
+
+
+def _interval(estimate: float, variance: float, degrees: int, confidence: float) -> Interval:
+    if degrees < 1 or math.isnan(variance):
+        return Interval(float(estimate), math.nan, math.nan)
+    margin = t_quantile(confidence, degrees) * math.sqrt(variance)
+    return Interval(float(estimate), float(estimate - margin), float(estimate + margin))
+
+
+def _systems(*given: LabelledScores) -> list[_System]:
+    """The systems over one numbering of all their groups; a reply with a NaN is left out."""
+    parts = []
+    for system in given:
+        labels, scores = np.asarray(system.labels, np.float64), np.asarray(system.scores, np.float64)
+        others = np.asarray(system.unlabelled, np.float64)
+        if labels.ndim != 1 or labels.shape != scores.shape or others.ndim != 1:
+            raise ValueError(
+                f"labels and scores must be vectors of one length, and unlabelled a vector, "
+                f"not {labels.shape}, {scores.shape}, {others.shape}"
+            )
+        parts.append((labels, scores, others))
+    sizes = [size for labels, _, others in parts for size in (labels.size, others.size)]
+    groups = [g for system in given for g in (system.groups, system.unlabelled_groups)]
+    codes, n_codes = _common_codes(sizes, groups)
+    return [_system(*part, codes[2 * i], codes[2 * i + 1], n_codes) for i, part in enumerate(parts)]
+
+
+def _common_codes(sizes: list[int], groups: list[Groups]) -> tuple[list[Ints], int]:
+    """One numbering of the groups of several vectors; without groups every element is its own."""
+    if all(g is None for g in groups):
+        ends = np.cumsum([0, *sizes]).tolist()
+        return [np.arange(start, end) for start, end in pairwise(ends)], ends[-1]
+    for size, g in zip(sizes, groups, strict=True):
+        if size and (g is None or len(g) != size):
+            raise ValueError(f"groups must be given for all vectors or none, and {size} for a vector of {size}")
+    names = np.concatenate([np.asarray(g) for size, g in zip(sizes, groups, strict=True) if size])
+    found, codes = np.unique(names, return_inverse=True)
+    return np.split(codes.reshape(-1).astype(np.int64), np.cumsum(sizes)[:-1]), len(found)
+
+
+def _system(labels: Floats, scores: Floats, others: Floats, codes: Ints, other_codes: Ints, n_codes: int) -> _System:
+    known, other_known = ~(np.isnan(labels) | np.isnan(scores)), ~np.isnan(others)
+    labels, scores, codes = labels[known], scores[known], codes[known]
+    others, other_codes = others[other_known], other_codes[other_known]
+    return _System(
+        label_mean=float(labels.mean()) if labels.size else math.nan,
+        score_gap=float(others.mean() - scores.mean()) if labels.size and others.size else 0.0,
+        label_moves=_moves(labels, codes, n_codes),
+        # Without unlabelled replies there is no gap to close, and the scores must not count.
+        labelled_score_moves=_moves(scores, codes, n_codes) * bool(others.size),
+        unlabelled_score_moves=_moves(others, other_codes, n_codes),
+        n_labelled=labels.size,
+        n_unlabelled=others.size,
+        n_groups=np.unique(codes).size,
+    )
+
+
+def _moves(values: Floats, codes: Ints, n_codes: int) -> Floats:
+    """By how much each group moves the mean of the values. (groups,)"""
+    if not values.size:
+        return np.zeros(n_codes)
+    moves = np.bincount(codes, weights=(values - values.mean()) / values.size, minlength=n_codes)
+    return moves.astype(np.float64)

@@ -1,0 +1,74 @@
+"""What many tests share: the command line in this process, and files of replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rejoinder.cli import main
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one object on standard output."""
+        parsed: dict[str, Any] = json.loads(self.out)
+        return parsed
+
+
+Run = Callable[..., Ran]
+WriteLines = Callable[..., Path]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Calls `rejoinder` in this process: run("score", path) -> exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> Ran:
+        capsys.readouterr()
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stopped:  # argparse's own way out
+            code = int(stopped.code or 0)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def write_lines(tmp_path: Path) -> WriteLines:
+    """Writes records as JSON lines: write_lines([{"response": "hi"}], "a.jsonl") -> path."""
+
+    def write(records: Iterable[Mapping[str, Any]], name: str = "replies.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that writes where it stands writes into a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def demo() -> Path:
+    """The example file that comes with the package."""
+    import rejoinder
+
+    return Path(rejoinder.__file__).parent / "examples" / "demo.jsonl"

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import CHRF
+
+from rejoinder.errors import CallError
+from rejoinder.metrics.chrf import ChrF
+from rejoinder.types import Example
+
+HOSTILE = [
+    Example("han", (), "你好吗,朋友们", ("你好朋友", "再见")),
+    Example("thai", (), "สวัสดีครับ", ("สวัสดีค่ะ",)),
+    Example("one", (), "a", ("a", "b")),
+    Example("empty reference", (), "a b", ("",)),
+    Example("emoji", (), "👍🏽👍🏽 ok", ("👍🏽 ok ok",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "peer"),
+    [
+        ({}, {}),
+        ({"n": 4, "beta": 1.0}, {"char_order": 4, "beta": 1}),
+        ({"lowercase": True}, {"lowercase": True}),
+        ({"whitespace": True}, {"whitespace": True}),
+    ],
+)
+def test_equals_sacrebleu(demo: list[Example], ours: dict[str, object], peer: dict[str, object]) -> None:
+    examples = [*demo, *HOSTILE]
+    chrf = CHRF(**peer)
+    expected = [chrf.sentence_score(e.response, list(e.references)).score / 100 for e in examples]
+    np.testing.assert_allclose(ChrF(**ours).score(examples), expected, atol=1e-9)  # type: ignore[arg-type]
+
+
+def test_equals_sacrebleu_on_real_replies(real: list[Example]) -> None:
+    chrf = CHRF()
+    expected = [chrf.sentence_score(e.response, list(e.references)).score / 100 for e in real]
+    np.testing.assert_allclose(ChrF().score(real), expected, atol=1e-9)
+
+
+def test_corpus_level_equals_sacrebleu(demo: list[Example]) -> None:
+    three = [e for e in demo if len(e.references) == 3]
+    columns = [[e.references[place] for e in three] for place in range(3)]
+    expected = CHRF().corpus_score([e.response for e in three], columns).score / 100
+    assert ChrF().corpus_score(three) == pytest.approx(expected, abs=1e-9)
+
+
+def test_many_characters_and_high_orders_need_recoding() -> None:
+    # 20,000 different characters take 15 bits each: six of them do not fit beside the pair's number.
+    texts = ["".join(chr(0x4E00 + (start * 37 + step * 101) % 20000) for step in range(60)) for start in range(50)]
+    examples = [Example(str(i), (), text, (text[::-1], text[5:])) for i, text in enumerate(texts)]
+    chrf = CHRF()
+    expected = [chrf.sentence_score(e.response, list(e.references)).score / 100 for e in examples]
+    np.testing.assert_allclose(ChrF().score(examples), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [{"n": 0}, {"beta": 0}, {"refs": "joint"}])
+def test_wrong_parameters(wrong: dict[str, object]) -> None:
+    with pytest.raises(CallError, match="chrf: "):
+        ChrF(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rejoinder.errors import CallError
+from rejoinder.metrics import ngram_hashes
+from rejoinder.metrics.cider import Cider
+from rejoinder.types import Example
+
+
+@pytest.mark.parametrize("name", ["demo", "real"])
+def test_equals_pycocoevalcap(name: str, request: pytest.FixtureRequest) -> None:
+    peer = pytest.importorskip("pycocoevalcap.cider.cider").Cider()
+    examples: list[Example] = request.getfixturevalue(name)
+    references = {e.id: list(e.references) for e in examples}
+    _, expected = peer.compute_score(references, {e.id: [e.response] for e in examples})
+    ours = Cider(tokenise="whitespace", lowercase=False)
+    np.testing.assert_allclose(ours.score(examples), expected, atol=1e-6)
+
+
+def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
+    words = text.split()
+    return Counter(zip(*(words[start:] for start in range(n)), strict=False))
+
+
+def test_plain_variant_equals_its_formula(demo: list[Example]) -> None:
+    examples = demo[:80]
+    seen: Counter[tuple[str, ...]] = Counter()
+    for example in examples:
+        seen.update({gram for text in example.references for n in (1, 2, 3, 4) for gram in ngrams(text, n)})
+
+    def vector(text: str, n: int) -> dict[tuple[str, ...], float]:
+        return {g: c * (math.log(len(examples)) - math.log(max(1, seen[g]))) for g, c in ngrams(text, n).items()}
+
+    def cosine(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], float]) -> float:
+        length = math.hypot(*left.values()) * math.hypot(*right.values())
+        return sum(weight * right.get(gram, 0) for gram, weight in left.items()) / length if length else 0.0
+
+    scores = Cider(variant="plain", tokenise="whitespace", lowercase=False).score(examples)
+    for score, example in zip(scores, examples, strict=True):
+        each = [np.mean([cosine(vector(example.response, n), vector(r, n)) for n in (1, 2, 3, 4)]) for r in example.references]
+        assert score == pytest.approx(10 * np.mean(each), abs=1e-9)
+
+
+def test_frequencies_that_spill_to_disk_are_the_same(demo: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = Cider().score(demo)
+    monkeypatch.setattr(ngram_hashes, "_IN_MEMORY", 100)
+    np.testing.assert_array_equal(Cider().score(demo), expected)
+
+
+def test_one_document_gives_no_weights() -> None:
+    assert np.isnan(Cider().score([Example("1", (), "hello there", ("hello there",))])).all()
+
+
+def test_must_see_the_corpus_first() -> None:
+    from rejoinder.metrics.batch import Batch
+
+    with pytest.raises(CallError, match="must see all examples"):
+        Cider().score_batch(Batch([]))
+
+
+@pytest.mark.parametrize("wrong", [{"variant": "x"}, {"sigma": 0}])
+def test_wrong_parameters(wrong: dict[str, object]) -> None:
+    with pytest.raises(CallError, match="cider: "):
+        Cider(**wrong)  # type: ignore[arg-type]

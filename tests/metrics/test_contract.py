@@ -1,0 +1,148 @@
+"""What every registered metric must do, ours and plugged-in ones alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rejoinder.metrics.base import Metric, ScoreWarning
+from rejoinder.metrics.batch import Batch
+from rejoinder.registry import ALIASES, load, metric_names
+from rejoinder.types import Example, Scores
+
+NAMES = sorted({*metric_names(), *ALIASES})
+WITH_REFERENCES = [name for name in NAMES if "references" in load(name).needs]
+SIMILARITIES = [name for name in WITH_REFERENCES if not name.startswith("cider")]
+
+SCRIPTS = {
+    "English": "see you soon",
+    "one word": "yes",
+    "two words": "thank you",
+    "Chinese": "好的谢谢你",
+    "Japanese": "ありがとう、またね",
+    "Thai": "สวัสดีครับ",
+    "Hindi": "नमस्ते दोस्त",
+    "Arabic": "شكرا جزيلا",
+    "Korean": "안녕하세요",
+    "Russian": "до свидания",
+    "emoji": "👍🏽 🎉",
+    "punctuation": "?!",
+    "mathematics": "𝒜𝓑 ∑∞",
+}
+
+HOSTILE = ["", " ", "\t\n", "\u200b", "\ufeff", "a" * 5000, "﷽" * 50, "e\u0301" * 20, "<script>", "{{x}}", "%s %n", "\\", "\r\n", "a\u2028b"]
+
+
+def scored(metric: Metric, examples: Sequence[Example]) -> Scores:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScoreWarning)
+        return metric.score(examples)
+
+
+@pytest.fixture(params=NAMES)
+def metric(request: pytest.FixtureRequest) -> Metric:
+    built: Metric = load(request.param)
+    return built
+
+
+def test_shape_type_and_range(metric: Metric, demo: list[Example]) -> None:
+    scores = metric.score(demo)
+    assert scores.shape == (len(demo),)
+    assert scores.dtype == np.float64
+    known = scores[~np.isnan(scores)]
+    assert len(known) > 0.9 * len(demo)
+    assert known.min() >= metric.range[0]
+    assert known.max() <= metric.range[1] + 1e-12
+
+
+def test_order_does_not_matter(metric: Metric, demo: list[Example]) -> None:
+    order = np.random.default_rng(0).permutation(len(demo))
+    shuffled = metric.score([demo[place] for place in order])
+    np.testing.assert_allclose(shuffled, metric.score(demo)[order], atol=1e-6)
+
+
+def test_an_example_scores_alone_as_in_company(metric: Metric, demo: list[Example]) -> None:
+    observer = metric.observer()
+    ready = metric
+    if observer is not None:
+        observer.add(Batch(demo))
+        ready = observer.finish()
+    together = ready.score_batch(Batch(demo))
+    alone = np.concatenate([ready.score_batch(Batch([example])) for example in demo[:24]])
+    np.testing.assert_allclose(alone, together[:24], atol=1e-6)
+
+
+def test_no_examples(metric: Metric) -> None:
+    assert metric.score([]).shape == (0,)
+
+
+def test_the_order_of_references_does_not_matter(metric: Metric, demo: list[Example]) -> None:
+    turned = [Example(e.id, e.context, e.response, e.references[::-1], e.system) for e in demo]
+    np.testing.assert_allclose(metric.score(turned), metric.score(demo), atol=1e-6)
+
+
+def test_hostile_text_never_raises(metric: Metric) -> None:
+    examples = [
+        Example(f"{i}-{j}", (reply,), reply, (reference,)) for i, reply in enumerate(HOSTILE) for j, reference in enumerate(HOSTILE)
+    ]
+    scores = scored(metric, [*examples, Example("none", (), "hello", ())])
+    known = scores[~np.isnan(scores)]
+    assert np.isfinite(known).all()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(max_size=30), min_size=3, max_size=6))
+def test_any_text_scores_within_the_range(metric: Metric, texts: list[str]) -> None:
+    scores = scored(metric, [Example("1", (texts[0],), texts[1], tuple(texts[2:])), Example("2", (), texts[2], (texts[0],))])
+    known = scores[~np.isnan(scores)]
+    assert ((known >= metric.range[0]) & (known <= metric.range[1] + 1e-12)).all()
+
+
+def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, demo: list[Example]) -> None:
+    empty = [Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(demo, ["", "  "], strict=False)]
+    with pytest.warns(ScoreWarning, match="2 empty replies"):
+        scores = metric.score([*empty, *demo[2:]])
+    assert (scores[:2] == 0).all()
+    assert np.nanmin(scores) == 0
+
+
+@pytest.mark.parametrize("name", WITH_REFERENCES)
+def test_without_references_there_is_no_score(name: str, demo: list[Example]) -> None:
+    scores = load(name).score([*demo, Example("none", (), "hello there", ())])
+    assert np.isnan(scores[-1])
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+@pytest.mark.parametrize("text", SCRIPTS.values(), ids=SCRIPTS)
+def test_identical_replies_score_1(name: str, text: str) -> None:
+    examples = [Example("1", (), text, (text,)), Example("2", (), text, ("something else", text))]
+    np.testing.assert_allclose(load(name).score(examples), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_replies_with_nothing_in_common_score_low(name: str) -> None:
+    score = load(name).score([Example("1", (), "bananas ripen quickly", ("we won, hooray!",))])[0]
+    assert score < 0.7
+
+
+def test_signature_names_every_parameter(metric: Metric) -> None:
+    parts = metric.signature.split("|")
+    assert parts[0] == metric.name
+    assert parts[-1].startswith("v:")
+    assert {part.split(":")[0] for part in parts[1:-1]} == {k for k, v in metric.parameters.items() if v is not None}
+
+
+def test_equal_parameters_make_equal_metrics(metric: Metric) -> None:
+    assert type(metric)(**metric.parameters) == metric
+    assert hash(type(metric)(**metric.parameters)) == hash(metric)
+
+
+def test_describes_itself(metric: Metric) -> None:
+    assert metric.measures
+    assert metric.citation
+    assert metric.needs <= {"references", "context"}

@@ -1,0 +1,257 @@
+"""The report in a real browser: it fetches nothing, runs nothing of the data's, and its table can be used."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scored_replies import HOSTILE, examples_for, hostile_table, random_table
+
+from rejoinder.report.html import render_report
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("neither chromium nor google-chrome is installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as running:
+        launched = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_report(browser: Any, tmp_path: Path) -> Iterator[Open]:
+    """Opens a report; at the end, any message, error or request but for the file itself is a failure."""
+    problems: list[str] = []
+    contexts = []
+
+    def opened(report: str, **options: Any) -> Any:
+        path = tmp_path / "report.html"
+        path.write_text(report, encoding="utf-8")
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: problems.append("dialog"))
+
+        def requested(request: Any) -> None:
+            if request.url.split("#")[0] != path.as_uri() and not request.url.startswith("data:"):
+                problems.append(f"request: {request.url[:200]}")
+
+        page.on("request", requested)
+        page.goto(path.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(open_report: Open) -> Any:
+    table = random_table(60)
+    return open_report(render_report(table, examples_for(table)))
+
+
+def column(page: Any, place: int) -> list[str]:
+    texts: list[str] = page.locator(f"#browser tbody tr > td:nth-child({place})").all_inner_texts()
+    return texts
+
+
+def sort(page: Any, key: str) -> str:
+    head = page.locator(f"th[data-key={key}]")
+    head.get_by_role("button").click()
+    order: str = head.get_attribute("aria-sort")
+    return order
+
+
+def test_scores_sort_both_ways_with_missing_ones_last(page: Any) -> None:
+    scores = sorted(score for score in random_table(60)["overlap"].tolist() if score == score)
+    assert sort(page, "metric-0") == "descending"
+    assert column(page, 4) == [f"{score:.3f}" for score in reversed(scores)][:25]
+    page.locator("#next").click()
+    page.locator("#next").click()
+    assert column(page, 4)[-6:] == ["–"] * 6
+    assert sort(page, "metric-0") == "ascending"
+    assert column(page, 4) == [f"{score:.3f}" for score in scores][:25]
+    page.locator("#next").click()
+    page.locator("#next").click()
+    assert column(page, 4)[-6:] == ["–"] * 6
+    assert page.locator("th[aria-sort=none]").count() == 4
+
+
+def test_whole_numbers_sort_as_numbers_and_show_no_decimals(page: Any) -> None:
+    sort(page, "metric-2")
+    shown = [int(text) for text in column(page, 6)]
+    assert shown == sorted(random_table(60)["length"].astype(int).tolist(), reverse=True)[:25]
+
+
+def test_texts_sort_by_the_alphabet_and_keys_work(page: Any) -> None:
+    head = page.locator("th[data-key=system]")
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column(page, 2) == ["alpha"] * 20 + ["beta"] * 5
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(page, 2)[:20] == ["gamma"] * 20
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("reply NUMBER 0042", ["Reply number 0042."]),
+        ("ends at 17.", ["Reply number 0017."]),
+        ("id-59", ["Reply number 0059."]),
+        ("no such thing", []),
+    ],
+)
+def test_search_looks_into_reply_context_and_id(page: Any, query: str, found: list[str]) -> None:
+    page.get_by_label("Search").fill(query)
+    assert column(page, 3) == found
+    assert page.locator("#found").inner_text() == f"{len(found)} of 60 match"
+    page.get_by_label("Search").fill("")
+    assert page.locator("#found").inner_text() == "60 listed"
+
+
+def test_search_looks_into_system_and_starts_on_the_first_page(page: Any) -> None:
+    page.locator("#next").click()
+    page.get_by_label("Search").fill("BETA")
+    assert set(column(page, 2)) == {"beta"}
+    assert page.locator("#page").inner_text() == "Page 1 of 1"
+
+
+def test_filter_by_system_goes_with_search_and_sort(page: Any) -> None:
+    page.get_by_label("System", exact=True).select_option("gamma")
+    assert column(page, 2) == ["gamma"] * 20
+    sort(page, "metric-1")
+    page.get_by_label("Search").fill("Reply number 001")
+    assert sorted(column(page, 3)) == ["Reply number 0011.", "Reply number 0014.", "Reply number 0017."]
+    scores = [float(text) for text in column(page, 5)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_pages(page: Any) -> None:
+    assert column(page, 3)[0] == "Reply number 0000."
+    assert page.locator("#previous").is_disabled()
+    page.locator("#next").click()
+    assert column(page, 3)[0] == "Reply number 0025."
+    page.locator("#next").click()
+    assert page.locator("#page").inner_text() == "Page 3 of 3"
+    assert len(column(page, 3)) == 10
+    assert page.locator("#next").is_disabled()
+    page.locator("#previous").click()
+    assert page.locator("#page").inner_text() == "Page 2 of 3"
+
+
+def test_a_row_opens_to_its_context_and_references(page: Any) -> None:
+    opener = page.get_by_role("button", name="Details of id-1", exact=True)
+    opener.click()
+    assert opener.get_attribute("aria-expanded") == "true"
+    opened = page.locator("tr.opened").inner_text()
+    for text in ("id-1", "Context 1 begins.", "It ends at 1.", "Reply number 0001.", "Another reference."):
+        assert text in opened
+    opener.click()
+    assert page.locator("tr.opened").count() == 0
+
+
+def test_theme_follows_the_system_until_it_is_switched(open_report: Open) -> None:
+    page = open_report(render_report(random_table(5), None), color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    toggle = page.get_by_role("button", name="Switch to the light theme")
+    toggle.click()
+    light = page.evaluate(background)
+    assert light != dark
+    page.get_by_role("button", name="Switch to the dark theme").click()
+    assert page.evaluate(background) == dark
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+
+
+def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
+    table, examples = hostile_table()
+    page = open_report(render_report(table, examples, title=HOSTILE[0]))
+    assert page.title() == HOSTILE[0]
+    for opener in page.locator("#browser .opener").all():
+        opener.click()
+    bubbles = "#content .cards .bubble", "#browser .bubble"
+    for shown in (page.locator(place).all_text_contents() for place in bubbles):
+        for text in HOSTILE[:-2]:
+            assert text in shown
+        assert "NUL ␀ bell ␇ lone surrogate \ufffd line\u2028separator" in shown
+        assert "(empty reply)" in shown
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, iframe, main script, main svg[onload]").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_markup_that_slipped_in_cannot_run(open_report: Open, browser: Any, tmp_path: Path) -> None:
+    # What the policy is for: were a reply ever written unescaped, the browser would still refuse to run it.
+    report = render_report(random_table(5), None)
+    broken = report.replace("<main", "<script>window.hacked=1</script><img src=x onerror=window.hacked=1><main")
+    path = tmp_path / "broken.html"
+    path.write_text(broken, encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate("window.hacked") is None
+    page.close()
+
+
+def test_without_javascript_all_but_the_table_is_there(open_report: Open) -> None:
+    table = dataclasses.replace(random_table(30), notes=("A note.",))
+    page = open_report(render_report(table, examples_for(table)), java_script_enabled=False)
+    assert page.locator("svg.figure").count() == 6
+    assert page.locator(".cards .bubble").first.is_visible()
+    assert page.get_by_text("overlap|v:0").is_visible()
+    assert page.get_by_text("A note.").is_visible()
+    assert page.get_by_text("This table needs JavaScript").is_visible()
+    assert not page.locator("#browser").is_visible()
+    assert not page.locator("#theme").is_visible()
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1280])
+def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
+    table = random_table(30)
+    page = open_report(render_report(table, examples_for(table)), viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_sorting_works_on_a_phone(open_report: Open) -> None:
+    table = random_table(30)
+    page = open_report(render_report(table, examples_for(table)), viewport={"width": 390, "height": 800})
+    assert sort(page, "metric-1") == "descending"
+    scores = [float(text) for text in column(page, 5)]
+    assert scores == sorted(scores, reverse=True)
+    assert page.get_by_role("columnheader").count() > 0
+
+
+def test_five_thousand_replies_stay_responsive_in_the_page(open_report: Open) -> None:
+    table = random_table(5000)
+    page = open_report(render_report(table, examples_for(table)))
+    sort(page, "metric-0")
+    assert page.locator("#browser tbody tr").count() == 25  # only one page is ever in the document
+    page.get_by_label("Search").fill("Reply number 4999")
+    assert column(page, 3) == ["Reply number 4999."]

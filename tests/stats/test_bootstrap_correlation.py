@@ -1,0 +1,105 @@
+"""Bootstrapped correlations: every replicate must equal scipy's on the written-out resample."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_replicates
+from rejoinder.stats.concordance import Concordance
+from rejoinder.stats.correlation import KINDS, correlate
+from rejoinder.stats.resampling import bootstrap_counts
+
+PEERS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+N, RESAMPLES, SEED = 90, 40, 3
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Three metrics (continuous, tied, with gaps), human scores on five levels, groups of unequal size."""
+    rng = np.random.default_rng(0)
+    human = rng.integers(1, 6, N).astype(float)
+    scores = 0.5 * human[:, None] + rng.normal(size=(N, 3))
+    scores[:, 1] = np.round(scores[:, 1])
+    scores[rng.choice(N, 15, replace=False), 2] = np.nan
+    return scores, human, rng.integers(0, 25, N)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_replicate_is_the_correlation_of_the_resample_written_out(
+    judged: tuple[np.ndarray, np.ndarray, np.ndarray], kind: str
+) -> None:
+    scores, human, groups = judged
+    replicates = correlation_replicates(scores, human, groups, RESAMPLES, SEED, [kind])[kind]
+    counts = bootstrap_counts(groups, RESAMPLES, SEED)
+    codes = np.unique(groups, return_inverse=True)[1]
+    for draw, row in zip(counts, replicates, strict=True):
+        rows = np.repeat(np.arange(N), draw[codes].astype(int))
+        for j in range(3):
+            known = rows[~np.isnan(scores[rows, j])]
+            assert row[j] == pytest.approx(PEERS[kind](scores[known, j], human[known]).statistic, abs=1e-12)
+
+
+def test_the_intervals_hold_the_estimates(judged: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    scores, human, groups = judged
+    intervals = bootstrap_correlations(scores, human, groups, 300, kinds=KINDS)
+    for kind in KINDS:
+        for j, interval in enumerate(intervals[kind]):
+            assert interval.estimate == correlate(scores[:, j], human, kind).coefficient
+            assert interval.low < interval.estimate < interval.high
+
+
+def test_metrics_share_their_resamples(judged: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    scores, human, groups = judged
+    together = bootstrap_correlations(scores, human, groups, 100)
+    alone = bootstrap_correlations(scores[:, 1], human, groups, 100)
+    for kind, intervals in alone.items():
+        assert together[kind][1].low == pytest.approx(intervals[0].low, abs=1e-12)
+
+
+def test_pearson_agrees_with_the_normal_theory() -> None:
+    rng = np.random.default_rng(1)
+    human = rng.normal(size=800)
+    scores = 0.6 * human + 0.8 * rng.normal(size=800)
+    interval = bootstrap_correlations(scores, human, n_resamples=3000)["pearson"][0]
+    theirs = stats.pearsonr(scores, human).confidence_interval()
+    assert interval.low == pytest.approx(theirs.low, abs=0.008)
+    assert interval.high == pytest.approx(theirs.high, abs=0.008)
+
+
+def test_no_examples_and_constant_scores_give_nan() -> None:
+    for scores, human in (([], []), ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]), ([math.nan] * 3, [1.0, 2.0, 3.0])):
+        for intervals in bootstrap_correlations(scores, human, n_resamples=20, kinds=KINDS).values():
+            assert math.isnan(intervals[0].estimate)
+            assert math.isnan(intervals[0].low)
+
+
+def test_bad_calls_are_told() -> None:
+    with pytest.raises(ValueError, match="unknown correlation 'tau'"):
+        bootstrap_correlations([1.0, 2.0], [1.0, 2.0], kinds=["tau"])
+    with pytest.raises(ValueError, match="examples, metrics"):
+        bootstrap_correlations([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+small = st.integers(0, 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(small, small, st.integers(0, 3)), min_size=2, max_size=25))
+def test_weighted_concordance_equals_the_sum_over_all_pairs(rows: list[tuple[int, int, int]]) -> None:
+    x, y, weights = (np.array(column) for column in zip(*rows, strict=True))
+    signs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
+    expected = weights @ signs @ weights / 2
+    concordance = Concordance(x.astype(float), y.astype(float))
+    assert concordance.balance(weights) == expected
+    written_out = np.repeat(np.arange(x.size), weights)
+    if written_out.size > 1 and np.ptp(x[written_out]) and np.ptp(y[written_out]):
+        tau = stats.kendalltau(x[written_out], y[written_out]).statistic
+        assert concordance.tau_b(weights) == pytest.approx(tau)
+    else:
+        assert math.isnan(concordance.tau_b(weights))
