@@ -76,9 +76,7 @@ def licence(folder: Path) -> str:
 
 def main() -> None:
     """Write both files."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()

@@ -33,8 +33,9 @@ WriteLines = Callable[..., Path]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Calls `rejoinder` in this process: run("score", path) -> exit code, standard output, standard error."""
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Calls `rejoinder` in this process, in a folder of its own: run("score", path) -> exit code and output."""
+    monkeypatch.chdir(tmp_path)
 
     def call(*arguments: object) -> Ran:
         capsys.readouterr()
@@ -58,12 +59,6 @@ def write_lines(tmp_path: Path) -> WriteLines:
         return path
 
     return write
-
-
-@pytest.fixture(autouse=True)
-def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that writes where it stands writes into a folder of its own."""
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from rejoinder.errors import CallError, UnknownNameError
 METRICS: dict[str, str] = {
     "bleu": "rejoinder.metrics.bleu:Bleu",
     "rouge-l": "rejoinder.metrics.rouge:RougeL",
+    "meteor": "rejoinder.metrics.meteor.metric:Meteor",
     "cider": "rejoinder.metrics.cider:Cider",
     "chrf": "rejoinder.metrics.chrf:ChrF",
     "embedding-average": "rejoinder.metrics.embedding:EmbeddingAverage",

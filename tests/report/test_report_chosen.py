@@ -56,6 +56,11 @@ def test_no_reply_is_best_and_worst(rows: int) -> None:
     assert len(chosen.worst) == min(6, rows // 2)
 
 
+def test_no_reply_is_best_and_worst_where_all_are_equal() -> None:
+    chosen = rows_to_show(table_of({"a": [0.5] * 7, "b": [0.1] * 7}, ["s"] * 7))
+    assert (chosen.best, chosen.worst) == ((0, 1, 2, 3), (6, 5, 4))
+
+
 def test_all_rows_are_listed_up_to_the_limit_and_a_seeded_sample_beyond() -> None:
     table = random_table(300)
     assert rows_to_show(table, most=300).listed == tuple(range(300))

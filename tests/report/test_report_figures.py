@@ -116,10 +116,20 @@ def test_span_of_one_value_has_room() -> None:
     assert Scale(low, high, 0, 100)(5.0) == pytest.approx(50)
 
 
-def test_long_names_are_cut() -> None:
+def test_long_names_are_cut_in_the_middle() -> None:
     assert fitted("short", 100) == "short"
-    assert fitted("x" * 5000, 70) == "x" * 9 + "…"
-    assert len(fitted("語" * 50, 70)) < 6
+    assert fitted("model-with-a-long-name-v1", 90) == "model-…ame-v1"
+    assert len(fitted("x" * 5000, 90)) == 13
+    assert len(fitted("語" * 50, 90)) < 8
+
+
+def test_names_too_long_to_stand_beside_the_marks_stand_above_them() -> None:
+    long = "a-system-with-quite-a-long-name-v1"
+    beside, above = (interval_plot([(name, Interval(0.5, 0.4, 0.6))], label="l") for name in ("short", long))
+    assert long in [name.text for name in of_class(above, "name")]
+    for figure, distance in ((beside, -4.0), (above, 10.0)):
+        name, dot = of_class(figure, "name")[0], of_class(figure, "dot")[0]
+        assert float(dot.get("cy", "")) - float(name.get("y", "")) == distance
 
 
 def test_bins_of_whole_numbers_are_centred_on_them() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scored_replies import NAN, table_of
 
 from rejoinder.metrics.table import Summary
-from rejoinder.report.headlines import headline, headlines
+from rejoinder.report.headlines import headline, headlines, system_label
 
 
 def summary(mean: float, low: float = NAN, high: float = NAN) -> Summary:
@@ -63,6 +63,18 @@ def test_lower_is_better_names_the_lowest() -> None:
         "b has the lowest mean, 20.0 (95 % interval 19.0–21.0), and lower is better. "
         "No other interval overlaps with it."
     )
+
+
+def test_many_overlaps_are_counted() -> None:
+    systems = {"a": summary(0.9, 0.8, 1.0), "z": summary(0.1, 0.0, 0.2)}
+    systems |= {name: summary(0.7, 0.6, 0.8) for name in "bcde"}
+    assert plain(headline(systems)).endswith("The intervals of 4 other systems overlap with it.")
+
+
+def test_nameless_and_endless_systems_get_a_label() -> None:
+    assert system_label("") == system_label("  ") == "replies"
+    assert system_label("x" * 80) == "x" * 80
+    assert system_label("a" * 50 + "b" * 50) == "a" * 40 + "…" + "b" * 40
 
 
 def test_length_gets_no_headline() -> None:

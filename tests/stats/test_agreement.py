@@ -84,13 +84,13 @@ def test_fleiss_on_the_worked_example() -> None:
         [6, 5, 2, 1, 0],
         [0, 2, 2, 3, 7],
     ]
-    assert fleiss_kappa([np.repeat(np.arange(5), row) for row in counts]) == pytest.approx(0.210, abs=5e-4)
+    assert fleiss_kappa(np.array([np.repeat(np.arange(5), row) for row in counts])) == pytest.approx(0.210, abs=5e-4)
 
 
 def test_fleiss_needs_pairs_and_variation() -> None:
     assert math.isnan(fleiss_kappa([[1, NAN]]))
     assert math.isnan(fleiss_kappa([[1, 1], [1, 1]]))
-    assert fleiss_kappa([[1, 1, NAN], [2, 2, 2], [3, NAN, NAN]]) == 1
+    assert fleiss_kappa([[1.0, 1.0, NAN], [2.0, 2.0, 2.0], [3.0, NAN, NAN]]) == 1
 
 
 @pytest.mark.parametrize(("weights", "peer"), [("none", None), ("linear", "linear"), ("quadratic", "quadratic")])
@@ -120,7 +120,7 @@ def test_kappa_measures_by_value_and_leaves_gaps_out() -> None:
 
 def test_intraclass_correlations_on_shrout_and_fleiss() -> None:
     """Shrout and Fleiss 1979, tables 2 and 4: six targets, four judges."""
-    judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    judges: list[list[float]] = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     result = intraclass_correlation(judges)
     single = (result.single_1, result.single_2, result.single_3)
     average = (result.average_1, result.average_2, result.average_3)

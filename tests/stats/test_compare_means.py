@@ -34,7 +34,8 @@ def test_the_unpaired_test_agrees_with_scipys_permutation_of_welchs_t() -> None:
     a, b = rng.normal(size=14), rng.normal(0.8, 2, size=9)
 
     def welch(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-        return np.abs(stats.ttest_ind(x, y, axis=axis, equal_var=False).statistic)
+        t: np.ndarray = np.abs(stats.ttest_ind(x, y, axis=axis, equal_var=False).statistic)
+        return t
 
     theirs = stats.permutation_test(
         (b, a), welch, n_resamples=20_000, rng=np.random.default_rng(0), vectorized=True, alternative="greater"
@@ -78,12 +79,12 @@ def test_groups_guard_against_false_alarms(paired: bool) -> None:
     rejected = np.zeros(2)
     for seed in range(100):
         a, b = (rng.normal(size=15).repeat(8) + 0.3 * rng.normal(size=120) for _ in range(2))
-        options = {"n_permutations": 199, "n_resamples": 2, "seed": seed}
-        if paired:
-            results = (compare_paired(a, b, groups, **options), compare_paired(a, b, **options))
-        else:
-            results = (compare_unpaired(a, b, groups, groups, **options), compare_unpaired(a, b, **options))
-        rejected += [result.p_value <= 0.05 for result in results]
+        for column, known in enumerate((groups, None)):
+            if paired:
+                result = compare_paired(a, b, known, n_permutations=199, n_resamples=2, seed=seed)
+            else:
+                result = compare_unpaired(a, b, known, known, n_permutations=199, n_resamples=2, seed=seed)
+            rejected[column] += result.p_value <= 0.05
     with_groups, without = rejected / 100
     assert with_groups < 0.12  # .05 plus three standard errors
     assert without > 0.3

@@ -13,15 +13,15 @@ from rejoinder.stats.pairs import calibrate_ties, pairs_within, pairwise_agreeme
 
 NAN = math.nan
 # google-research/mt-metrics-eval, tau_optimization_test.py, test_regression_example: five items, five systems.
-METRIC = [[0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5]
-HUMAN = [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5]
+METRIC = np.array([[0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5]).ravel()
+HUMAN = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5]).ravel()
 ITEMS = np.repeat(np.arange(5), 5)
 BY_EPSILON = [0.466667, 0.491667, 0.383333, 0.291667, 0.266667, 0.2, 0.158333, 0.158333, 0.116667]
 
 
 @pytest.mark.parametrize(("epsilon", "accuracy"), list(enumerate(BY_EPSILON)))
 def test_accuracy_is_that_of_mt_metrics_eval(epsilon: int, accuracy: float) -> None:
-    result = pairwise_agreement(np.ravel(METRIC), np.ravel(HUMAN), ITEMS, epsilon, n_resamples=50)
+    result = pairwise_agreement(METRIC, HUMAN, ITEMS, epsilon, n_resamples=50)
     assert result.accuracy.estimate == pytest.approx(accuracy, abs=1e-6)
     assert result.tau_eq == pytest.approx(2 * accuracy - 1, abs=2e-6)
     assert result.n_contexts == 4  # the item without scores does not count
@@ -40,7 +40,7 @@ def test_calibration_finds_the_smallest_best_epsilon(metric: list[float], human:
 
 
 def test_calibration_over_several_contexts_is_that_of_mt_metrics_eval() -> None:
-    assert calibrate_ties(np.ravel(METRIC), np.ravel(HUMAN), ITEMS) == 1
+    assert calibrate_ties(METRIC, HUMAN, ITEMS) == 1
 
 
 def test_the_variants_of_tau() -> None:

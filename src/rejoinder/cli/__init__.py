@@ -19,6 +19,7 @@ from rejoinder.errors import RejoinderError
 VERBS = {
     "score": "score replies by metrics and evaluators",
     "compare": "tell whether one system's replies are better than another's",
+    "meta": "tell which metric agrees with people, on judged replies",
     "report": "turn a file of scores into report.html",
     "metrics": "list the metrics, what each needs and measures",
 }

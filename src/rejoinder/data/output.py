@@ -53,7 +53,7 @@ def write_text(path: Path, text: str) -> None:
 
 def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
     """One line of a score file: {"id", "system", "scores": {name: number or null}}."""
-    known = {label: value if math.isfinite(value) else None for label, value in scores.items()}
+    known = {label: None if math.isnan(value) else value for label, value in scores.items()}
     return json.dumps({"id": example_id, "system": system, "scores": known}, ensure_ascii=False) + "\n"
 
 

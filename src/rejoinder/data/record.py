@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -17,7 +18,7 @@ from rejoinder.data.values import FieldError, as_list, is_missing, json_list, ki
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.types import Example
 
-FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages")
+FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
 """What `--field` may rename."""
 
 
@@ -56,6 +57,8 @@ class FieldMap:
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:
     """The example that a record holds; FieldError where it holds none."""
     if isinstance(record, Example):  # made by hand, so its fields may hold anything
+        if _is_plain(record):
+            return record
         record, fields = {name: getattr(record, name) for name in Example.__slots__}, FieldMap()
     if not isinstance(record, dict):
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
@@ -85,6 +88,19 @@ def example_of(record: Any, number: int, fields: FieldMap) -> Example:
         speakers=speakers,
         context_id=get.label("context_id"),
     )
+
+
+def _is_plain(example: Example) -> bool:
+    """Whether an example holds nothing but ASCII text, as most do: then no field needs a second look."""
+    lists = (example.context, example.references, example.speakers)
+    if not example.id or not all(type(texts) is tuple for texts in lists):
+        return False
+    try:
+        joined = "".join((example.id, example.response, example.system, example.context_id, *chain(*lists)))
+    except TypeError:
+        return False
+    fits = not example.speakers or len(example.speakers) == len(example.context)
+    return fits and joined.isascii() and "\0" not in joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def _json_lines(path: Path, name: str) -> Iterator[Row]:
         if isinstance(line, DataError):
             yield number, line
         elif line.strip():
-            yield number, _parsed(line, name, number)
+            yield number, _parsed(line.rstrip(), name, number)
 
 
 def _parsed(line: str, name: str, number: int) -> Any:

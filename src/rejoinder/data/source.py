@@ -61,7 +61,7 @@ class Source:
             try:
                 if isinstance(record, DataError):
                     raise record
-                example = example_of(record, number, self.fields)
+                example = self._example(record, number)
             except FieldError as error:
                 self.refuse(number, data_error(error, self.name, line))
             except DataError as error:
@@ -70,6 +70,9 @@ class Source:
                 yield number, line, example
         if seen and unseen:
             raise UnknownNameError(f"field in {self.name}:", min(unseen), seen)
+
+    def _example(self, record: Any, number: int) -> Example:
+        return example_of(record, number, self.fields)
 
     def refuse(self, number: int, error: DataError) -> None:
         """Stop at this record, or note it and go on, as `on_error` says."""

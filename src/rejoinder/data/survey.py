@@ -10,7 +10,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def survey(source: Source, *, quiet: bool = True) -> Survey:
     systems: dict[str, None] = {}
     for example in progress(source, "reading", unit="replies", quiet=quiet):
         keys.append(hash((example.system, example.id)))
-        digest.update("\0".join((example.id, example.system, example.response, *example.context, *example.references)).encode())
+        digest.update(_bytes_of(example))
         has["references"] += bool(example.references)
         has["context"] += bool(example.context)
         systems.setdefault(example.system)
@@ -51,6 +51,13 @@ def survey(source: Source, *, quiet: bool = True) -> Survey:
     if repeated and _refuse_repeated_ids(source, repeated):
         return survey(source, quiet=quiet)
     return Survey(len(keys), digest.hexdigest(), has, tuple(systems))
+
+
+def _bytes_of(example: Example) -> bytes:
+    """All of an example; with the lists' lengths, no two examples and no two files come out alike."""
+    lists = (example.context, example.references, example.speakers)
+    labels = (example.id, example.system, example.context_id, example.response)
+    return "\0".join((*labels, *map(str, map(len, lists)), *chain(*lists), "")).encode()
 
 
 def in_batches(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:

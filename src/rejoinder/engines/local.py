@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rejoinder._version import __version__
 from rejoinder.data.output import publish_scores, score_row, write_text
 from rejoinder.data.survey import Survey, in_batches
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.scoring import BATCH, Scorer
@@ -46,24 +46,25 @@ class LocalRun:
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems)
-        if scorer.must_observe:
-            with self._bar("looking through") as moving:
-                for batch in self._batches():
-                    scorer.observe(batch)
-                    moving.update(len(batch))
-        scorer.finish_observing()
         columns = {label: _column(self.seen.count, np.float64, len(self.metrics)) for label in self.metrics}
         systems = _column(self.seen.count, np.int32, 1)
         if target is None:
+            self._observe(scorer)
             self._fill(scorer, columns, systems, None, done=0)
             return self._table(scorer, columns, systems)
         part = Path(f"{target}.part")
         done = self._restore(part, columns) if resume else 0
+        self._observe(scorer)
         if not done:
             part.write_bytes(b"")
             write_text(_state_path(part), json.dumps(self._state()))
-        with part.open("a", encoding="utf-8", newline="\n") as file:
-            self._fill(scorer, columns, systems, file, done)
+        try:
+            with part.open("a", encoding="utf-8", newline="\n") as file:
+                self._fill(scorer, columns, systems, file, done)
+        except RejoinderError:  # the data or the call are wrong: no use in going on from here
+            part.unlink()
+            _state_path(part).unlink()
+            raise
         table = self._table(scorer, columns, systems)
         publish_scores(part, target, self.meta(table), list(self.metrics))
         _state_path(part).unlink()
@@ -82,6 +83,14 @@ class LocalRun:
             "higher_is_better": dict(table.higher_is_better),
             **table.to_dict(),
         }
+
+    def _observe(self, scorer: Scorer) -> None:
+        if scorer.must_observe:
+            with self._bar("looking through") as moving:
+                for batch in self._batches():
+                    scorer.observe(batch)
+                    moving.update(len(batch))
+        scorer.finish_observing()
 
     def _fill(
         self,
@@ -165,4 +174,5 @@ def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
     """Room for one value an example; on disk where many columns would not fit in memory."""
     if count * columns * np.dtype(dtype).itemsize <= _LARGEST_IN_MEMORY:
         return np.empty(count, dtype)
-    return np.memmap(tempfile.TemporaryFile(prefix="rejoinder-"), dtype, "w+", shape=(count,))
+    with tempfile.TemporaryFile(prefix="rejoinder-") as file:  # the array keeps a handle of its own
+        return np.memmap(file, dtype, "w+", shape=(count,))

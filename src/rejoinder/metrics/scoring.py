@@ -19,7 +19,7 @@ from rejoinder.metrics.table import ScoreTable
 from rejoinder.registry import ALIASES, build, metric_names, parse_spec
 from rejoinder.types import Example, Scores
 
-DEFAULT_METRICS = ("bleu-2", "rouge-l", "distinct-2", "length")
+DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "distinct-2", "length")
 """What runs when no metric is named, as far as the data have what each one needs."""
 
 BATCH = 8192
@@ -111,7 +111,7 @@ class Scorer:
 
     def score(self, batch: Batch) -> dict[str, Scores]:
         """Label -> one score an example of the batch."""
-        scores = {label: metric.score_batch(batch) for label, metric in self.ready.items()}
+        scores = {label: _finite(metric.score_batch(batch)) for label, metric in self.ready.items()}
         self.count(batch)
         return scores
 
@@ -165,6 +165,11 @@ class Scorer:
                 why = " or ".join(sorted(self.metrics[label].needs)) or "text that it can score"
                 notes.append(f"{label} could not score {unknown} of {len(column)} replies (no {why})")
         return notes
+
+
+def _finite(scores: Scores) -> Scores:
+    """NaN for what is infinite: no mean could be taken over it, and no file could hold it."""
+    return np.where(np.isinf(scores), np.nan, scores) if np.isinf(scores).any() else scores
 
 
 def score(

@@ -92,16 +92,27 @@ def y_axis(scale: Scale, left: float, right: float) -> Html:
     return joined(parts)
 
 
+def label_width(label: str) -> float:
+    """Pixels that a label takes."""
+    return width(label) * CHARACTER
+
+
 def label_room(labels: Sequence[str], most: float = 120.0) -> float:
     """Pixels that the longest label takes, up to `most`."""
-    return min(most, max((width(label) * CHARACTER for label in labels), default=0.0))
+    return min(most, max(map(label_width, labels), default=0.0))
 
 
 def fitted(label: str, room: float) -> str:
-    """The label, cut with an ellipsis where it is wider than the room."""
-    if width(label) * CHARACTER <= room:
+    """The label, cut in the middle where it is wider than the room: names often differ at their ends."""
+    if label_width(label) <= room:
         return label
-    label = label[: int(room / CHARACTER)]
-    while label and (width(label) + 1) * CHARACTER > room:
-        label = label[:-1]
-    return label.rstrip() + "…"
+    kept = int(room / CHARACTER) - 1
+    while kept > 1 and label_width(middle_cut(label, kept)) > room:
+        kept -= 1
+    return middle_cut(label, kept)
+
+
+def middle_cut(text: str, kept: int) -> str:
+    """The first and the last characters of a text, `kept` in all, around an ellipsis."""
+    tail = kept // 2
+    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"

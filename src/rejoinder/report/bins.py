@@ -10,9 +10,9 @@ import numpy as np
 from rejoinder.report.axes import tick_step
 from rejoinder.types import Scores
 
-TAIL = 0.995
+TAIL = 0.99
 """Where the largest values lie far out, the axis ends at this quantile, and the last bin takes what is beyond."""
-FAR = 3.0
+FAR = 2.0
 """Far out: so many times as far from the lowest value as that quantile."""
 
 

@@ -71,10 +71,10 @@
     return badge;
   }
 
-  function bubble(speaker, text, className, ifEmpty) {
+  function bubble(speaker, role, text, className, ifEmpty) {
     const item = make("li", className);
     const label = make("span", "speaker");
-    label.append(make("bdi", "", speaker));
+    label.append(make("bdi", "", speaker), role);
     item.append(label, text.trim() === "" ? make("p", "bubble empty", ifEmpty) : quoted("p", "bubble", text));
     return item;
   }
@@ -86,8 +86,10 @@
     box.append(name);
     if (!data.texts) return box;
     const thread = make("ol", "thread");
-    for (const [speaker, own, text] of contextOf(row)) thread.append(bubble(speaker, text, own ? "own" : "", "(empty)"));
-    thread.append(bubble(`${data.systems[row.system]}, reply`, row.response, "own reply", "(empty reply)"));
+    for (const [speaker, own, text] of contextOf(row)) {
+      thread.append(bubble(speaker, "", text, own ? "own" : "", "(empty)"));
+    }
+    thread.append(bubble(data.systems[row.system], ", reply", row.response, "own reply", "(empty reply)"));
     box.append(thread);
     const references = data.references[row.references];
     if (references.length) {

@@ -15,10 +15,11 @@ from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text, printable
 from rejoinder.report.numbers import counted, decimals_of
 from rejoinder.report.page import Section
-from rejoinder.report.replies import WITHOUT_TEXTS, Examples, row_name
+from rejoinder.report.replies import Examples, row_name, without_texts
 from rejoinder.report.thread import turns_of
 
 DATA_ID = "replies-data"
+NEEDS_SCRIPT = "This table needs JavaScript; all other parts of the report do without."
 SIGNIFICANT = 6
 """Digits of a score in the embedded data: more than anyone reads, and half the size of all of them."""
 
@@ -29,8 +30,8 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     """The controls and an empty table; without JavaScript a line that says so stands in their place."""
     said = [element("p", how_many(chosen), class_="intro")]
     if examples is None:
-        said.append(element("p", WITHOUT_TEXTS, class_="note"))
-    no_script = element("p", "This table needs JavaScript; all other parts of the report do without.", class_="note")
+        said.append(without_texts())
+    no_script = element("p", NEEDS_SCRIPT, class_="note")
     not_printed = element("p", "The table is left out of print.", class_="note print-only")
     frame = element("div", _controls(table), _frame(table, examples is not None), _pager(), id="browser", hidden=True)
     return Section(
@@ -93,15 +94,19 @@ def _metric(label: str, column: np.ndarray) -> dict[str, Any]:
 
 
 def _controls(table: ScoreTable) -> Html:
-    search = element(
-        "label",
-        element("span", "Search"),
-        Html('<input type="search" id="search" autocomplete="off" spellcheck="false">'),
-    )
+    search = Html('<input type="search" id="search" autocomplete="off" spellcheck="false">')
     options = [element("option", "all systems", value="")]
     options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
-    system = element("label", element("span", "System"), element("select", *options, id="system-filter"))
-    return element("div", search, system, element("p", id="found", role="status"), class_="controls")
+    fields = [
+        element("div", element("label", "Search", for_="search"), search, class_="field"),
+        element(
+            "div",
+            element("label", "System", for_="system-filter"),
+            element("select", *options, id="system-filter"),
+            class_="field",
+        ),
+    ]
+    return element("div", *fields, element("p", id="found", role="status"), class_="controls")
 
 
 def _frame(table: ScoreTable, texts: bool) -> Html:

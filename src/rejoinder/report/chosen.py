@@ -47,15 +47,15 @@ def rows_to_show(table: ScoreTable, *, most: int = 5000, seed: int = 0) -> Chose
     if most < 1:
         raise ValueError(f"most must be at least 1, not {most}")
     mean, spread = standing(table)
-    ranked = int(np.count_nonzero(~np.isnan(mean)))
+    # One order, read from both ends: no reply is among the best and the worst at once, however few or equal they are.
+    order = _highest_first(mean)
     total = len(table)
     drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
     return ChosenRows(
-        # No reply is among the best and the worst at once, however few there are.
-        best=_highest(mean, min(SHOWN, (ranked + 1) // 2)),
-        worst=_highest(-mean, min(SHOWN, ranked // 2)),
-        disputed=_highest(np.where(spread > 0, spread, np.nan), SHOWN),
-        listed=tuple(np.sort(drawn).tolist()),
+        best=_rows(order[: min(SHOWN, (len(order) + 1) // 2)]),
+        worst=_rows(order[::-1][: min(SHOWN, len(order) // 2)]),
+        disputed=_rows(_highest_first(np.where(spread > 0, spread, np.nan))[:SHOWN]),
+        listed=_rows(np.sort(drawn)),
         total=total,
         seed=seed,
     )
@@ -107,8 +107,11 @@ def percentile_of(row: int, column: Scores, *, higher_is_better: bool = True) ->
     return float((worse.sum() + (column == value).sum() / 2) / known.sum())
 
 
-def _highest(key: Scores, count: int) -> tuple[int, ...]:
-    """The rows with the highest keys, the first row first among equals; NaN is never among them."""
-    known: NDArray[np.int64] = np.flatnonzero(~np.isnan(key))
-    order = np.argsort(-key[known], kind="stable")[:count]
-    return tuple(known[order].tolist())
+def _highest_first(key: Scores) -> NDArray[np.int64]:
+    """All rows that have a key, by the key and then by their place."""
+    known = np.flatnonzero(~np.isnan(key))
+    return known[np.argsort(-key[known], kind="stable")]
+
+
+def _rows(numbers: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(numbers.tolist())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.report.axes import Scale, fitted, label_room, place, span, x_axis, y_axis
+from rejoinder.report.axes import Scale, fitted, label_room, label_width, place, span, x_axis, y_axis
 from rejoinder.report.bins import Bins, bins_for
 from rejoinder.report.markup import Html, element, joined
 from rejoinder.report.numbers import counted, decimals_for, shown, shown_interval
@@ -27,6 +27,8 @@ SERIES = 6
 _AXIS = 24.0
 """Height of the numbers under an axis."""
 _AXIS_LABEL = 18.0
+_NAME_ROOM = 120.0
+"""Widest name that still stands beside its marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +51,18 @@ def interval_plot(rows: Sequence[tuple[str, Interval]], *, label: str, decimals:
     """A dot with its interval for each (name, interval), one under the other, on one axis."""
     values = np.array([[row.estimate, row.low, row.high] for _, row in rows], np.float64).ravel()
     decimals = decimals_for(values) if decimals is None else decimals
-    room = label_room([name for name, _ in rows])
+    names = _Names.of([name for name, _ in rows])
     numbers = [shown(row.estimate, decimals) for _, row in rows]
-    scale = Scale(*span(values), room + 14, WIDTH - label_room(numbers) - 10)
-    step, top = 26.0, 4.0
+    scale = Scale(*span(values), names.indent, WIDTH - label_room(numbers) - 10)
+    step, top = 26.0 + names.above, 4.0
     bottom = top + step * len(rows)
     marks = []
     for number, (name, row) in enumerate(rows):
-        y = top + step * (number + 0.5)
+        y = top + step * (number + 1) - 13
         bounds = shown_interval(row.low, row.high, decimals)
         parts = [
             element("title", f"{name}: {shown(row.estimate, decimals)} ({bounds})"),
-            element("text", fitted(name, room), x="0", y=place(y + 4), class_="name"),
+            names.text(name, y + 4),
             *_interval_marks(row, scale, y),
             element("text", shown(row.estimate, decimals), x=place(WIDTH), y=place(y + 4), text_anchor="end"),
         ]
@@ -73,21 +75,45 @@ def histogram(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
     known = [values[np.isfinite(values)] for _, values in groups]
     bins = bins_for(np.concatenate(known) if known else np.zeros(0))
     tallest = max((float(bins.shares(values)[1].max()) for values in known), default=0.0) or 1.0
-    room = label_room([name for name, _ in groups] + ["0,000 scored"])
-    scale = Scale(float(bins.edges[0]), float(bins.edges[-1]), room + 14, WIDTH - 10)
-    step, height, top = 52.0, 40.0, 4.0
+    names = _Names.of([name for name, _ in groups], at_least="0,000 scored")
+    scale = Scale(float(bins.edges[0]), float(bins.edges[-1]), names.indent, WIDTH - 10)
+    step, height, top = 52.0 + names.above, 40.0, 4.0
     bottom = top + step * len(groups)
     strips = []
     for number, ((name, _), finite) in enumerate(zip(groups, known, strict=True)):
-        floor = top + step * number + height
+        floor = top + step * (number + 1) - 12
+        size = element("text", f"{len(finite):,} scored", x="0", y=place(floor - 3), class_="small")
         parts = [
-            element("text", fitted(name, room), x="0", y=place(floor - 16), class_="name"),
-            element("text", f"{len(finite):,} scored", x="0", y=place(floor - 3), class_="small"),
+            element("title", f"{name}: {len(finite):,} scored"),
+            names.text(name, floor - (30 if names.above else 16)),
+            *([] if names.above else [size]),
             *_bars(finite, bins, scale, floor, height / tallest),
             _mean_mark(finite, scale, floor),
         ]
         strips.append(element("g", *parts, class_=series_class(number)))
     return _svg(label, bottom + _AXIS, x_axis(scale, top, bottom), *strips)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Where the names of rows stand: left of the marks, or above them where one is too long for that."""
+
+    indent: float
+    """Where the marks begin."""
+    above: float
+    """Height that each name takes above its marks; 0: it stands beside them."""
+    room: float
+
+    @classmethod
+    def of(cls, names: Sequence[str], at_least: str = "") -> _Names:
+        if any(label_width(name) > _NAME_ROOM for name in names):
+            return cls(10.0, 14.0, WIDTH)
+        room = label_room([*names, at_least], _NAME_ROOM)
+        return cls(room + 14, 0.0, room)
+
+    def text(self, name: str, baseline: float) -> Html:
+        y = baseline - self.above
+        return element("text", fitted(name, self.room), x="0", y=place(y), class_="name")
 
 
 def scatter(

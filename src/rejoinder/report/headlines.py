@@ -6,10 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rejoinder.metrics.table import ScoreTable, Summary
+from rejoinder.report.axes import middle_cut
 from rejoinder.report.chosen import ranked_metrics
 from rejoinder.report.markup import Html, element, escaped, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown, shown_interval
 
+LONGEST_NAME = 80
+NAMED = 3
+"""Systems that a sentence names; more are counted."""
 CAUTION = (
     "Whether two intervals overlap is not a test: systems that answered the same contexts should be compared reply "
     "by reply, and with many systems or metrics one of them leads by chance. Ask "
@@ -58,8 +62,10 @@ def caution() -> Html:
 
 
 def system_label(name: str) -> str:
-    """The system's name, or what nameless replies are called."""
-    return name or "replies"
+    """The system's name, cut in the middle where nobody would read it through; nameless ones are "replies"."""
+    if not name.strip():
+        return "replies"
+    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
 
 
 def listed(names: Sequence[str]) -> Html:
@@ -80,5 +86,7 @@ def _overlaps(leader: Summary, others: Mapping[str, Summary]) -> Html:
         return escaped("All other intervals overlap with it.")
     if not near:
         return escaped("No other interval overlaps with it.")
+    if len(near) > NAMED:
+        return escaped(f"The intervals of {len(near)} other systems overlap with it.")
     one = len(near) == 1
     return joined([f"The interval{'' if one else 's'} of ", listed(near), f" overlap{'s' if one else ''} with it."])

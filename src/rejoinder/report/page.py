@@ -37,11 +37,11 @@ def render_page(title: str, sections: Sequence[Section], *, lead: Html | None = 
     """
     scripts = [_resource(name) for name in SCRIPTS]
     anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
-    return Template(_resource("report.html")).substitute(
+    return Template(_resource("page.html")).substitute(
         policy=_policy(scripts),
         title=escaped(title),
         version=escaped(__version__),
-        style=Html(_resource("report.css")),
+        style=Html(_resource("page.css")),
         menu=joined(_menu_entry(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
         lead=lead or "",
         sections=joined(_section(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),

@@ -18,10 +18,7 @@ from rejoinder.types import Example
 
 RECENT = 4
 """Turns of a context that are in sight; older ones are folded."""
-WITHOUT_TEXTS = (
-    "The texts are left out: this report was made from the scores alone. Give the file of replies with --replies to "
-    "show them."
-)
+WITHOUT_TEXTS = "The texts are left out: this report was made from the scores alone."
 EMPTY = "(empty reply)"
 
 Examples = Mapping[int, Example] | None
@@ -40,7 +37,7 @@ def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -
     """Cards of the replies that are best and worst by all metrics, and of those that metrics disagree on most."""
     parts: list[Html] = [element("p", _method(table), class_="intro")]
     if examples is None:
-        parts.append(element("p", WITHOUT_TEXTS, class_="note"))
+        parts.append(without_texts())
     scores = _Scores(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
     lead = "by the mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
@@ -48,6 +45,12 @@ def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -
     apart = "by the distance between the metric that likes it most and the one that likes it least"
     parts.append(_group("Most disputed", apart, chosen.disputed, scores, examples))
     return Section("Best, worst and most disputed replies", joined(parts), "Replies")
+
+
+def without_texts() -> Html:
+    """A line that says why no texts are shown, and how to get them."""
+    option = element("code", "--replies")
+    return element("p", WITHOUT_TEXTS, " Give the file of replies with ", option, " to show them.", class_="note")
 
 
 def row_name(table: ScoreTable, row: int) -> str:
@@ -90,7 +93,7 @@ def _chat(example: Example, system: str) -> Html:
     if older:
         label = element("summary", counted(len(older), "earlier turn"))
         folded = element("details", label, element("ol", *map(_turn, older), class_="thread"))
-    reply = element("li", _speaker(f"{system}, reply"), _bubble(example.response, EMPTY), class_="own reply")
+    reply = element("li", _speaker(system, ", reply"), _bubble(example.response, EMPTY), class_="own reply")
     return joined([folded, element("ol", *map(_turn, recent), reply, class_="thread"), _references(example)])
 
 
@@ -98,8 +101,8 @@ def _turn(turn: Turn) -> Html:
     return element("li", _speaker(turn.speaker), _bubble(turn.text, "(empty)"), class_="own" if turn.own else None)
 
 
-def _speaker(label: str) -> Html:
-    return element("span", own_text(label), class_="speaker")
+def _speaker(label: str, role: str = "") -> Html:
+    return element("span", own_text(label), role, class_="speaker")
 
 
 def _bubble(text: str, if_empty: str) -> Html:

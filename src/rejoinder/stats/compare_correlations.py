@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
-from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.correlation import correlate, dot, midranks
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
 from rejoinder.stats.permutation import permutation_p_value, swap_chunks
 from rejoinder.stats.resampling import Groups, Ints, group_codes, group_sums
@@ -153,7 +153,7 @@ def _swapped_spearman(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Meas
     def rank_correlation(values: Ints) -> float:
         sizes = np.bincount(values)
         ranks = np.cumsum(sizes) - sizes / 2 - values.size / 2
-        return float(target @ ranks[values] / np.sqrt(sizes @ ranks**2))
+        return dot(target, ranks[values]) / math.sqrt(dot(sizes, ranks**2))
 
     def difference(swap: Floats) -> float:
         swapped = swap[codes] > 0

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.stats.correlation import dense_codes
+from rejoinder.stats.correlation import dense_codes, dot
 from rejoinder.stats.intervals import Floats
 from rejoinder.stats.resampling import Ints
 
@@ -51,7 +51,7 @@ class Concordance:
             running = np.zeros(step.zeros.size + 1, np.int64)
             np.cumsum(weights[step.zeros], out=running[1:])
             read = running[step.before] + running[step.after] - running[step.first] - running[step.last]
-            total += float(weights[step.ones] @ read)
+            total += dot(weights[step.ones], read)
         return total
 
     def tau_b(self, weights: NDArray[np.int64]) -> float:
@@ -70,7 +70,7 @@ def _levels(codes: Ints) -> int:
 
 def _tied_pairs(codes: Ints, weights: NDArray[np.int64]) -> float:
     sizes = np.bincount(codes, weights=weights)
-    return float(sizes @ (sizes - 1)) / 2
+    return dot(sizes, sizes - 1) / 2
 
 
 def _arrange(x: Ints, y: Ints, bit: int) -> _Pass:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.stats.concordance import Concordance
-from rejoinder.stats.correlation import dense_codes
+from rejoinder.stats.correlation import dense_codes, dot
 from rejoinder.stats.intervals import Floats
 from rejoinder.stats.resampling import Ints, group_sums
 
@@ -75,7 +75,7 @@ class WeightedSpearman(WeightedCorrelation):
         products, spreads = np.empty(len(self._scores)), np.empty(len(self._scores))
         for j, codes in enumerate(self._scores):
             ranks, spreads[j] = _centred_midranks(codes, weights)
-            products[j] = weighted_ranks @ ranks[codes]
+            products[j] = dot(weighted_ranks, ranks[codes])
         return _coefficient(products, spreads, np.asarray(human_spread))
 
 
@@ -97,7 +97,7 @@ def _centred_midranks(codes: Ints, weights: Floats) -> tuple[Floats, float]:
     totals = np.bincount(codes, weights=weights)
     # Half of all weight is the mean midrank, whatever the ties.
     ranks = np.cumsum(totals, dtype=np.float64) - totals / 2 - weights.sum() / 2
-    return ranks, float(totals @ ranks**2)
+    return ranks, dot(totals, ranks**2)
 
 
 def _standardised(columns: Floats) -> Floats:

@@ -42,14 +42,8 @@ class MeteorParameters:
 
 TASKS = {
     "rank": MeteorParameters(),
-    "adq": MeteorParameters(
-        alpha=0.75, beta=1.4, gamma=0.45, delta=0.7, stem=1.0, synonym=0.6, paraphrase=0.8
-    ),
-    "hter": MeteorParameters(
-        alpha=0.4, beta=1.5, gamma=0.35, delta=0.55, stem=0.2, synonym=0.6, paraphrase=0.8
-    ),
-    "li": MeteorParameters(
-        alpha=0.75, beta=1.4, gamma=0.7, delta=0.5, stem=0.5, synonym=0.5, paraphrase=0.5
-    ),
+    "adq": MeteorParameters(alpha=0.75, beta=1.4, gamma=0.45, delta=0.7, stem=1.0, synonym=0.6, paraphrase=0.8),
+    "hter": MeteorParameters(alpha=0.4, beta=1.5, gamma=0.35, delta=0.55, stem=0.2, synonym=0.6, paraphrase=0.8),
+    "li": MeteorParameters(alpha=0.75, beta=1.4, gamma=0.7, delta=0.5, stem=0.5, synonym=0.5, paraphrase=0.5),
 }
 """The parameters of METEOR 1.5's tasks for English: `-t rank`, `adq`, `hter` and the language-independent `li`."""

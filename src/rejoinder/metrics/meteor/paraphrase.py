@@ -26,6 +26,7 @@ from rejoinder.errors import DataError
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _BYTES_AT_ONCE = 1 << 23
+_UNREADABLE = (OSError, EOFError, KeyError, ValueError, zlib.error, BadZipFile, pl.exceptions.ComputeError)
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,12 @@ class ParaphraseTable:
     @classmethod
     def read(cls, path: Path) -> ParaphraseTable:
         """The table in a file: METEOR's own gzipped text, or what `save` wrote."""
+        if not path.is_file():
+            raise DataError("no such file; expected a paraphrase table", file=str(path))
         try:
             return cls._load(path) if path.suffix == ".npz" else cls._parse(path)
-        except (EOFError, KeyError, ValueError, zlib.error, gzip.BadGzipFile, BadZipFile, pl.exceptions.ComputeError) as error:
-            raise DataError(f"not a paraphrase table ({error})", file=str(path)) from error
+        except _UNREADABLE as error:
+            raise DataError(f"not a paraphrase table: {error}", file=str(path)) from error
 
     def save(self, path: Path) -> None:
         """Write the table as a file that `read` takes without delay."""
@@ -115,18 +118,20 @@ class ParaphraseTable:
 
 def _entries(path: Path) -> Iterator[pl.DataFrame]:
     """The table in parts: columns phrase and paraphrase."""
-    rest = pl.DataFrame({"line": []}, schema={"line": pl.String})
+    rest = pl.Series("line", [], pl.String)
     for lines in _lines(path):
         lines = pl.concat([rest, lines])
         whole = len(lines) // 3 * 3
-        rest = lines[whole:]
-        line = lines["line"][:whole]
-        yield pl.DataFrame({"phrase": line.gather_every(3, 1), "paraphrase": line.gather_every(3, 2)})
+        rest, lines = lines[whole:], lines[:whole]
+        probability, phrase, paraphrase = (lines.gather_every(3, line) for line in range(3))
+        if lines.null_count() or probability.cast(pl.Float64, strict=False).null_count():
+            raise ValueError("an entry should be a line with a number and two lines with a phrase")
+        yield pl.DataFrame({"phrase": phrase, "paraphrase": paraphrase})
     if len(rest):
-        raise ValueError("an entry has three lines, but the last one has less")
+        raise ValueError("the last entry has less than three lines")
 
 
-def _lines(path: Path) -> Iterator[pl.DataFrame]:
+def _lines(path: Path) -> Iterator[pl.Series]:
     """The lines of a gzipped text in parts."""
     rest = b""
     with gzip.open(path, "rb") as file:
@@ -138,10 +143,12 @@ def _lines(path: Path) -> Iterator[pl.DataFrame]:
         yield _as_lines(rest)
 
 
-def _as_lines(text: bytes) -> pl.DataFrame:
-    return pl.read_csv(
+def _as_lines(text: bytes) -> pl.Series:
+    # A separator that no text has makes a line one column.
+    lines = pl.read_csv(
         io.BytesIO(text), has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}
     )
+    return lines["line"]
 
 
 def _tree(phrases: pl.Series) -> tuple[list[str], Ints, Ints]:
@@ -157,9 +164,7 @@ def _tree(phrases: pl.Series) -> tuple[list[str], Ints, Ints]:
     nodes = 1
     for depth in range(int(lengths.max(initial=0))):
         longer = np.flatnonzero(lengths > depth)
-        level, place = np.unique(
-            node[longer] * len(words) + flat[first[longer] + depth], return_inverse=True
-        )
+        level, place = np.unique(node[longer] * len(words) + flat[first[longer] + depth], return_inverse=True)
         node[longer] = nodes + place
         nodes += len(level)
         keys.append(level)

@@ -133,9 +133,7 @@ def _is_perfect(statistics: Statistics) -> NDArray[np.bool_]:
     return complete.all(axis=1) & (statistics[:, _CHUNKS] == 1)
 
 
-def _statistics(
-    is_function: NDArray[np.bool_], left: Ragged, right: Ragged, alignment: Matches
-) -> Statistics:
+def _statistics(is_function: NDArray[np.bool_], left: Ragged, right: Ragged, alignment: Matches) -> Statistics:
     """The statistics of aligned rows."""
     statistics = np.zeros((len(right), _COLUMNS))
     sides = ((left, alignment.left_start, alignment.left_length), (right, alignment.start, alignment.length))

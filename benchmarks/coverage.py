@@ -1,0 +1,262 @@
+"""Do the 95 % intervals cover the true value in 95 % of samples? Each is put to it on 1,000 simulated data sets.
+
+    python benchmarks/coverage.py [--datasets 1000] [--resamples 1000]
+
+Every data set has 50 contexts with 4 replies each, and the replies of one context are alike (intraclass correlation
+.4), as judged sets are; the known truth comes from the model that made them. Claimed: 93..97 %.
+
+Why these intervals. A plain percentile bootstrap covers too little with 50 contexts: it divides by G instead of G - 1
+and takes normal for t quantiles. The expanded percentile repairs that, and is what correlations get. Means also get the
+BCa correction, since it costs nothing there and a skewed score needs it. The columns `percentile`, measured on the
+same resamples, show what is gained. Prediction-powered means get cluster-robust t intervals whose degrees of freedom
+pay for the tuned weights.
+
+Below the line stand cases beyond the claim, printed whatever they are: Pearson with a heavy-tailed score, where no
+bootstrap tried does better and Spearman should be used; and correlations over few systems.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from rejoinder.stats import (
+    Interval,
+    LabelledScores,
+    bootstrap_correlations,
+    compare_correlations,
+    compare_paired,
+    compare_unpaired,
+    correlate,
+    correlation_replicates,
+    mean_interval,
+    pairwise_agreement,
+    prediction_powered_difference,
+    prediction_powered_mean,
+)
+from rejoinder.stats.correlation import KINDS
+from rejoinder.stats.resampling import bootstrap_counts
+
+Floats = NDArray[np.float64]
+CONTEXTS, REPLIES, ALIKE = 50, 4, 0.4
+POPULATION = 400_000
+"""Contexts in the sample that stands for the truth: its own error is a fiftieth of that of a data set."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One data set's intervals, by name; `truth` has the value that each should cover."""
+
+    title: str
+    intervals: Callable[[np.random.Generator, int], dict[str, Interval]]
+    truth: dict[str, float]
+    claimed: bool = True
+
+
+def replies(
+    rng: np.random.Generator, contexts: int = CONTEXTS, each: int = REPLIES, between: float = 0.5, within: float = 0.3
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Two latent qualities of each reply, standard normal, correlated between and within contexts; the contexts."""
+
+    def pair(correlation: float, size: int) -> Floats:
+        noise = rng.normal(size=(2, size))
+        return np.stack([noise[0], correlation * noise[0] + np.sqrt(1 - correlation**2) * noise[1]])
+
+    of = np.repeat(np.arange(contexts), each)
+    first, second = np.sqrt(ALIKE) * pair(between, contexts)[:, of] + np.sqrt(1 - ALIKE) * pair(within, of.size)
+    return first, second, of
+
+
+def rated(latent: Floats) -> Floats:
+    """The quality as people rate it, 1..5, more often low than high."""
+    return (np.digitize(latent, [-0.6, 0.1, 0.8, 1.5]) + 1).astype(np.float64)
+
+
+def scored(latent: Floats) -> Floats:
+    """The quality as a metric scores it: 0..1, heaped near 0."""
+    return np.asarray(ndtr(latent) ** 3)
+
+
+def mean_cases() -> Iterator[Case]:
+    """Means of normal, rated and rare yes-or-no scores."""
+    shapes: dict[str, Callable[[Floats], Floats]] = {
+        "normal": lambda latent: latent,
+        "rated 1..5": rated,
+        "1 in 10 yes": lambda latent: (latent > 1.2816).astype(float),
+    }
+    for name, shape in shapes.items():
+        truth = float(shape(np.random.default_rng(1).normal(size=4 * POPULATION)).mean())
+
+        def intervals(
+            rng: np.random.Generator, n: int, shape: Callable[[Floats], Floats] = shape
+        ) -> dict[str, Interval]:
+            latent, _, of = replies(rng)
+            values, seed = shape(latent), int(rng.integers(2**31))
+            sums = np.bincount(of, weights=values)
+            means = bootstrap_counts(of, n, seed) @ sums / values.size
+            return {"mean": mean_interval(values, of, n, seed=seed), "percentile": percentile(means)}
+
+        yield Case(f"mean, {name}", intervals, {"mean": truth, "percentile": truth})
+
+
+def correlation_cases() -> Iterator[Case]:
+    """Correlations of scores with ratings: normal, bounded and skewed, strong; and, beyond the claim, heavy-tailed."""
+    same: Callable[[Floats], Floats] = lambda latent: latent  # noqa: E731
+    for title, score, rate, between, within, claimed in (
+        ("normal", same, same, 0.5, 0.3, True),
+        ("skewed score, ratings 1..5", scored, rated, 0.5, 0.3, True),
+        ("strong, skewed score, ratings 1..5", scored, rated, 0.9, 0.8, True),
+        ("log-normal score, ratings 1..5", np.exp, rated, 0.5, 0.3, False),
+    ):
+        x, y, _ = replies(np.random.default_rng(2), POPULATION, 1, between, within)
+        truth = {kind: correlate(score(x), rate(y), kind).coefficient for kind in KINDS}
+
+        def intervals(
+            rng: np.random.Generator,
+            n: int,
+            score: Callable[[Floats], Floats] = score,
+            rate: Callable[[Floats], Floats] = rate,
+            between: float = between,
+            within: float = within,
+        ) -> dict[str, Interval]:
+            x, y, of = replies(rng, between=between, within=within)
+            seed = int(rng.integers(2**31))
+            found = bootstrap_correlations(score(x), rate(y), of, n, seed=seed, kinds=KINDS)
+            plain = correlation_replicates(score(x), rate(y), of, n, seed, ["pearson", "spearman"])
+            named = {kind: values[0] for kind, values in found.items()}
+            return named | {f"{kind} percentile": percentile(values[:, 0]) for kind, values in plain.items()}
+
+        truth |= {f"{kind} percentile": truth[kind] for kind in ("pearson", "spearman")}
+        yield Case(f"correlation, {title}", intervals, truth, claimed)
+
+
+def comparison_cases() -> Iterator[Case]:
+    """Differences of two systems' means and of two metrics' correlations, and pairwise accuracy."""
+
+    def means(rng: np.random.Generator, n: int) -> dict[str, Interval]:
+        a, b, of = replies(rng)
+        seed = int(rng.integers(2**31))
+        paired = compare_paired(rated(a), rated(b + 0.3), of, n_resamples=n, n_permutations=1, seed=seed)
+        other, _, other_of = replies(rng, contexts=30)
+        unpaired = compare_unpaired(
+            rated(a), rated(other + 0.3), of, other_of, n_resamples=n, n_permutations=1, seed=seed
+        )
+        return {"paired": paired.difference, "unpaired": unpaired.difference}
+
+    latent = np.random.default_rng(3).normal(size=4 * POPULATION)
+    gain = float(rated(latent + 0.3).mean() - rated(latent).mean())
+    yield Case("difference of means, ratings 1..5", means, {"paired": gain, "unpaired": gain})
+
+    def metrics(rng: np.random.Generator, contexts: int = CONTEXTS) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+        x, y, of = replies(rng, contexts)
+        other = 0.7 * x + 0.7 * rng.normal(size=x.size)
+        return scored(x), scored(other), rated(y), of
+
+    def correlations(rng: np.random.Generator, n: int) -> dict[str, Interval]:
+        a, b, human, of = metrics(rng)
+        seed = int(rng.integers(2**31))
+        return {
+            kind: compare_correlations(
+                a, b, human, of, kind=kind, n_permutations=1, n_resamples=n, seed=seed
+            ).difference
+            for kind in ("pearson", "spearman")
+        }
+
+    a, b, human, _ = metrics(np.random.default_rng(4), POPULATION // REPLIES)
+    truth = {
+        kind: correlate(b, human, kind).coefficient - correlate(a, human, kind).coefficient
+        for kind in ("pearson", "spearman")
+    }
+    yield Case("difference of correlations", correlations, truth)
+
+    def accuracy(rng: np.random.Generator, n: int) -> dict[str, Interval]:
+        x, y, of = replies(rng)
+        agreement = pairwise_agreement(scored(x), rated(y), of, 0.05, n_resamples=n, seed=int(rng.integers(2**31)))
+        return {"acc_eq": agreement.accuracy}
+
+    x, y, of = replies(np.random.default_rng(5), POPULATION)
+    truth = {"acc_eq": pairwise_agreement(scored(x), rated(y), of, 0.05, n_resamples=1).accuracy.estimate}
+    yield Case("pairwise accuracy, epsilon .05", accuracy, truth)
+
+
+def prediction_cases() -> Iterator[Case]:
+    """Means and differences from 50 labelled contexts and 500 others, by a biased metric."""
+
+    def side(rng: np.random.Generator, quality: float, ease: Floats, of: NDArray[np.int64]) -> LabelledScores:
+        latent = quality + ease[of] + np.sqrt(1 - ALIKE) * rng.normal(size=of.size)
+        score, labelled = scored(latent + 0.5 + 0.6 * rng.normal(size=of.size)), of < CONTEXTS
+        return LabelledScores(rated(latent[labelled]), score[labelled], score[~labelled], of[labelled], of[~labelled])
+
+    def intervals(rng: np.random.Generator, _: int) -> dict[str, Interval]:
+        of = np.repeat(np.arange(11 * CONTEXTS), REPLIES)
+        ease = np.sqrt(ALIKE) * rng.normal(size=11 * CONTEXTS)
+        a, b = side(rng, 0.0, ease, of), side(rng, 0.3, ease, of)
+        mean, difference = prediction_powered_mean(a), prediction_powered_difference(a, b)
+        fixed = prediction_powered_mean(a, weight=1.0)
+        return {"mean": mean.interval, "mean, lambda 1": fixed.interval, "difference": difference.interval}
+
+    latent = np.random.default_rng(6).normal(size=4 * POPULATION)
+    mean = float(rated(latent).mean())
+    gain = float(rated(latent + 0.3).mean()) - mean
+    yield Case("prediction-powered", intervals, {"mean": mean, "mean, lambda 1": mean, "difference": gain})
+
+
+def system_cases() -> Iterator[Case]:
+    """Correlations over the means of a few systems, true correlation .8 (normal)."""
+    for n_systems in (5, 10, 20):
+        x, y, _ = replies(np.random.default_rng(7), POPULATION, 1, 0.8, 0.8)
+        truth = {kind: correlate(x, y, kind).coefficient for kind in KINDS}
+
+        def intervals(rng: np.random.Generator, n: int, n_systems: int = n_systems) -> dict[str, Interval]:
+            x, y, _ = replies(rng, n_systems, 1, 0.8, 0.8)
+            found = bootstrap_correlations(x, y, None, n, seed=int(rng.integers(2**31)), kinds=KINDS)
+            return {kind: values[0] for kind, values in found.items()}
+
+        yield Case(f"system level, {n_systems} systems", intervals, truth, claimed=False)
+
+
+def percentile(replicates: Floats) -> Interval:
+    """The plain percentile interval, for comparison."""
+    low, high = np.nanquantile(replicates, [0.025, 0.975])
+    return Interval(float(np.nanmean(replicates)), float(low), float(high))
+
+
+def coverage(case: Case, n_datasets: int, n_resamples: int, seed: int = 0) -> dict[str, float]:
+    """The share of data sets in which each interval covers the truth; undefined bounds cover nothing."""
+    rng = np.random.default_rng(seed)
+    hits = dict.fromkeys(case.truth, 0)
+    for _ in range(n_datasets):
+        for name, interval in case.intervals(rng, n_resamples).items():
+            hits[name] += interval.covers(case.truth[name])
+    return {name: count / n_datasets for name, count in hits.items()}
+
+
+def all_cases() -> Iterator[Case]:
+    """Every interval that the package gives."""
+    for cases in (mean_cases, correlation_cases, comparison_cases, prediction_cases, system_cases):
+        yield from cases()
+
+
+def main() -> None:
+    """Print the coverage of every interval."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=1000)
+    arguments = parser.parse_args()
+    error = 100 * (0.95 * 0.05 / arguments.datasets) ** 0.5
+    print(f"coverage of 95 % intervals, {arguments.datasets} data sets, standard error {error:.1f} points\n")
+    print(f"{'case':<50} {'interval':<20} {'covers':>7}  claim 93..97")
+    for case in sorted(all_cases(), key=lambda case: not case.claimed):
+        for name, share in coverage(case, arguments.datasets, arguments.resamples).items():
+            judged = case.claimed and "percentile" not in name
+            verdict = ("holds" if 0.93 <= share <= 0.97 else "MISSED") if judged else "not claimed"
+            print(f"{case.title:<50} {name:<20} {100 * share:>6.1f}%  {verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

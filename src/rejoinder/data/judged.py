@@ -1,0 +1,74 @@
+"""Judged examples: replies with what people said of them.
+
+`scores` of a record is an object, dimension -> one number or a list of one number a rater (null: not rated); or only
+the number or the list, for data with one dimension. `split` (train, valid, test) is optional.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rejoinder.data.source import Source
+from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, text_of
+from rejoinder.types import Example, JudgedExample
+
+ONLY_DIMENSION = "score"
+"""What the dimension of data with one is called."""
+
+
+class JudgedSource(Source):
+    """A source whose records also hold human scores."""
+
+    _judged: Mapping[str, tuple[float, ...]]
+    _split: str
+
+    def judged(self) -> Iterator[JudgedExample]:
+        """The examples with their scores."""
+        return (JudgedExample(example, dict(self._judged), self._split) for _, _, example in self.numbered())
+
+    def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, JudgedExample):
+            self._judged, self._split = record.scores, record.split
+            return super()._example(record.example, number)
+        example = super()._example(record, number)
+        name, split = self.fields.of("scores"), record.get(self.fields.of("split"))
+        self._judged = scores_of(record.get(name), name)
+        self._split = "" if split is None or is_missing(split) else text_of(split, self.fields.of("split"))
+        return example
+
+
+def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
+    """Dimension -> one number a rater; FieldError where the value is something else."""
+    value = as_list(value)
+    if isinstance(value, str):  # a cell of a table
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise FieldError(name, f"expected a number or JSON, found {value[:40]!r}") from None
+    if value is None or is_missing(value):
+        raise FieldError(name, "is missing: expected human scores")
+    if not isinstance(value, dict):
+        value = {ONLY_DIMENSION: value}
+    scores = {str(dimension): _ratings(ratings, f"{name}.{dimension}") for dimension, ratings in value.items()}
+    if not scores:
+        raise FieldError(name, "is empty: expected at least one dimension")
+    return scores
+
+
+def _ratings(value: Any, name: str) -> tuple[float, ...]:
+    value = as_list(value)
+    ratings = value if isinstance(value, list | tuple) else [value]
+    return tuple(_rating(rating, name) for rating in ratings)
+
+
+def _rating(value: Any, name: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FieldError(name, f"expected a number, a list of numbers or null, found {kind_of(value)}")
+    if math.isinf(value):
+        raise FieldError(name, "expected a number, found one that is infinite")
+    return float(value)

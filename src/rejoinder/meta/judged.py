@@ -1,0 +1,139 @@
+"""A set of judged replies, as arrays that statistics can work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.judged import JudgedSource
+from rejoinder.data.record import FieldMap
+from rejoinder.data.source import OnError
+from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.stats.ceiling import row_means
+from rejoinder.stats.outliers import without_outliers
+from rejoinder.text.ragged import Ints
+from rejoinder.types import Example, JudgedExample, Scores
+
+Ratings = NDArray[np.float64]  # (examples, raters); NaN: not rated
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """Examples with the ratings that people gave them."""
+
+    name: str
+    examples: tuple[Example, ...]
+    ratings: Mapping[str, Ratings]
+    """Dimension -> (examples, raters)."""
+    splits: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
+        """The set of these examples."""
+        items = list(judged)
+        dimensions = dict.fromkeys(dimension for item in items for dimension in item.scores)
+        ratings = {dimension: _matrix([item.scores.get(dimension, ()) for item in items]) for dimension in dimensions}
+        return cls(name, tuple(item.example for item in items), ratings, tuple(item.split for item in items))
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """What was judged."""
+        return tuple(self.ratings)
+
+    @cached_property
+    def systems(self) -> NDArray[np.str_]:
+        """The system of each example."""
+        return np.array([example.system for example in self.examples], dtype=np.str_)
+
+    @cached_property
+    def contexts(self) -> Ints:
+        """The number of each example's context: replies to one context are not independent of each other."""
+        codes: dict[tuple[object, ...], int] = {}
+        return np.array([codes.setdefault(context_key(example), len(codes)) for example in self.examples], np.int64)
+
+    def human(self, dimension: str) -> Scores:
+        """The mean rating of each example; NaN where nobody rated it."""
+        return row_means(self._known(dimension))
+
+    def take(self, rows: Ints) -> JudgedSet:
+        """Some of the examples."""
+        return JudgedSet(
+            self.name,
+            tuple(self.examples[row] for row in rows),
+            {dimension: matrix[rows] for dimension, matrix in self.ratings.items()},
+            tuple(self.splits[row] for row in rows) if self.splits else (),
+        )
+
+    def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
+        """The same set without ratings that stray from their example's median (roberta-eval, section 4)."""
+        cleaned = {dimension: without_outliers(matrix, threshold) for dimension, matrix in self.ratings.items()}
+        return JudgedSet(self.name, self.examples, cleaned, self.splits)
+
+    def judged_examples(self) -> list[JudgedExample]:
+        """Back to single examples."""
+        return [
+            JudgedExample(
+                example,
+                {dimension: tuple(matrix[row].tolist()) for dimension, matrix in self.ratings.items()},
+                self.splits[row] if self.splits else "",
+            )
+            for row, example in enumerate(self.examples)
+        ]
+
+    def _known(self, dimension: str) -> Ratings:
+        if dimension not in self.ratings:
+            raise UnknownNameError("dimension", dimension, self.ratings)
+        return self.ratings[dimension]
+
+
+def read_judged(origin: Any, *, fields: FieldMap | None = None, on_error: OnError = "raise") -> JudgedSet:
+    """The judged set that a file, a frame or a list of records holds."""
+    if isinstance(origin, JudgedSet):
+        return origin
+    with closing(JudgedSource(origin, fields, on_error)) as source:
+        judged = JudgedSet.of(source.judged(), source.name)
+    if not len(judged):
+        raise DataError("holds no judged examples: expected at least one", file=judged.name)
+    return judged
+
+
+def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:
+    """The dimension asked for; by default the overall one where there is one, else all."""
+    if wanted == "all":
+        return judged.dimensions
+    if wanted is not None:
+        if wanted not in judged.ratings:
+            raise UnknownNameError(f"dimension of {judged.name}:", wanted, [*judged.ratings, "all"])
+        return (wanted,)
+    overall = tuple(dimension for dimension in judged.dimensions if dimension.lower().startswith("overall"))
+    return overall or judged.dimensions
+
+
+def context_key(example: Example) -> tuple[object, ...]:
+    """What two replies to one context share; a reply without a context stands for its references, or for itself."""
+    if example.context_id:
+        return ("context_id", example.context_id)
+    if example.context:
+        return ("context", example.context)
+    if example.references:
+        return ("references", example.references)
+    return ("id", example.id, example.system)
+
+
+def _matrix(rows: list[tuple[float, ...]]) -> Ratings:
+    width = max((len(row) for row in rows), default=0)
+    if width == 0:
+        raise CallError("a dimension without a single rating cannot be compared with")
+    matrix = np.full((len(rows), width), np.nan)
+    for place, row in enumerate(rows):
+        matrix[place, : len(row)] = row
+    return matrix

@@ -1,0 +1,258 @@
+"""Which metric can be trusted on this data? Judged replies against scores, in one report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.data.record import FieldMap
+from rejoinder.data.source import OnError, Source
+from rejoinder.data.survey import survey
+from rejoinder.engines.local import LocalRun
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.meta.correlations import LevelTable, WithinContext, system_level, to_dict, utterance_level, within_context
+from rejoinder.meta.human import HumanCeiling, human_ceiling
+from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
+from rejoinder.meta.studies import run_study
+from rejoinder.meta.study import ScoredSet, StudyResult, shown
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.score_file import read_scores
+from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
+from rejoinder.metrics.table import json_ready
+from rejoinder.text.grid import grid, number
+from rejoinder.types import Scores
+
+FEWEST = 10
+"""Jointly scored examples below which no correlation is worth printing."""
+
+
+@dataclass(frozen=True, eq=False)
+class DimensionReport:
+    """All that is known of how metrics agree with people on one dimension."""
+
+    scored: ScoredSet
+    ceiling: HumanCeiling
+    utterance: LevelTable
+    system: LevelTable | None
+    within: tuple[WithinContext, ...]
+    studies: tuple[StudyResult, ...] = ()
+
+    @property
+    def dimension(self) -> str:
+        """What was judged."""
+        return self.scored.dimension
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        within = {
+            row.metric: json_ready(
+                {
+                    "accuracy": row.agreement.accuracy.estimate,
+                    "low": row.agreement.accuracy.low,
+                    "high": row.agreement.accuracy.high,
+                    "accuracy_calibrated": row.calibrated.accuracy.estimate,
+                    "epsilon": row.calibrated.epsilon,
+                    "tau_eq": row.agreement.tau_eq,
+                    "tau_b": row.agreement.tau_b,
+                    "pairs": row.agreement.n_pairs,
+                    "contexts": row.agreement.n_contexts,
+                }
+            )
+            for row in self.within
+        }
+        return {
+            "ceiling": self.ceiling.to_dict(),
+            "utterance": to_dict(self.utterance),
+            "system": to_dict(self.system) if self.system else None,
+            "within_context": within,
+            "studies": {study.name: study.to_dict() for study in self.studies},
+        }
+
+    def __str__(self) -> str:
+        parts = [self.ceiling.sentence(), "", _level_text(self.utterance)]
+        if self.system:
+            parts += ["", _level_text(self.system)]
+        if self.within:
+            parts += ["", _within_text(self.within)]
+        for study in self.studies:
+            parts += ["", str(study)]
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class MetaReport:
+    """How far metrics agree with people; `str()` is the tables."""
+
+    judged: JudgedSet
+    dimensions: tuple[DimensionReport, ...]
+    signatures: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    resamples: int = 1000
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "version": __version__,
+            "data": self.judged.name,
+            "examples": len(self.judged),
+            "contexts": len(np.unique(self.judged.contexts)),
+            "systems": len(np.unique(self.judged.systems)),
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "signatures": dict(self.signatures),
+            "warnings": list(self.notes),
+            "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(report) for report in self.dimensions)
+
+
+def meta(
+    origin: Any,
+    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | None = None,
+    *,
+    scores: Sequence[str | Path] = (),
+    dimension: str | None = None,
+    studies: Sequence[str] = (),
+    remove_outliers: bool = False,
+    fields: FieldMap | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    resamples: int = 1000,
+    quiet: bool = True,
+) -> MetaReport:
+    """Compare metrics with people on judged replies.
+
+    `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
+    `metrics` and `scores` the default set runs. `dimension` is one of the data's, or "all"; by default the overall
+    one. `remove_outliers` drops ratings that stray from their example's median. `studies` are names of
+    `rejoinder.meta.studies.STUDIES`, or "all".
+    """
+    judged = read_judged(origin, fields=fields, on_error=on_error)
+    if remove_outliers:
+        judged = judged.without_outliers()
+    named = [metrics] if isinstance(metrics, str) else metrics
+    chosen, columns, signatures = _columns(judged, named, scores, seed=seed, quiet=quiet)
+    notes: list[str] = []
+    reports = []
+    for name in chosen_dimensions(judged, dimension):
+        scored = ScoredSet(judged, name, columns, chosen, seed, resamples)
+        _check_enough(scored)
+        notes += _coverage_notes(scored)
+        reports.append(_dimension_report(scored, studies))
+    return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
+
+
+def _dimension_report(scored: ScoredSet, studies: Sequence[str]) -> DimensionReport:
+    return DimensionReport(
+        scored,
+        human_ceiling(scored.judged, scored.dimension, seed=scored.seed),
+        utterance_level(scored),
+        system_level(scored),
+        within_context(scored),
+        tuple(result for name in studies if (result := run_study(name, scored)) is not None),
+    )
+
+
+def _columns(
+    judged: JudgedSet,
+    named: Sequence[str | Metric] | Mapping[str, Metric] | None,
+    files: Sequence[str | Path],
+    *,
+    seed: int,
+    quiet: bool,
+) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str]]:
+    """The metrics that can score, one column a metric or scored file, and their signatures."""
+    examples = list(judged.examples)
+    source = Source(examples)
+    seen = survey(source)
+    chosen = load_metrics(named if named else [] if files else usable_defaults(seen))
+    check_needs(chosen, seen, judged.name)
+    columns: dict[str, Scores] = {}
+    signatures: dict[str, str] = {}
+    if chosen:
+        table = LocalRun(examples, seen, chosen, judged.name, seed, 1, quiet=quiet).score()
+        columns, signatures = dict(table.scores), dict(table.signatures)
+    for file in files:
+        for label, column, signature in _joined(judged, Path(file)):
+            if label in columns:
+                raise CallError(f"{file} has scores under the name {label!r}, which is taken")
+            columns[label], signatures[label] = column, signature
+    return chosen, columns, signatures
+
+
+def _joined(judged: JudgedSet, path: Path) -> list[tuple[str, Scores, str]]:
+    """The columns of a score file, in the order of the judged examples; NaN where it lacks one."""
+    table = read_scores(path)
+    place = {
+        (identifier, table.system_names[code]): row
+        for row, (identifier, code) in enumerate(zip(table.ids, table.system_of.tolist(), strict=True))
+    }
+    rows = np.array([place.get((example.id, example.system), -1) for example in judged.examples])
+    if (rows < 0).all():
+        raise CallError(f"{path} has no score of any example of {judged.name}: ids and systems must be equal")
+    return [
+        (label, np.where(rows >= 0, column[rows], np.nan), table.signatures[label])
+        for label, column in table.scores.items()
+    ]
+
+
+def _check_enough(scored: ScoredSet) -> None:
+    joint = int(scored.complete.sum())
+    if joint < FEWEST:
+        least = min(scored.scores, key=lambda label: int((~np.isnan(scored.scores[label])).sum()))
+        raise NeedsError(
+            f"only {joint} examples of {scored.judged.name} were scored by people and by all metrics "
+            f"({least} scored the fewest): expected at least {FEWEST}"
+        )
+
+
+def _coverage_notes(scored: ScoredSet) -> list[str]:
+    """Which metrics keep the others from being compared on all examples."""
+    judged = ~np.isnan(scored.human)
+    notes = []
+    for label, column in scored.scores.items():
+        missing = int((np.isnan(column) & judged).sum())
+        if missing:
+            notes.append(
+                f"{label} could not score {missing} of {int(judged.sum())} examples; "
+                f"all metrics are compared on the {int(scored.complete.sum())} that all of them scored"
+            )
+    return notes
+
+
+def _level_text(table: LevelTable) -> str:
+    n = table.rows[0].n if table.rows else 0
+    rows = [
+        [
+            row.metric,
+            *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
+            _p(row.measured[table.kind].p_value),
+            f"{row.coverage:.0%}",
+            str(row.cluster) if row.cluster else "-",
+        ]
+        for row in table.rows
+    ]
+    title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
+    return f"{title}\n{grid(['metric', 'Pearson', 'Spearman', 'Kendall', 'p', 'scored', 'cluster'], rows)}"
+
+
+def _within_text(rows: tuple[WithinContext, ...]) -> str:
+    first = rows[0].agreement
+    title = f"Within context, {first.n_pairs} pairs of {first.n_contexts} contexts"
+    cells = [
+        [row.metric, shown(row.agreement.accuracy), shown(row.calibrated.accuracy), number(row.agreement.tau_eq)]
+        for row in rows
+    ]
+    return f"{title}\n{grid(['metric', 'accuracy', 'ties calibrated', 'tau'], cells)}"
+
+
+def _p(p_value: float) -> str:
+    return "<.001" if p_value < 0.001 else number(p_value)

@@ -1,0 +1,88 @@
+"""What a study takes and gives, whatever it looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.panels import Panel
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.table import json_ready
+from rejoinder.stats.intervals import Interval
+from rejoinder.text.grid import grid, number
+from rejoinder.types import Scores
+
+Cell = str | float | int | Interval
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """A judged set with what some metrics say of it: what studies start from."""
+
+    judged: JudgedSet
+    dimension: str
+    scores: Mapping[str, Scores]
+    """Metric label -> one score an example."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """The metrics behind the labels, where they can score new replies; none where scores came from a file."""
+    seed: int = 0
+    resamples: int = 1000
+
+    @cached_property
+    def human(self) -> Scores:
+        """The mean rating of each example."""
+        return self.judged.human(self.dimension)
+
+    @cached_property
+    def complete(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which examples people and all metrics scored."""
+        return ~np.isnan(np.stack([self.human, *self.scores.values()])).any(axis=0)
+
+    def take(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> ScoredSet:
+        """Some of the examples."""
+        scores = {label: column[rows] for label, column in self.scores.items()}
+        return ScoredSet(self.judged.take(rows), self.dimension, scores, self.metrics, self.seed, self.resamples)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A table, a figure and what they say."""
+
+    name: str
+    title: str
+    source: str
+    """The paper's table or figure that it follows."""
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    findings: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+
+    def __str__(self) -> str:
+        table = grid(self.header, [[shown(cell) for cell in row] for row in self.rows])
+        return "\n".join([f"{self.title} ({self.source})", table, *self.findings])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: a row an object."""
+        rows = [
+            json_ready({name: _plain(cell) for name, cell in zip(self.header, row, strict=True)}) for row in self.rows
+        ]
+        return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
+
+
+def shown(cell: Cell) -> str:
+    """A cell as text."""
+    if isinstance(cell, Interval):
+        bounds = "" if np.isnan(cell.low) else f" [{number(cell.low, 2)}, {number(cell.high, 2)}]"
+        return f"{number(cell.estimate)}{bounds}"
+    return number(cell) if isinstance(cell, float) else str(cell)
+
+
+def _plain(cell: Cell) -> object:
+    if isinstance(cell, Interval):
+        return json_ready({"estimate": cell.estimate, "low": cell.low, "high": cell.high})
+    return cell
