@@ -23,6 +23,9 @@ from rejoinder.text.ragged import Ints
 
 KINDS = ("pearson", "spearman", "kendall")
 
+_KENDALL_WORK = 2_000_000  # examples x resamples
+_FEWEST_RESAMPLES = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -86,9 +89,7 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
     rows = np.flatnonzero(scored.complete)
     part, contexts = scored.take(rows), scored.judged.contexts[rows]
     matrix = np.stack(list(part.scores.values()), axis=1)
-    intervals = bootstrap_correlations(
-        matrix, part.human, contexts, n_resamples=scored.resamples, seed=scored.seed, kinds=KINDS
-    )
+    intervals = _intervals(matrix, part.human, contexts, scored)
     measured = [
         {k: Measured(intervals[k][place], correlate(column, part.human, k).p_value) for k in KINDS}
         for place, column in enumerate(matrix.T)
@@ -101,6 +102,17 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
         test = williams(matrix[:, a], matrix[:, b], part.human, kind)
         compared[a, b] = (result.difference, result.p_value, test.p_value)
     return _level("utterance", "replies", scored, measured, compared, len(rows), kind)
+
+
+def _intervals(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet) -> dict[str, list[Interval]]:
+    # Kendall's tau costs n log n a resample where the others cost n: large data get fewer resamples of it.
+    fewer = min(scored.resamples, max(_FEWEST_RESAMPLES, _KENDALL_WORK // len(human)))
+    both = bootstrap_correlations(
+        matrix, human, contexts, n_resamples=scored.resamples, seed=scored.seed, kinds=("pearson", "spearman")
+    )
+    return both | bootstrap_correlations(
+        matrix, human, contexts, n_resamples=fewer, seed=scored.seed, kinds=("kendall",)
+    )
 
 
 def system_level(scored: ScoredSet, kind: str = "pearson") -> LevelTable | None:

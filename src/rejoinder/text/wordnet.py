@@ -42,12 +42,13 @@ class WordNet:
 
     def _own(self, word: str) -> list[int]:
         row = bisect_left(self.words, word)
-        known = row < len(self.words) and self.words[row] == word
-        return self.word_synsets[row].tolist() if known else []
+        if row == len(self.words) or self.words[row] != word:
+            return []
+        return list(self.word_synsets[row].tolist())
 
     def _of_base(self, word: str) -> list[int]:
         if word in self.forms:
-            return self.form_synsets[self.forms[word]].tolist()
+            return list(self.form_synsets[self.forms[word]].tolist())
         if not word.endswith(_DETACHABLE) or word.endswith("ss") or len(word) <= 2:
             return []
         for suffix, ending in _DETACHMENTS:

@@ -37,12 +37,13 @@ def _worth_trying(matches: Matches, left: Ragged, right: Ragged) -> NDArray[np.b
     """All matches, but in identical rows only those of each word with itself."""
     row = right.row_of_value[matches.start]
     same_place = matches.start - right.offsets[row] == matches.left_start - left.offsets[row]
-    return ~_identical(left, right)[row] | (same_place & (matches.module == EXACT))
+    kept: NDArray[np.bool_] = ~_identical(left, right)[row] | (same_place & (matches.module == EXACT))
+    return kept
 
 
 def _identical(left: Ragged, right: Ragged) -> NDArray[np.bool_]:
     """Which rows hold the same words in the same order. (rows,)"""
-    identical = left.lengths == right.lengths
+    identical: NDArray[np.bool_] = left.lengths == right.lengths
     left, right = left.take(np.flatnonzero(identical)), right.take(np.flatnonzero(identical))
     different = np.bincount(left.row_of_value[left.values != right.values], minlength=len(left))
     identical[identical] = different == 0
@@ -58,4 +59,5 @@ def _alone(start: Ints, end: Ints, words: int) -> NDArray[np.bool_]:
     """Which spans of words overlap with no other span."""
     depth = np.cumsum(np.bincount(start, minlength=words + 1) - np.bincount(end, minlength=words + 1))
     crowded_before = np.append(0, np.cumsum(depth > 1))
-    return crowded_before[end] == crowded_before[start]
+    alone: NDArray[np.bool_] = crowded_before[end] == crowded_before[start]
+    return alone

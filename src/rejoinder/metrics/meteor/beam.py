@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import EXACT
+from rejoinder.metrics.meteor.relation import find
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
-_PATHS_AT_ONCE = 1 << 22  # bounds the memory of the search
+_STEPS_AT_ONCE = 1 << 24  # a group of rows takes at most so many steps, which bounds the memory of the search
 _NONE = -1  # no match ends right before this place
 _AS_IT_WAS = -2
 # The numbers that make up a path; after them come the used words of the reply, 63 a number.
@@ -50,8 +51,10 @@ def _groups(start: Ints, row: Ints, beam: int) -> list[tuple[int, int]]:
     row_start = np.flatnonzero(np.diff(row, prepend=-1))
     place_start = np.flatnonzero(np.diff(start, prepend=-1))
     matches_at_place = np.diff(place_start, append=len(start))
-    widest = np.maximum.reduceat(matches_at_place, np.searchsorted(place_start, row_start))
-    group = np.cumsum((widest + 1) * beam) // _PATHS_AT_ONCE
+    first_place = np.searchsorted(place_start, row_start)
+    widest = np.maximum.reduceat(matches_at_place, first_place)
+    places = np.diff(first_place, append=len(place_start))
+    group = np.cumsum((widest + 1) * places * beam) // _STEPS_AT_ONCE
     cuts = row_start[np.flatnonzero(np.diff(group, prepend=-1))]
     return list(zip(cuts.tolist(), [*cuts[1:].tolist(), len(start)], strict=True))
 
@@ -100,10 +103,8 @@ class Events:
 
 def _lookup(wanted: Ints, ascending: Ints, values: Ints) -> Ints:
     """The value at each wanted key, _NONE where there is no such key."""
-    if not len(ascending):
-        return np.full(len(wanted), _NONE)
-    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.where(ascending[at] == wanted, values[at], _NONE)
+    occurs, at = find(wanted, ascending)
+    return np.where(occurs, values[at], _NONE) if len(values) else np.full(len(wanted), _NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +246,9 @@ class _Search:
         for rows, (parent, option) in zip(self.open_rows[-2::-1], reversed(self.history), strict=True):
             found.append(option[best[:rows]])
             best[:rows] = parent[best[:rows]]
-        taken = np.concatenate(found)
-        return taken[taken != self.options.stay]
+        options = np.concatenate(found)
+        taken: Ints = options[options != self.options.stay]
+        return taken
 
 
 def _sum_before(values: Ints, group: Ints) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.metrics.meteor.parameters import MeteorParameters
-from rejoinder.metrics.meteor.relation import PairFilter, sharing
+from rejoinder.metrics.meteor.relation import PairFilter, find, sharing
 from rejoinder.text.ragged import Ints
 from rejoinder.text.stemming import stem
 from rejoinder.text.wordnet import synsets
@@ -50,7 +50,7 @@ class Lexicon:
 
     def are_synonyms(self, left: Ints, right: Ints) -> NDArray[np.bool_]:
         """Whether each pair of codes is a pair of different words that share a synset."""
-        return is_in(left * len(self.words) + right, self.synonyms)
+        return find(left * len(self.words) + right, self.synonyms)[0]
 
 
 def used_words(vocabulary: Sequence[str], *codes: Ints) -> tuple[list[str], Ints]:
@@ -60,15 +60,6 @@ def used_words(vocabulary: Sequence[str], *codes: Ints) -> tuple[list[str], Ints
         occurs[values] = True
     used = np.flatnonzero(occurs)
     return [vocabulary[code] for code in used.tolist()], np.cumsum(occurs) - 1
-
-
-def is_in(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
-    """Which values occur in an ascending array."""
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    place = np.searchsorted(ascending, values)
-    place[place == len(ascending)] = 0
-    return ascending[place] == values
 
 
 @cache

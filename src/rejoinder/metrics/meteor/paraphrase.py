@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.errors import DataError
+from rejoinder.metrics.meteor.relation import find
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _BYTES_AT_ONCE = 1 << 23
@@ -82,10 +83,8 @@ class ParaphraseTable:
 
     def step(self, nodes: Ints, words: Ints) -> Ints:
         """The node that each node and next word lead to; 0 where there is none, as for the word -1."""
-        wanted = np.where(words < 0, -1, nodes * len(self.words) + words)
-        place = np.searchsorted(self.keys, wanted)
-        place[place == len(self.keys)] = 0
-        return np.where(self.keys[place] == wanted, place + 1, 0)
+        exists, place = find(np.where(words < 0, -1, nodes * len(self.words) + words), self.keys)
+        return np.where(exists, place + 1, 0)
 
     def codes(self, words: Sequence[str]) -> Ints:
         """The code of each word, -1 where no phrase has it."""

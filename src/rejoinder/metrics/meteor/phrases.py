@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import PARAPHRASE
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.relation import PairFilter
+from rejoinder.metrics.meteor.relation import PairFilter, find
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 
@@ -109,9 +109,5 @@ class Entries:
 
     def find(self, phrase: Ints, paraphrase: Ints) -> tuple[NDArray[np.bool_], Ints]:
         """Whether each pair is an entry, and if so its number."""
-        if not len(self.phrase):
-            return np.zeros(len(phrase), np.bool_), np.zeros(len(phrase), np.int64)
-        keys, wanted = self.phrase * self.codes + self.paraphrase, phrase * self.codes + paraphrase
-        place = np.searchsorted(keys, wanted)
-        place[place == len(keys)] = 0
-        return keys[place] == wanted, self.number[place]
+        is_entry, place = find(phrase * self.codes + paraphrase, self.phrase * self.codes + self.paraphrase)
+        return is_entry, self.number[place] if len(self.number) else place

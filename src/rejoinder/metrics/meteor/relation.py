@@ -21,6 +21,16 @@ _LARGEST_TABLE = 1 << 26
 _LEFT, _RIGHT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
+def find(values: Ints, ascending: Ints) -> tuple[NDArray[np.bool_], Ints]:
+    """Which values occur in an ascending array, and at what place; a value that does not occur has the place 0."""
+    if not len(ascending):
+        return np.zeros(len(values), np.bool_), np.zeros(len(values), np.int64)
+    place = np.searchsorted(ascending, values)
+    place[place == len(ascending)] = 0
+    occurs: NDArray[np.bool_] = ascending[place] == values
+    return occurs, np.where(occurs, place, 0)
+
+
 def sharing(groups: Ints, members: Ints) -> tuple[Ints, Ints]:
     """All ordered pairs (left, right) of different members that share a group, each pair once.
 

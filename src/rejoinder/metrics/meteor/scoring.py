@@ -76,17 +76,14 @@ def reference_statistics(
     """The statistics of each reference with its hypothesis. (references, 23)"""
     words, place = used_words(vocabulary, hypotheses.values, references.values)
     lexicon = Lexicon.of(words, parameters)
-    phrase_words = paraphrases.codes(words) if paraphrases is not None else None
+    in_table = paraphrases.codes(words) if paraphrases is not None else place
     statistics = np.zeros((len(references), _COLUMNS))
     for begin in range(0, len(references), _ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(references)))
-        left, right = hypotheses.take(owner[rows]), references.take(rows)
-        left, right = Ragged(place[left.values], left.offsets), Ragged(place[right.values], right.offsets)
+        left, right = _recoded(hypotheses.take(owner[rows]), place), _recoded(references.take(rows), place)
         matches = word_matches(lexicon, left, right)
         if paraphrases is not None:
-            left_phrases = Ragged(phrase_words[left.values], left.offsets)
-            right_phrases = Ragged(phrase_words[right.values], right.offsets)
-            matches += phrase_matches(paraphrases, left_phrases, right_phrases)
+            matches += phrase_matches(paraphrases, _recoded(left, in_table), _recoded(right, in_table))
         alignment = align(matches.by_start(), left, right, parameters.beam)
         statistics[rows] = _statistics(lexicon.is_function, left, right, alignment)
     return statistics
@@ -108,19 +105,23 @@ def score_from_statistics(statistics: Statistics, parameters: MeteorParameters) 
         mean = 1.0 / ((1.0 - alpha) / precision + alpha / recall)
         fragments = statistics[:, _CHUNKS] / (statistics[:, _LEFT_MATCHED:].sum(axis=1) / 2)
         penalty = gamma * np.where(_is_perfect(statistics), 0.0, fragments) ** beta
-        scores = np.maximum(mean * (1.0 - penalty), 0.0)
+        scores: Scores = np.maximum(mean * (1.0 - penalty), 0.0)
     scores[np.isnan(scores) & ~np.isnan(statistics[:, 0])] = 0.0
     return scores
 
 
 def corpus_score(statistics: Statistics, parameters: MeteorParameters) -> float:
-    """METEOR's score of a whole corpus, from the statistics of its segments; rows of NaN do not count."""
-    total = corpus_statistics(statistics)
-    return float(score_from_statistics(total[np.newaxis], parameters)[0])
+    """METEOR's score of a whole corpus, from the statistics of its segments; NaN where none has any."""
+    if np.isnan(statistics[:, 0]).all():
+        return float("nan")
+    return float(score_from_statistics(corpus_statistics(statistics)[np.newaxis], parameters)[0])
 
 
 def corpus_statistics(statistics: Statistics) -> NDArray[np.float64]:
-    """The sums over segments; the one chunk of a perfect match counts for none. (23,)"""
+    """The sums over segments that have statistics; the one chunk of a perfect match counts for none. (23,)
+
+    The sums of several parts of a corpus may be added; `score_from_statistics` of the total is its score.
+    """
     known = statistics[~np.isnan(statistics[:, 0])]
     total: NDArray[np.float64] = known.sum(axis=0)
     total[_CHUNKS] -= np.count_nonzero(_is_perfect(known))
@@ -130,7 +131,8 @@ def corpus_statistics(statistics: Statistics) -> NDArray[np.float64]:
 def _is_perfect(statistics: Statistics) -> NDArray[np.bool_]:
     """Where every word is matched, in one chunk. (rows,)"""
     complete = statistics[:, _LEFT_MATCHED:] == statistics[:, :_LEFT_FUNCTION]
-    return complete.all(axis=1) & (statistics[:, _CHUNKS] == 1)
+    perfect: NDArray[np.bool_] = complete.all(axis=1) & (statistics[:, _CHUNKS] == 1)
+    return perfect
 
 
 def _statistics(is_function: NDArray[np.bool_], left: Ragged, right: Ragged, alignment: Matches) -> Statistics:
@@ -151,3 +153,7 @@ def _statistics(is_function: NDArray[np.bool_], left: Ragged, right: Ragged, ali
         statistics[:, _LEFT_MATCHED + side] = np.bincount(row_of_match, length, minlength=len(rows))
     statistics[:, _CHUNKS] = chunks(alignment, right)
     return statistics
+
+
+def _recoded(rows: Ragged, new_code: Ints) -> Ragged:
+    return Ragged(new_code[rows.values], rows.offsets)

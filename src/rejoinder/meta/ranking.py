@@ -1,0 +1,77 @@
+"""Systems in order, with a line wherever the evidence draws one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from rejoinder.stats.multiple import significance_clusters
+from rejoinder.text.grid import number
+
+
+class Pairwise(Protocol):
+    """Two systems by one metric, with a corrected p-value."""
+
+    @property
+    def a(self) -> str:
+        """The first system."""
+
+    @property
+    def b(self) -> str:
+        """The second system."""
+
+    @property
+    def p_adjusted(self) -> float:
+        """Corrected for all comparisons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One system's place by one metric."""
+
+    system: str
+    mean: float
+    cluster: int
+    """1 for the best; systems of one cluster cannot be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All systems by one metric, best first."""
+
+    metric: str
+    places: tuple[Ranked, ...]
+
+    def sentence(self) -> str:
+        """'meteor: good (0.31) | garbled (0.28), generic (0.11)': a bar where a new cluster begins."""
+        parts = []
+        for place, ranked in enumerate(self.places):
+            if place:
+                parts.append(" | " if ranked.cluster != self.places[place - 1].cluster else ", ")
+            parts.append(f"{ranked.system} ({number(ranked.mean)})")
+        return f"{self.metric}: {''.join(parts)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        places = [
+            {"system": p.system, "mean": None if np.isnan(p.mean) else p.mean, "cluster": p.cluster} for p in self.places
+        ]
+        return {"metric": self.metric, "ranking": places}
+
+
+def ranking(
+    metric: str, means: Sequence[tuple[str, float]], pairs: Sequence[Pairwise], *, higher_is_better: bool
+) -> Ranking:
+    """Systems sorted by their mean; a new cluster begins where a system is significantly worse than all above it."""
+    place = {system: number_ for number_, (system, _) in enumerate(means)}
+    p_values = np.full((len(means), len(means)), np.nan)
+    for pair in pairs:
+        a, b = place[pair.a], place[pair.b]
+        p_values[a, b] = p_values[b, a] = pair.p_adjusted
+    estimates = np.array([mean if higher_is_better else -mean for _, mean in means])
+    clusters = significance_clusters(estimates, p_values)
+    order = np.argsort(-np.nan_to_num(estimates, nan=-np.inf), kind="stable")
+    return Ranking(metric, tuple(Ranked(*means[row], int(clusters[row])) for row in order))

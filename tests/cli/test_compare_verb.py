@@ -1,0 +1,68 @@
+"""`rejoinder compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Run, WriteLines
+
+
+@pytest.fixture
+def two(write_lines: WriteLines) -> tuple[Path, Path]:
+    def replies(words: list[int]) -> list[dict[str, object]]:
+        return [{"context": [f"q{n}"], "response": "word " * count} for n, count in enumerate(words)]
+
+    return write_lines(replies([2, 3, 2, 4, 2, 3, 2, 3]), "old.jsonl"), write_lines(
+        replies([5, 6, 7, 5, 6, 8, 9, 5]), "new.jsonl"
+    )
+
+
+def test_the_table_and_the_verdict(run: Run, two: tuple[Path, Path]) -> None:
+    ran = run("compare", *two, "-m", "length")
+    assert (ran.code, ran.err) == (0, "")
+    assert "old → new" in ran.out
+    assert "length: new is higher than old by 3.750 [" in ran.out
+
+
+def test_json_and_latex(run: Run, two: tuple[Path, Path]) -> None:
+    told = run("compare", *two, "-m", "length", "--json", "--seed", 1).json
+    assert told["comparisons"][0]["difference"] == 3.75
+    assert told["comparisons"][0]["paired"] is True
+    assert told["seed"] == 1
+    assert run("compare", *two, "-m", "length", "--latex").out.startswith(r"\begin{tabular}")
+
+
+def test_notes_and_what_was_left_out_go_to_standard_error(run: Run, two: tuple[Path, Path]) -> None:
+    old, new = two
+    old.write_text(old.read_text() + "oops\n")
+    new.write_text("".join(new.read_text().splitlines(keepends=True)[:6]))
+    ran = run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "note: old and new are compared on the 6 contexts that both answered; 2 replies to others are left out",
+        "left out 1 unreadable example:",
+        "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object a line",
+    ]
+    assert run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["old.jsonl"], "compare needs at least two systems, found only 'old'"),
+        (["old.jsonl", "old.jsonl"], "two systems would bear one name (old.jsonl, old.jsonl): give them names"),
+        (["old.jsonl", "gone.jsonl"], "gone.jsonl: no such file"),
+        (["old.jsonl", "new.jsonl", "-m", "bleu"], "bleu needs references, but none of the 16 examples of old.jsonl, "),
+        (["old.jsonl", "new.jsonl", "--pair-by", "turn"], "unknown field in old.jsonl: 'turn'; known: context, "),
+        (["-", "-"], "standard input can be read only once: expected - for one of the files at most"),
+    ],
+)
+def test_wrong_calls(arguments: list[str], message: str, run: Run, two: tuple[Path, Path]) -> None:
+    ran = run("compare", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"rejoinder: {message}")
+    assert ran.err.count("\n") == 1

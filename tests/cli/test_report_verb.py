@@ -1,0 +1,115 @@
+"""`rejoinder report`: a file of scores, with or without the replies, to a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Run
+
+
+@pytest.fixture(params=[".jsonl", ".csv", ".parquet"])
+def scores(request: pytest.FixtureRequest, run: Run, demo: Path, tmp_path: Path) -> Path:
+    path = tmp_path / f"scores{request.param}"
+    assert run("score", demo, "-m", "bleu-2", "-m", "length", "-o", path, "--quiet").code == 0
+    return path
+
+
+def test_with_the_replies(scores: Path, run: Run, demo: Path, tmp_path: Path) -> None:
+    ran = run("report", scores, "--replies", demo, "-o", "page.html")
+    assert (ran.code, ran.out, ran.err) == (0, "", "report: page.html\n")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "always meant to be sweet and sour" in page
+    assert "bleu|n:2|smooth:exp" in page, "the signature of every number"
+
+
+def test_without_the_replies_texts_are_left_out_and_it_says_so(scores: Path, run: Run, tmp_path: Path) -> None:
+    ran = run("report", scores)
+    assert (ran.code, ran.err) == (
+        0,
+        "note: without --replies the report leaves the texts out\nreport: report.html\n",
+    )
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "sweet and sour" not in page
+    assert "bleu|n:2|smooth:exp" in page
+
+
+def test_json_is_the_summary(scores: Path, run: Run, demo: Path) -> None:
+    told = run("report", scores, "--replies", demo, "--json").json
+    assert told["report"] == "report.html"
+    assert set(told["summary"]) == {"bleu-2", "length"}
+
+
+@pytest.fixture
+def lines(run: Run, demo: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "scores.jsonl"
+    assert run("score", demo, "-m", "bleu-2", "-m", "length", "-o", path, "--quiet").code == 0
+    return path
+
+
+def test_the_page_is_the_same_from_every_format(lines: Path, run: Run, demo: Path, tmp_path: Path) -> None:
+    pages = set()
+    for suffix in (".jsonl", ".csv", ".parquet"):
+        run("score", demo, "-m", "bleu-2", "-m", "length", "-o", f"s{suffix}")
+        run("report", f"s{suffix}", "--replies", demo)
+        pages.add((tmp_path / "report.html").read_text(encoding="utf-8").replace(f"s{suffix}", "s"))
+    assert len(pages) == 1
+
+
+def test_replies_that_are_not_those_that_were_scored(lines: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl").write_text('{"id": "zzz", "response": "hi"}\n')
+    ran = run("report", "scores.jsonl", "--replies", "other.jsonl", "-o", "page.html")
+    message = "no reply of other.jsonl has the id and system of a score in scores.jsonl"
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_scores_without_meta_data_still_make_a_page(lines: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scores.meta.json").unlink()
+    assert run("report", lines).code == 0
+    assert "unknown (no meta data beside the scores)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+BAD_SCORES = {
+    "nothing": ("", "s.jsonl: holds no scores: expected a row an example"),
+    "no id": ('{"scores": {"a": 1}}', "s.jsonl:1: field 'id': expected a row of scores: id, system, scores"),
+    "replies": ('{"id": "1", "response": "hi"}', "s.jsonl:1: field 'response': expected a number or null, found 'hi'"),
+    "no scores": ('{"id": "1", "scores": {}}', "s.jsonl:1: field 'scores': expected names with numbers"),
+    "text": ('{"id": "1", "scores": {"a": "x"}}', "s.jsonl:1: field 'a': expected a number or null, found 'x'"),
+    "broken": ("{", "s.jsonl:1: is not valid JSON (Expecting property name enclosed in double quotes at column 2): "
+                    "expected one object a line"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_SCORES.values(), ids=BAD_SCORES)
+def test_what_is_no_file_of_scores(content: str, message: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(content)
+    ran = run("report", "s.jsonl")
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("meta", "message"),
+    [
+        ("{", "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
+        ("[]", "s.meta.json: expected one object, as `rejoinder score -o` wrote it"),
+        ('{"seed": "x"}', "s.meta.json: field 'seed': expected a whole number, as `rejoinder score -o` wrote it"),
+        ('{"signatures": 1}', "s.meta.json: field 'signatures': expected an object, as `rejoinder score -o` wrote it"),
+    ],
+)
+def test_meta_data_that_were_damaged(meta: str, message: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "scores": {"a": 1}}))
+    (tmp_path / "s.meta.json").write_text(meta)
+    ran = run("report", "s.jsonl")
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+
+
+def test_wrong_calls(lines: Path, run: Run) -> None:
+    assert run("report", "gone.jsonl").err == "rejoinder: gone.jsonl: no such file\n"
+    assert run("report", lines, "-o", "page.txt").err == "rejoinder: page.txt: cannot write .txt; expected .html\n"
+    ran = run("report", "scores.txt")
+    assert (ran.code, ran.err) == (2, "rejoinder: scores.txt: expected a file of scores: .jsonl, .csv, .parquet\n")

@@ -1,0 +1,220 @@
+"""Two systems or more, paired or not, with a verdict in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pytest
+
+import rejoinder
+from rejoinder.errors import CallError
+from rejoinder.metrics.length import Length
+
+if TYPE_CHECKING:
+    from conftest import WriteLines
+
+Records = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shortness(Length):
+    """Length, as a metric of which less is better."""
+
+    name: ClassVar[str] = "shortness"
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+    higher_is_better: ClassVar[bool] = False
+
+
+def replies(lengths: list[int], first: int = 0, **more: Any) -> Records:
+    return [
+        {"id": f"{first + n}", "context": [f"question {first + n}"], "response": "word " * length, **more}
+        for n, length in enumerate(lengths)
+    ]
+
+
+SHORT, LONG = replies([3, 4, 5, 4, 3, 4, 5, 4, 3, 6]), replies([6, 8, 7, 9, 6, 7, 9, 8, 7, 9])
+
+
+def test_paired_by_context() -> None:
+    compared = rejoinder.compare(SHORT, list(reversed(LONG)), metrics="length")
+    (verdict,) = compared.verdicts
+    assert (verdict.a, verdict.b, verdict.result.paired) == ("A", "B", True)
+    assert verdict.result.mean_a == pytest.approx(4.1)
+    assert verdict.result.mean_b == pytest.approx(7.6)
+    assert verdict.result.difference.estimate == pytest.approx(3.5)
+    assert verdict.result.outcomes.wins == 1.0
+    assert verdict.significant
+    assert compared.notes == ()
+
+
+def test_the_order_of_replies_does_not_change_a_paired_comparison() -> None:
+    first = rejoinder.compare(SHORT, LONG, metrics="length").to_dict()
+    second = rejoinder.compare(SHORT, list(reversed(LONG)), metrics="length").to_dict()
+    assert first["comparisons"] == second["comparisons"]
+
+
+def test_several_replies_to_one_context_count_as_their_mean() -> None:
+    twice = [*LONG, *({**reply, "id": f"{reply['id']}b", "response": "word"} for reply in LONG[:5])]
+    (verdict,) = rejoinder.compare(SHORT, twice, metrics="length").verdicts
+    assert verdict.result.n_a == verdict.result.n_b == 10
+    assert verdict.result.mean_b == pytest.approx(np.mean([3.5, 4.5, 4, 5, 3.5, 7, 9, 8, 7, 9]))
+
+
+def test_unpaired_where_the_contexts_differ() -> None:
+    compared = rejoinder.compare(SHORT, replies([6, 8, 7, 9, 6, 7, 9, 8], first=100), metrics="length")
+    (verdict,) = compared.verdicts
+    assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 8)
+    assert compared.notes == ("A and B answered different contexts, so their means are compared unpaired",)
+
+
+def test_a_partial_overlap_is_said() -> None:
+    compared = rejoinder.compare(SHORT, LONG[:6] + replies([5], first=50), metrics=["length", Shortness()])
+    note = "A and B are compared on the 6 contexts that both answered; 5 replies to others are left out"
+    assert compared.notes == (note,), "once, not once a metric"
+    assert {verdict.result.n_a for verdict in compared.verdicts} == {6}
+
+
+def test_verdict_sentences() -> None:
+    def sentence(a: Records, b: Records, metric: Any) -> str:
+        return rejoinder.compare(a, b, metrics=metric).verdicts[0].sentence()
+
+    assert sentence(SHORT, LONG, "length").startswith("length: B is higher than A by 3.500 [")
+    assert sentence(LONG, SHORT, "length").startswith("length: A is higher than B by 3.500 [")
+    assert sentence(SHORT, LONG, Shortness()).startswith("shortness: A is better than B by 3.500 [")
+    assert sentence(LONG, SHORT, Shortness()).endswith("(p = 0.002).")
+    alike = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6]), Shortness())
+    assert alike.startswith(
+        "shortness: no difference between A and B that is more than noise (0.100 [",
+    )
+    assert alike.endswith("more examples would be needed to tell them apart.")
+    assert sentence(SHORT, SHORT, "length").endswith("(0.000 [0.000, 0.000], p = 1.000).")
+    assert sentence(SHORT[:1], LONG[:1], "length") == "length: too few scored replies to compare A and B."
+
+
+def test_what_cannot_be_told_is_a_dash() -> None:
+    compared = rejoinder.compare(SHORT[:1], LONG[:1], metrics="length")
+    assert "nan" not in str(compared)
+    assert str(compared).splitlines()[2].split() == ["length", "A", "→", "B", "3.000", "6.000", "+3.000", "[-,", "-]",
+                                                     "-", "100%", "-"]  # fmt: skip
+    assert json.dumps(compared.to_dict(), allow_nan=False)
+
+
+def test_the_table_as_text() -> None:
+    lines = str(rejoinder.compare(SHORT, LONG, metrics="length")).splitlines()
+    assert lines[0].split("  ")[0] == "metric"
+    assert lines[2].startswith("length  A → B    4.100   7.600  +3.500 [")
+    assert lines[2].endswith("100%  0.002  *")
+    assert lines[-1].startswith("length: B is higher than A by 3.500")
+
+
+def test_as_plain_values() -> None:
+    told = rejoinder.compare(SHORT, LONG, metrics="length", seed=4).to_dict()
+    assert (told["seed"], told["examples"], told["warnings"], told["skipped"]) == (4, 20, [], [])
+    assert set(told["summary"]["length"]) == {"A", "B"}
+    (verdict,) = told["comparisons"]
+    expected = {"metric": "length", "a": "A", "b": "B", "n": 10, "paired": True, "significant": True, "win_rate": 1.0}
+    assert expected.items() <= verdict.items()
+    assert verdict["low"] < verdict["difference"] < verdict["high"]
+    assert verdict["verdict"].startswith("length: B is higher")
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_as_latex() -> None:
+    names = {"a": "my_bot 100%", "b": "<b> & {c}"}
+    records = replies([3, 4, 5], system=names["a"]) + replies([9, 9, 9], system=names["b"])
+    table = rejoinder.compare(records, metrics="length").to_latex()
+    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 5.000 & [" in table
+    assert table.startswith(r"\begin{tabular}{lllrrr}")
+    assert table.endswith(r"\end{tabular}")
+    bold = rejoinder.compare(SHORT, LONG, metrics="length").to_latex()
+    assert r"\textbf{3.500}" in bold
+
+
+def test_one_file_may_hold_all_systems(demo: Path) -> None:
+    compared = rejoinder.compare(demo, metrics=["length"])
+    assert [(verdict.a, verdict.b) for verdict in compared.verdicts] == [
+        ("good", "generic"),
+        ("good", "off-topic"),
+        ("good", "garbled"),
+        ("generic", "off-topic"),
+        ("generic", "garbled"),
+        ("off-topic", "garbled"),
+    ]
+    assert all(verdict.result.paired and verdict.result.n_a == 64 for verdict in compared.verdicts)
+
+
+def test_several_comparisons_are_corrected_together(demo: Path) -> None:
+    compared = rejoinder.compare(demo, metrics=["bleu-2"])
+    raw = sorted(verdict.result.p_value for verdict in compared.verdicts)
+    adjusted = sorted(verdict.p_adjusted for verdict in compared.verdicts)
+    assert adjusted[0] == pytest.approx(6 * raw[0])  # Holm: the smallest of six counts six times
+    assert adjusted[-1] == pytest.approx(raw[-1])
+
+
+def test_defaults_run_where_no_metric_is_named() -> None:
+    assert "length" in rejoinder.compare(SHORT, LONG).table.metrics
+    assert "length" in rejoinder.compare(SHORT, LONG, metrics=[]).table.metrics
+
+
+def test_pair_by_a_field_of_the_data(write_lines: WriteLines) -> None:
+    a = write_lines(({**r, "context": [f"a{i}"], "turn": i} for i, r in enumerate(SHORT)), "a.jsonl")
+    b = write_lines(({**r, "context": [f"b{i}"], "turn": i} for i, r in enumerate(LONG)), "b.jsonl")
+    assert not rejoinder.compare(a, b, metrics="length").verdicts[0].result.paired
+    for field in ("turn", "id"):
+        (verdict,) = rejoinder.compare(a, b, metrics="length", pair_by=field).verdicts
+        assert (verdict.a, verdict.b, verdict.result.paired, verdict.result.n_a) == ("a", "b", True, 10)
+
+
+def test_pair_by_a_field_under_its_own_name() -> None:
+    a, b = ([{"response": "x", "history": r["context"]} for r in records] for records in (SHORT, LONG))
+    fields = {"context": "history"}
+    (verdict,) = rejoinder.compare(a, b, metrics="length", fields=fields, pair_by="history").verdicts
+    assert verdict.result.paired
+
+
+def test_pair_by_what_is_not_there() -> None:
+    with pytest.raises(CallError, match=r"^unknown field in <list>: 'turm'; known: context, id, response$"):
+        rejoinder.compare(SHORT, LONG, metrics="length", pair_by="turm")
+    some = [{**SHORT[0], "turn": 1}, SHORT[1]]
+    with pytest.raises(CallError, match=r"^cannot pair by 'turn': example '1' of 'A' has none$"):
+        rejoinder.compare(some, some, metrics="length", pair_by="turn")
+
+
+def test_wrong_calls(demo: Path) -> None:
+    with pytest.raises(CallError, match=r"^compare needs replies: expected two or more files, or one that holds"):
+        rejoinder.compare()
+    with pytest.raises(CallError, match=r"^compare needs at least two systems, found only 'A'$"):
+        rejoinder.compare(SHORT)
+    with pytest.raises(CallError, match=r"^standard input can be read only once"):
+        rejoinder.compare("-", "-")
+    with pytest.raises(CallError, match=r"^two systems would bear one name"):
+        rejoinder.compare([{"response": "x", "system": "B"}], [{"response": "y"}])
+    with pytest.raises(rejoinder.NeedsError, match=r"^bleu needs references, but none of the 20 examples of <list>"):
+        rejoinder.compare(SHORT, LONG, metrics="bleu")
+
+
+def test_what_was_left_out_is_listed() -> None:
+    bad: list[Any] = [*SHORT, {"id": "x"}]
+    compared = rejoinder.compare(bad, [7, *LONG], metrics="length", on_error="skip")
+    assert [line.partition(": ")[0] for line in compared.skipped] == ["<list>:11", "<list>:1"]
+    assert compared.to_dict()["skipped"] == list(compared.skipped)
+
+
+def test_the_same_seed_gives_the_same_numbers_in_every_process(demo: Path) -> None:
+    script = f"import rejoinder; print(rejoinder.compare({str(demo)!r}, metrics=['length', 'distinct-1']))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1

@@ -1,0 +1,109 @@
+"""Which replies answer the same thing, and what systems are called."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rejoinder.data.source import Source
+from rejoinder.errors import CallError
+from rejoinder.meta.pairing import join, labels_of, pair_keys
+from rejoinder.types import Example
+
+
+def keys(*examples: Example, by: str | None = None) -> list[int]:
+    found: list[int] = pair_keys(examples, by).tolist()
+    return found
+
+
+def test_keys_count_up_in_order_of_appearance() -> None:
+    assert keys(*(Example(str(n), (context,), "x") for n, context in enumerate("bacab"))) == [0, 1, 2, 1, 0]
+
+
+def test_context_ids_pair_first() -> None:
+    first = Example("1", ("same",), "x", context_id="k1")
+    assert keys(first, Example("2", ("other",), "y", context_id="k1"), Example("3", ("same",), "z")) == [0, 0, 1]
+
+
+def test_equal_contexts_and_references_pair_next() -> None:
+    one, two = Example("1", ("a",), "x", ("r",)), Example("2", ("a",), "y", ("r",))
+    assert keys(one, two, Example("3", ("a",), "z", ("other",)), Example("4", ("a", "b"), "w", ("r",))) == [0, 0, 1, 2]
+
+
+def test_bare_replies_pair_by_id() -> None:
+    assert keys(Example("7", (), "x", system="A"), Example("8", (), "y"), Example("7", (), "z", system="B")) == [
+        0,
+        1,
+        0,
+    ]
+
+
+def test_a_field_can_be_chosen() -> None:
+    examples = [Example("1", ("a",), "x", context_id="k"), Example("1", ("b",), "y", context_id="l")]
+    assert keys(*examples, by="id") == [0, 0]
+    assert keys(*examples, by="context") == [0, 1]
+    with pytest.raises(CallError, match=r"^cannot pair by 'system': expected one of id, context_id, context$"):
+        keys(*examples, by="system")
+    with pytest.raises(CallError, match=r"^cannot pair by 'context': example '2' of 'S' has none$"):
+        keys(*examples, Example("2", (), "z", system="S"), by="context")
+
+
+def test_keys_do_not_depend_on_python_s_hash_seed() -> None:
+    script = (
+        "from rejoinder.meta.pairing import pair_keys; from rejoinder.types import Example;"
+        "print(pair_keys([Example(str(i), (c,), 'x') for i, c in enumerate('hello world')]).tolist())"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert told == {b"[0, 1, 2, 2, 3, 4, 5, 3, 6, 2, 7]\n"}
+
+
+@pytest.mark.parametrize(
+    ("origins", "labels"),
+    [
+        (["runs/a.jsonl", "runs/b.jsonl.gz"], ["a", "b"]),
+        (["gpt-4.1.jsonl", "gpt-4.2.parquet"], ["gpt-4.1", "gpt-4.2"]),
+        (["old/replies.csv", "new/replies.csv"], ["old/replies.csv", "new/replies.csv"]),
+        (["-", "b.tsv"], ["-", "b"]),
+        ([".jsonl", "b"], [".jsonl", "b"]),
+        ([[], pd.DataFrame(), "c.jsonl"], ["A", "B", "c"]),
+    ],
+)
+def test_systems_without_a_name_go_by_their_file(origins: list[Any], labels: list[str]) -> None:
+    assert labels_of(origins) == labels
+
+
+def sources(*systems: list[str]) -> list[Source]:
+    return [
+        Source([{"id": f"{n}", "response": "x", "system": name} for n, name in enumerate(names)]) for names in systems
+    ]
+
+
+@pytest.mark.parametrize(
+    ("systems", "names"),
+    [
+        ([["", ""], [""]], ("a", "b")),
+        ([["old"], ["new"]], ("old", "new")),
+        ([["bot"], ["bot"]], ("a:bot", "b:bot")),
+        ([["one", "two"], ["two", "three"]], ("one", "a:two", "b:two", "three")),
+        ([["one", ""], ["two"]], ("one", "a", "two")),
+    ],
+)
+def test_systems_of_several_files_have_names_of_their_own(systems: list[list[str]], names: tuple[str, ...]) -> None:
+    joined, seen = join(sources(*systems), ["a", "b"])
+    assert seen.systems == names
+    assert list(dict.fromkeys(example.system for example in joined)) == list(names)
+    assert seen.count == sum(map(len, systems)) == len(list(joined))
+
+
+def test_names_that_would_clash_are_refused() -> None:
+    with pytest.raises(CallError, match=r"^two systems would bear one name \(b, b\): give them names of their own$"):
+        join(sources(["b"], [""]), ["a", "b"])
