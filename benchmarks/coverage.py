@@ -12,7 +12,7 @@ same resamples, show what is gained. Prediction-powered means get cluster-robust
 pay for the tuned weights.
 
 Below the line stand cases beyond the claim, printed whatever they are: Pearson with a heavy-tailed score, where no
-bootstrap tried does better and Spearman should be used; and correlations over few systems.
+bootstrap tried does better and Spearman should be used; means over 20 contexts; and correlations over few systems.
 """
 
 from __future__ import annotations
@@ -83,25 +83,26 @@ def scored(latent: Floats) -> Floats:
 
 
 def mean_cases() -> Iterator[Case]:
-    """Means of normal, rated and rare yes-or-no scores."""
+    """Means of normal, rated and rare yes-or-no scores; beyond the claim, over 20 contexts."""
     shapes: dict[str, Callable[[Floats], Floats]] = {
         "normal": lambda latent: latent,
         "rated 1..5": rated,
         "1 in 10 yes": lambda latent: (latent > 1.2816).astype(float),
     }
-    for name, shape in shapes.items():
-        truth = float(shape(np.random.default_rng(1).normal(size=4 * POPULATION)).mean())
+    for contexts in (CONTEXTS, 20):
+        for name, shape in shapes.items():
+            truth = float(shape(np.random.default_rng(1).normal(size=4 * POPULATION)).mean())
 
-        def intervals(
-            rng: np.random.Generator, n: int, shape: Callable[[Floats], Floats] = shape
-        ) -> dict[str, Interval]:
-            latent, _, of = replies(rng)
-            values, seed = shape(latent), int(rng.integers(2**31))
-            sums = np.bincount(of, weights=values)
-            means = bootstrap_counts(of, n, seed) @ sums / values.size
-            return {"mean": mean_interval(values, of, n, seed=seed), "percentile": percentile(means)}
+            def intervals(
+                rng: np.random.Generator, n: int, shape: Callable[[Floats], Floats] = shape, contexts: int = contexts
+            ) -> dict[str, Interval]:
+                latent, _, of = replies(rng, contexts)
+                values, seed = shape(latent), int(rng.integers(2**31))
+                means = bootstrap_counts(of, n, seed) @ np.bincount(of, weights=values) / values.size
+                return {"mean": mean_interval(values, of, n, seed=seed), "percentile": percentile(means)}
 
-        yield Case(f"mean, {name}", intervals, {"mean": truth, "percentile": truth})
+            title = f"mean, {name}" + (f", {contexts} contexts" if contexts != CONTEXTS else "")
+            yield Case(title, intervals, {"mean": truth, "percentile": truth}, contexts == CONTEXTS)
 
 
 def correlation_cases() -> Iterator[Case]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
-    from rejoinder.meta.compare import Comparison, compare
+    from rejoinder.meta.compare import compare
+    from rejoinder.meta.comparison import Comparison
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.metrics.scoring import score
     from rejoinder.metrics.table import ScoreTable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CallError": "errors",
-    "Comparison": "meta.compare",
+    "Comparison": "meta.comparison",
     "DataError": "errors",
     "Dialogue": "types",
     "Example": "types",

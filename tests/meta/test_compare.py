@@ -108,7 +108,7 @@ def test_what_cannot_be_told_is_a_dash() -> None:
 def test_the_table_as_text() -> None:
     lines = str(rejoinder.compare(SHORT, LONG, metrics="length")).splitlines()
     assert lines[0].split("  ")[0] == "metric"
-    assert lines[2].startswith("length  A → B    4.100   7.600  +3.500 [")
+    assert lines[2].startswith("length  A → B   4.100   7.600  +3.500 [")
     assert lines[2].endswith("100%  0.002  *")
     assert lines[-1].startswith("length: B is higher than A by 3.500")
 

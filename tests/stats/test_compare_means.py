@@ -124,8 +124,9 @@ def test_equal_systems_do_not_differ() -> None:
 
 
 def test_values_that_never_overlap_are_told_apart() -> None:
-    result = compare_unpaired([1.0] * 8, [2.0] * 8)
+    result = compare_unpaired([0.1] * 8, [0.7] * 8)
     assert result.p_value < 0.001  # 2 of the 12,870 ways to deal them are as extreme
+    assert compare_unpaired([0.1] * 3, [0.7] * 3).p_value == pytest.approx(0.1, abs=0.01)  # 2 of 20
     assert result.outcomes.wins == 1
 
 

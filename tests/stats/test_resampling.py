@@ -40,6 +40,8 @@ def test_group_codes_follow_the_sorted_names() -> None:
     assert n_groups == 2
     with pytest.raises(ValueError, match="2 groups for 3 examples"):
         group_codes(["b", "a"], 3)
+    with pytest.raises(ValueError, match="one name"):
+        group_codes([("b", 1), ("a", 2)], 2)
 
 
 @pytest.mark.parametrize(("values", "estimate"), [([], math.nan), ([math.nan], math.nan), ([2.5], 2.5)])

@@ -25,6 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the field whose equal values pair the replies of several systems "
         "(default: context_id, else equal context and references)",
     )
+    labels = parser.add_argument_group("with a few human labels")
+    labels.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="human scores of some replies (id, system, scores): also tell what people would say",
+    )
+    labels.add_argument("--dimension", metavar="NAME", help="what was judged (default: the overall one)")
+    labels.add_argument(
+        "--predictor", metavar="METRIC", help="the metric that is joined with the labels (default: the first one)"
+    )
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_metrics(parser)
     add_reading(parser)
@@ -39,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         *arguments.replies,
         metrics=chosen_metrics(arguments),
         pair_by=arguments.pair_by,
+        labels=arguments.labels,
+        dimension=arguments.dimension,
+        predictor=arguments.predictor,
         fields=field_map(arguments),
         on_error=arguments.on_error,
         seed=arguments.seed,

@@ -20,6 +20,7 @@ from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreem
 from rejoinder.stats.resampling import bootstrap_chunks
 from rejoinder.stats.system_level import compare_system_correlations, system_means
 from rejoinder.text.ragged import Ints
+from rejoinder.types import Scores
 
 KINDS = ("pearson", "spearman", "kendall")
 
@@ -155,15 +156,18 @@ def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
     if len(np.unique(contexts)) == len(contexts):
         return ()
     half = np.random.default_rng(scored.seed).permutation(contexts.max() + 1)[contexts] % 2 == 0
-    options = {"n_resamples": scored.resamples, "seed": scored.seed}
     rows = []
     for label, column in part.scores.items():
-        plain = pairwise_agreement(column, part.human, contexts, **options)
+        plain = _agreement(scored, column, part.human, contexts)
         epsilon = calibrate_ties(column[half], part.human[half], contexts[half])
         other = (column[~half], part.human[~half], contexts[~half])
-        calibrated = pairwise_agreement(*other, 0.0 if np.isnan(epsilon) else epsilon, **options)
+        calibrated = _agreement(scored, *other, epsilon=0.0 if np.isnan(epsilon) else epsilon)
         rows.append(WithinContext(label, plain, calibrated))
     return tuple(sorted(rows, key=lambda row: -_rank_value(row.calibrated.accuracy.estimate)))
+
+
+def _agreement(scored: ScoredSet, column: Scores, human: Scores, contexts: Ints, epsilon: float = 0.0) -> PairAgreement:
+    return pairwise_agreement(column, human, contexts, epsilon, n_resamples=scored.resamples, seed=scored.seed)
 
 
 def _level(
@@ -197,7 +201,9 @@ def _rank_value(value: float) -> float:
     return -np.inf if np.isnan(value) else value
 
 
-def _system_replicates(columns: Floats, systems: NDArray[np.str_], contexts: Ints, scored: ScoredSet) -> dict[str, Floats]:
+def _system_replicates(
+    columns: Floats, systems: NDArray[np.str_], contexts: Ints, scored: ScoredSet
+) -> dict[str, Floats]:
     """Each metric's correlation over system means in each resample of contexts. kind -> (resamples, metrics)"""
     names, system_of = np.unique(systems, return_inverse=True)
     _, context_of = np.unique(contexts, return_inverse=True)

@@ -48,16 +48,18 @@ class HumanDifference:
     def sentence(self) -> str:
         """What a person would say of it."""
         gap = self.result.interval
-        shown = f"{number(abs(gap.estimate))} [{number(gap.low)}, {number(gap.high)}]"
         if self.settled:
-            better, worse = (self.b, self.a) if gap.estimate > 0 else (self.a, self.b)
-            return f"People would rate {better} above {worse} by {shown} (B - A)."
+            # Told from the better system's side, so that the number is positive.
+            better, worse, sign = (self.b, self.a, 1) if gap.estimate > 0 else (self.a, self.b, -1)
+            low, high = sorted((sign * gap.low, sign * gap.high))
+            return f"People would rate {better} above {worse} by {number(abs(gap.estimate))} [{number(low)}, {number(high)}]."
         more = self.labels_needed - self.result.n_labelled
         if np.isinf(more):
             needed = "no number of labels on these replies would settle a gap so small; more replies would be needed"
         else:
             needed = f"about {max(more, 1):,.0f} more labels would settle it"
-        return f"People's choice between {self.a} and {self.b} is open: B - A is {number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}]; {needed}."
+        open_gap = f"{number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}]"
+        return f"Whether people would rate {self.b} above {self.a} is open ({open_gap}); {needed}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,10 @@ class HumanMeans:
         ]
         title = f"What people would say ({self.dimension}), from the labels and {self.predictor}"
         header = ["system", "mean [95 %]", "labels alone", "labels", "worth x"]
-        return "\n".join([title, grid(header, rows), *(row.sentence() for row in self.differences)])
+        said = [row.sentence() for row in self.differences]
+        if len(said) > 1:
+            said.append("Each interval stands for itself: none is corrected for the number of comparisons.")
+        return "\n".join([title, grid(header, rows), *said])
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, Scores]:
@@ -119,7 +124,9 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
         labels.append(known.get(key, np.nan))
     twice = next((key for key, count in used.items() if count > 1), None)
     if twice is not None:
-        raise CallError(f"{labelled.name}: the label of {twice[0]!r} fits several replies: expected its system beside it")
+        raise CallError(
+            f"{labelled.name}: the label of {twice[0]!r} fits several replies: expected its system beside it"
+        )
     if not any(used.values()):
         raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
     return wanted[0], np.array(labels)
@@ -141,7 +148,9 @@ def _side(system: str, rows: Ints, column: Scores, keys: Ints, labels: Scores) -
     rows = rows[~np.isnan(column[rows])]
     has = ~np.isnan(labels[rows])
     if has.sum() < FEWEST_LABELS:
-        raise CallError(f"{system} has {int(has.sum())} labelled replies that were scored: expected at least {FEWEST_LABELS}")
+        raise CallError(
+            f"{system} has {int(has.sum())} labelled replies that were scored: expected at least {FEWEST_LABELS}"
+        )
     with_label, without = rows[has], rows[~has]
     return LabelledScores(labels[with_label], column[with_label], column[without], keys[with_label], keys[without])
 

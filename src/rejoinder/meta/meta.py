@@ -15,7 +15,14 @@ from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.engines.local import LocalRun
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.meta.correlations import LevelTable, WithinContext, system_level, to_dict, utterance_level, within_context
+from rejoinder.meta.correlations import (
+    LevelTable,
+    WithinContext,
+    system_level,
+    to_dict,
+    utterance_level,
+    within_context,
+)
 from rejoinder.meta.human import HumanCeiling, human_ceiling
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import run_study

@@ -57,7 +57,8 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         places = [
-            {"system": p.system, "mean": None if np.isnan(p.mean) else p.mean, "cluster": p.cluster} for p in self.places
+            {"system": p.system, "mean": None if np.isnan(p.mean) else p.mean, "cluster": p.cluster}
+            for p in self.places
         ]
         return {"metric": self.metric, "ranking": places}
 

@@ -69,4 +69,3 @@ class DistinctCounter:
     def value(self) -> float:
         """Different n-grams / n-grams; NaN when no reply held one."""
         return len(self.seen.table()) / self.total if self.total else float("nan")
-

@@ -79,7 +79,9 @@ class EmbeddingMetric(TextMetric):
     def signature(self) -> str:
         """The vectors' content hash stands in it, because a path says nothing."""
         digest = shared_vectors(self.vectors).digest
-        return super().signature.replace(f"vectors:{self.vectors}", f"vectors:{shared_vectors(self.vectors).name}@{digest}")
+        return super().signature.replace(
+            f"vectors:{self.vectors}", f"vectors:{shared_vectors(self.vectors).name}@{digest}"
+        )
 
     def embedded(self, batch: Batch) -> Embedded:
         """The batch's known words."""
@@ -235,7 +237,9 @@ def _unit(vectors: Floats) -> Floats:
 def _cosine(left: Floats, right: Floats) -> Scores:
     """Row by row; NaN where a vector is zero."""
     dot = np.einsum("ij,ij->i", left, right, dtype=np.float64)
-    length = np.sqrt(np.einsum("ij,ij->i", left, left, dtype=np.float64) * np.einsum("ij,ij->i", right, right, dtype=np.float64))
+    length = np.sqrt(
+        np.einsum("ij,ij->i", left, left, dtype=np.float64) * np.einsum("ij,ij->i", right, right, dtype=np.float64)
+    )
     cosine: Scores = np.divide(dot, length, out=np.full(len(dot), np.nan), where=length > 0)
     return np.clip(cosine, -1.0, 1.0)
 

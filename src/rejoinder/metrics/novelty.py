@@ -72,7 +72,8 @@ class Repetition(TextMetric):
             *_, shared = equal_ngrams(reply, context, self.n)
             before |= shared.any(axis=1)
         inside = np.arange(len(before))[:, None] <= replies.lengths[chunk] - self.n
-        return (before & inside).sum(axis=0)
+        repeated: Ints = (before & inside).sum(axis=0)
+        return repeated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -72,4 +73,4 @@ def as_strings(rows: Ragged) -> list[str]:
     codes = np.where(rows.values >= first, rows.values + count, rows.values)
     text = codes.astype("<u4").tobytes().decode("utf-32-le")
     ends = rows.offsets.tolist()
-    return [text[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [text[start:end] for start, end in pairwise(ends)]

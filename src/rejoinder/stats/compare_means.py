@@ -259,7 +259,8 @@ def _welch_t(of_b: Floats, of_all: Floats, groups_a: int, groups_b: int) -> Floa
     for sign, moments, n_groups in ((1, of_b, groups_b), (-1, of_all - of_b, groups_a)):
         sums, sizes, squares, products, squared_sizes = moments.T
         mean = sums / sizes
-        residuals = np.maximum(squares - 2 * mean * products + mean**2 * squared_sizes, 0)
+        residuals = squares - 2 * mean * products + mean**2 * squared_sizes
+        residuals[residuals < 1e-12 * squares] = 0  # equal values, up to rounding
         difference += sign * mean
         variance += n_groups / (n_groups - 1) * residuals / sizes**2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,0 +1,200 @@
+"""What a comparison of systems says, and how it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rejoinder.meta.human_means import HumanMeans
+from rejoinder.meta.ranking import Ranking
+from rejoinder.metrics.table import ScoreTable, json_ready
+from rejoinder.stats.compare_means import MeanComparison
+from rejoinder.text.grid import grid, number
+
+ALPHA = 0.05
+
+_MOST_SENTENCES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Two systems by one metric."""
+
+    metric: str
+    a: str
+    b: str
+    result: MeanComparison
+    p_adjusted: float
+    """Holm-corrected for all comparisons by this metric."""
+    higher_is_better: bool | None
+    """None: the metric (length) says how replies differ, not which are better."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is more than noise."""
+        return self.p_adjusted < ALPHA
+
+    def sentence(self) -> str:
+        """What a person would say of it."""
+        gap = self.result.difference
+        if np.isnan(self.p_adjusted):
+            return f"{self.metric}: too few scored replies to compare {self.a} and {self.b}."
+        low, high = (gap.low, gap.high) if gap.estimate > 0 else (-gap.high, -gap.low)
+        numbers = f"{number(abs(gap.estimate))} [{number(low)}, {number(high)}]"
+        if not self.significant:
+            return (
+                f"{self.metric}: no difference between {self.a} and {self.b} that is more than noise "
+                f"({number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}], {self._p()}){self._needed()}."
+            )
+        if self.higher_is_better is None:
+            word, first, second = "higher", *((self.b, self.a) if gap.estimate > 0 else (self.a, self.b))
+        else:
+            b_is_better = (gap.estimate > 0) == self.higher_is_better
+            word, first, second = "better", *((self.b, self.a) if b_is_better else (self.a, self.b))
+        return f"{self.metric}: {first} is {word} than {second} by {numbers} ({self._p()})."
+
+    def _p(self) -> str:
+        shown = p_value(self.p_adjusted)
+        return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+    def _needed(self) -> str:
+        """How many more pairs an effect of the observed size would need."""
+        more = self.result.needed_examples - min(self.result.n_a, self.result.n_b)
+        if not np.isfinite(more) or more < 1:
+            return ""
+        return f"; about {more:,.0f} more examples would be needed to tell them apart"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        result = self.result
+        return json_ready(
+            {
+                "metric": self.metric,
+                "a": self.a,
+                "b": self.b,
+                "mean_a": result.mean_a,
+                "mean_b": result.mean_b,
+                "difference": result.difference.estimate,
+                "low": result.difference.low,
+                "high": result.difference.high,
+                "p": result.p_value,
+                "p_adjusted": self.p_adjusted,
+                "p_bootstrap": result.bootstrap_p_value,
+                "significant": bool(self.significant),
+                "effect_size": result.effect_size,
+                "effect_name": result.effect_name,
+                "win_rate": result.outcomes.wins,
+                "tie_rate": result.outcomes.ties,
+                "loss_rate": result.outcomes.losses,
+                "needed_examples": result.needed_examples,
+                "n": min(result.n_a, result.n_b),
+                "paired": result.paired,
+                "verdict": self.sentence(),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several systems, two by two, by several metrics; `str()` is the table with a verdict a line."""
+
+    table: ScoreTable
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """What was left out because it could not be read."""
+    rankings: tuple[Ranking, ...] = ()
+    """A metric each, where it says which of three or more systems is better."""
+    human: HumanMeans | None = None
+    """What people would say, where there are labels."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            **self.table.to_dict(),
+            "warnings": [*self.table.notes, *self.notes],
+            "skipped": list(self.skipped),
+            "comparisons": [verdict.to_dict() for verdict in self.verdicts],
+            "rankings": [ranking.to_dict() for ranking in self.rankings],
+            "human": self.human.to_dict() if self.human else None,
+        }
+
+    def to_latex(self) -> str:
+        """A booktabs table of the differences; significant ones in bold."""
+        lines = [
+            r"\begin{tabular}{lllrrr}",
+            r"\toprule",
+            r"metric & A & B & B $-$ A & 95\,\% interval & $p$ \\",
+            r"\midrule",
+        ]
+        for verdict in self.verdicts:
+            gap = verdict.result.difference
+            shown = number(gap.estimate)
+            shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
+            names = " & ".join(_latex(name) for name in (verdict.metric, verdict.a, verdict.b))
+            interval, p = f"[{number(gap.low)}, {number(gap.high)}]", _latex(p_value(verdict.p_adjusted))
+            lines.append(rf"{names} & {shown} & {interval} & {p} \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+    def __str__(self) -> str:
+        rows = []
+        for verdict in self.verdicts:
+            result, gap = verdict.result, verdict.result.difference
+            rows.append(
+                [
+                    verdict.metric,
+                    f"{verdict.a} → {verdict.b}",
+                    number(result.mean_a),
+                    number(result.mean_b),
+                    f"{_signed(gap.estimate, 3)} [{number(gap.low)}, {number(gap.high)}]",
+                    _signed(result.effect_size, 2),
+                    _share(result.outcomes.wins),
+                    p_value(verdict.p_adjusted),
+                    "*" if verdict.significant else "",
+                ]
+            )
+        header = ["metric", "A → B", "mean A", "mean B", "B - A [95 %]", "effect", "B wins", "p", ""]
+        parts = [grid(header, rows, left=2)]
+        if len(self.verdicts) <= _MOST_SENTENCES:  # of more, the table and the rankings are easier to read
+            parts.append("\n".join(verdict.sentence() for verdict in self.verdicts))
+        if self.rankings:
+            parts.append(
+                "\n".join(
+                    [
+                        "Best first, a bar between systems that differ by more than noise:",
+                        *(r.sentence() for r in self.rankings),
+                    ]
+                )
+            )
+        if self.human:
+            parts.append(str(self.human))
+        return "\n\n".join(parts)
+
+
+def p_value(value: float) -> str:
+    """A p-value for a table; one that would round to nothing is told as a bound."""
+    return "< 0.001" if value < 0.001 else number(value)
+
+
+def _signed(value: float, digits: int) -> str:
+    return "-" if np.isnan(value) else f"{value:+.{digits}f}"
+
+
+def _share(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.0%}"
+
+
+_LATEX = {
+    **{character: rf"\{character}" for character in "&%_#${}"},
+    "<": "$<$",
+    ">": "$>$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
