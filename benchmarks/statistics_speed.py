@@ -47,7 +47,7 @@ def judged_set(n_examples: int, n_metrics: int) -> tuple[Floats, Floats, NDArray
     """Scores (examples, metrics), human means of ten raters on 1..5, contexts."""
     rng = np.random.default_rng(0)
     quality = rng.normal(size=n_examples)
-    human = np.clip(np.round(4 * (3 + quality + 0.5 * rng.normal(size=n_examples))) / 4, 1, 5)
+    human = np.clip(np.round(10 * (3 + quality + 0.5 * rng.normal(size=n_examples))) / 10, 1, 5)
     scores = 0.4 * quality[:, None] + rng.normal(size=(n_examples, n_metrics))
     return scores, human, np.arange(n_examples) // REPLIES
 

@@ -24,7 +24,11 @@ def judged_examples(name: str) -> Iterator[Example]:
         for line in lines:
             record = json.loads(line)
             yield Example(
-                record["id"], tuple(record["context"]), record["response"], tuple(record["references"]), record["system"] or ""
+                record["id"],
+                tuple(record["context"]),
+                record["response"],
+                tuple(record["references"]),
+                record["system"] or "",
             )
 
 

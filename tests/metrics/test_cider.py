@@ -42,7 +42,10 @@ def test_plain_variant_equals_its_formula(demo: list[Example]) -> None:
 
     scores = Cider(variant="plain", tokenise="whitespace", lowercase=False).score(examples)
     for score, example in zip(scores, examples, strict=True):
-        each = [np.mean([cosine(vector(example.response, n), vector(r, n)) for n in (1, 2, 3, 4)]) for r in example.references]
+        each = [
+            np.mean([cosine(vector(example.response, n), vector(r, n)) for n in (1, 2, 3, 4)])
+            for r in example.references
+        ]
         assert score == pytest.approx(10 * np.mean(each), abs=1e-9)
 
 

@@ -35,7 +35,22 @@ SCRIPTS = {
     "mathematics": "𝒜𝓑 ∑∞",
 }
 
-HOSTILE = ["", " ", "\t\n", "\u200b", "\ufeff", "a" * 5000, "﷽" * 50, "e\u0301" * 20, "<script>", "{{x}}", "%s %n", "\\", "\r\n", "a\u2028b"]
+HOSTILE = [
+    "",
+    " ",
+    "\t\n",
+    "\u200b",
+    "\ufeff",
+    "a" * 5000,
+    "﷽" * 50,
+    "e\u0301" * 20,
+    "<script>",
+    "{{x}}",
+    "%s %n",
+    "\\",
+    "\r\n",
+    "a\u2028b",
+]
 
 
 def scored(metric: Metric, examples: Sequence[Example]) -> Scores:
@@ -88,7 +103,9 @@ def test_the_order_of_references_does_not_matter(metric: Metric, demo: list[Exam
 
 def test_hostile_text_never_raises(metric: Metric) -> None:
     examples = [
-        Example(f"{i}-{j}", (reply,), reply, (reference,)) for i, reply in enumerate(HOSTILE) for j, reference in enumerate(HOSTILE)
+        Example(f"{i}-{j}", (reply,), reply, (reference,))
+        for i, reply in enumerate(HOSTILE)
+        for j, reference in enumerate(HOSTILE)
     ]
     scores = scored(metric, [*examples, Example("none", (), "hello", ())])
     known = scores[~np.isnan(scores)]
@@ -98,13 +115,17 @@ def test_hostile_text_never_raises(metric: Metric) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=30), min_size=3, max_size=6))
 def test_any_text_scores_within_the_range(metric: Metric, texts: list[str]) -> None:
-    scores = scored(metric, [Example("1", (texts[0],), texts[1], tuple(texts[2:])), Example("2", (), texts[2], (texts[0],))])
+    scores = scored(
+        metric, [Example("1", (texts[0],), texts[1], tuple(texts[2:])), Example("2", (), texts[2], (texts[0],))]
+    )
     known = scores[~np.isnan(scores)]
     assert ((known >= metric.range[0]) & (known <= metric.range[1] + 1e-12)).all()
 
 
 def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, demo: list[Example]) -> None:
-    empty = [Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(demo, ["", "  "], strict=False)]
+    empty = [
+        Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(demo, ["", "  "], strict=False)
+    ]
     with pytest.warns(ScoreWarning, match="2 empty replies"):
         scores = metric.score([*empty, *demo[2:]])
     assert (scores[:2] == 0).all()

@@ -30,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with people."""
     from rejoinder.data.output import check_target, write_text
-    from rejoinder.meta.meta import meta
+    from rejoinder.meta.meta import meta_evaluate
     from rejoinder.meta.studies import STUDIES
 
     if arguments.report:
         check_target(Path(arguments.report), (".html",))
-    report = meta(
+    report = meta_evaluate(
         arguments.judged,
         chosen_metrics(arguments),
         scores=arguments.scores,

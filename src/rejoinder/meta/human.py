@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,7 @@ class HumanCeiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        names = self.__slots__
-        return {name: _plain(getattr(self, name)) for name in names}
+        return asdict(self)
 
     def sentence(self) -> str:
         """What a person would say of it."""
@@ -63,7 +62,3 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     return HumanCeiling(
         dimension, raters, alpha, halves["pearson"], halves["spearman"], one.mean, one.median, one.maximum
     )
-
-
-def _plain(value: object) -> object:
-    return None if isinstance(value, float) and np.isnan(value) else value

@@ -52,7 +52,8 @@ class HumanDifference:
             # Told from the better system's side, so that the number is positive.
             better, worse, sign = (self.b, self.a, 1) if gap.estimate > 0 else (self.a, self.b, -1)
             low, high = sorted((sign * gap.low, sign * gap.high))
-            return f"People would rate {better} above {worse} by {number(abs(gap.estimate))} [{number(low)}, {number(high)}]."
+            shown = f"{number(abs(gap.estimate))} [{number(low)}, {number(high)}]"
+            return f"People would rate {better} above {worse} by {shown}."
         more = self.labels_needed - self.result.n_labelled
         if np.isinf(more):
             needed = "no number of labels on these replies would settle a gap so small; more replies would be needed"

@@ -57,19 +57,17 @@ class DimensionReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         within = {
-            row.metric: json_ready(
-                {
-                    "accuracy": row.agreement.accuracy.estimate,
-                    "low": row.agreement.accuracy.low,
-                    "high": row.agreement.accuracy.high,
-                    "accuracy_calibrated": row.calibrated.accuracy.estimate,
-                    "epsilon": row.calibrated.epsilon,
-                    "tau_eq": row.agreement.tau_eq,
-                    "tau_b": row.agreement.tau_b,
-                    "pairs": row.agreement.n_pairs,
-                    "contexts": row.agreement.n_contexts,
-                }
-            )
+            row.metric: {
+                "accuracy": row.agreement.accuracy.estimate,
+                "low": row.agreement.accuracy.low,
+                "high": row.agreement.accuracy.high,
+                "accuracy_calibrated": row.calibrated.accuracy.estimate,
+                "epsilon": row.calibrated.epsilon,
+                "tau_eq": row.agreement.tau_eq,
+                "tau_b": row.agreement.tau_b,
+                "pairs": row.agreement.n_pairs,
+                "contexts": row.agreement.n_contexts,
+            }
             for row in self.within
         }
         return {
@@ -104,7 +102,7 @@ class MetaReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
+        values = {
             "version": __version__,
             "data": self.judged.name,
             "examples": len(self.judged),
@@ -116,12 +114,13 @@ class MetaReport:
             "warnings": list(self.notes),
             "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
         }
+        return json_ready(values)
 
     def __str__(self) -> str:
         return "\n\n".join(str(report) for report in self.dimensions)
 
 
-def meta(
+def meta_evaluate(
     origin: Any,
     metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | None = None,
     *,

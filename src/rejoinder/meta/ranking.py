@@ -75,4 +75,4 @@ def ranking(
     estimates = np.array([mean if higher_is_better else -mean for _, mean in means])
     clusters = significance_clusters(estimates, p_values)
     order = np.argsort(-np.nan_to_num(estimates, nan=-np.inf), kind="stable")
-    return Ranking(metric, tuple(Ranked(*means[row], int(clusters[row])) for row in order))
+    return Ranking(metric, tuple(Ranked(means[row][0], means[row][1], int(clusters[row])) for row in order.tolist()))

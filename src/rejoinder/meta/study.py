@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.panels import Panel
@@ -15,6 +16,7 @@ from rejoinder.metrics.base import Metric
 from rejoinder.metrics.table import json_ready
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
+from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 Cell = str | float | int | Interval
@@ -39,11 +41,12 @@ class ScoredSet:
         return self.judged.human(self.dimension)
 
     @cached_property
-    def complete(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def complete(self) -> NDArray[np.bool_]:
         """Which examples people and all metrics scored."""
-        return ~np.isnan(np.stack([self.human, *self.scores.values()])).any(axis=0)
+        unknown: NDArray[np.bool_] = np.isnan(np.stack([self.human, *self.scores.values()])).any(axis=0)
+        return ~unknown
 
-    def take(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> ScoredSet:
+    def take(self, rows: Ints) -> ScoredSet:
         """Some of the examples."""
         scores = {label: column[rows] for label, column in self.scores.items()}
         return ScoredSet(self.judged.take(rows), self.dimension, scores, self.metrics, self.seed, self.resamples)

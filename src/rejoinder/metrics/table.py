@@ -136,7 +136,13 @@ def _cell(summary: Summary) -> str:
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same mapping with NaN and infinities, which JSON does not have, as None."""
-    return {
-        key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in values.items()
-    }
+    """The same mapping, at any depth, with NaN and infinities, which JSON does not have, as None."""
+    return {key: _json_value(value) for key, value in values.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json_ready(value)
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

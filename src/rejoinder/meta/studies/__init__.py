@@ -1,6 +1,17 @@
 """The studies that the papers make of metrics, each one call.
 
 A study takes a `ScoredSet` and gives a `StudyResult`, or None where the data do not have what it looks at.
+
+| file | what comes out |
+|---|---|
+| `length_bias` | do metrics favour replies that are as long as the reference? |
+| `missed_replies` | good replies that a metric scores low, and bad ones that it scores high |
+| `spread` | how much of the people's scale a metric uses |
+| `without_true_replies` | the correlation that is left when no reply is its own reference |
+| `noise` | the correlation under noisy labels and rounded scores |
+| `adversarial` | what damaged replies score, by `perturbations` |
+| `scatter` | every reply as a dot |
+| `human_scale`, `wording` | what the studies share: people's scale, and sentences |
 """
 
 from __future__ import annotations
@@ -10,7 +21,15 @@ import importlib
 from rejoinder.errors import UnknownNameError
 from rejoinder.meta.study import ScoredSet, StudyResult
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "length-bias": "length_bias",
+    "missed-replies": "missed_replies",
+    "spread": "spread",
+    "without-true-replies": "without_true_replies",
+    "noise": "noise",
+    "adversarial": "adversarial",
+    "scatter": "scatter",
+}
 """Name -> module of this package whose function `study` makes it."""
 
 

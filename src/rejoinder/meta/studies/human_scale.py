@@ -1,0 +1,103 @@
+"""People's scale, and metrics put on it: only there can scores of several metrics be compared with ratings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.meta.study import ScoredSet
+from rejoinder.types import Scores
+
+FEWEST = 10
+"""Jointly scored replies below which a study says nothing."""
+MOST_STEPS = 10
+USUAL_STEPS = 4
+"""From 1 to 5 there are four."""
+
+
+@dataclass(frozen=True, slots=True)
+class HumanScale:
+    """The lowest and the highest rating that anybody gave, and the distance of two neighbouring ones."""
+
+    low: float
+    high: float
+    step: float
+
+    @classmethod
+    def of(cls, ratings: NDArray[np.float64]) -> HumanScale:
+        """The scale that ratings show.
+
+        Ratings that are no whole numbers are means or slider positions, and a scale of more than ten steps is read
+        as coarsely as one of five points: both have steps of a quarter of their range.
+        """
+        values = np.unique(ratings[~np.isnan(ratings)])
+        low, high = float(values[0]), float(values[-1])
+        step = float(np.diff(values).min()) if len(values) > 1 else 1.0
+        whole = bool(np.array_equal(values, np.round(values)))
+        if high > low and (not whole or (high - low) / step > MOST_STEPS):
+            step = (high - low) / USUAL_STEPS
+        return cls(low, high, step)
+
+    @property
+    def good(self) -> float:
+        """Where the upper quarter of the scale begins: 4 on 1..5, as in adem's Table 6."""
+        return self.low + 0.75 * (self.high - self.low)
+
+    @property
+    def bad(self) -> float:
+        """Where the lower quarter ends: 2 on 1..5."""
+        return self.low + 0.25 * (self.high - self.low)
+
+    def rounded(self, values: Scores) -> Scores:
+        """The values moved to the nearest step."""
+        moved: Scores = self.low + np.round((values - self.low) / self.step) * self.step
+        return moved
+
+    def __str__(self) -> str:
+        return f"{self.low:g}..{self.high:g}"
+
+
+def scale_of(scored: ScoredSet) -> HumanScale:
+    """The scale of the dimension that the set is scored against."""
+    return HumanScale.of(scored.judged.ratings[scored.dimension])
+
+
+def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet | None:
+    """The examples that people and all metrics scored, and for which `also` holds; None where they are too few."""
+    rows = np.flatnonzero(scored.complete if also is None else scored.complete & also)
+    if len(rows) < FEWEST or not scored.scores:
+        return None
+    part = scored.take(rows)
+    return part if np.ptp(part.human) > 0 else None
+
+
+def oriented(scored: ScoredSet, label: str) -> Scores:
+    """The metric's scores, negated where its low scores are the good ones."""
+    metric = scored.metrics.get(label)
+    return scored.scores[label] if metric is None or metric.higher_is_better else -scored.scores[label]
+
+
+def normalised(scored: ScoredSet, label: str) -> Scores:
+    """The metric's scores with people's mean and variance (adem, section 5.2); all at that mean where none differs.
+
+    The set must be complete: see `comparable`.
+    """
+    scores, human = oriented(scored, label), scored.human
+    spread = float(scores.std())
+    centred = scores - scores.mean()
+    return human.mean() + (centred * (human.std() / spread) if spread > 0 else np.zeros_like(centred))
+
+
+def clipped(scored: ScoredSet, label: str, scale: HumanScale) -> Scores:
+    """The normalised scores, cut to people's scale.
+
+    A raw score of 0 becomes the lowest rating, as in adem: an overlap metric that found nothing says so. That is for
+    metrics whose scores start at 0 and whose high scores are the good ones.
+    """
+    raw, scores = scored.scores[label], oriented(scored, label)
+    cut = np.clip(normalised(scored, label), scale.low, scale.high)
+    starts_at_zero = scores is raw and raw.min() == 0 < raw.max()
+    return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut

@@ -1,0 +1,177 @@
+"""Do metrics favour replies that are as long as the reference, where people do not? (adem, Table 8)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.meta.panels import IntervalPanel
+from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
+from rejoinder.meta.studies.wording import listed_with, replies, signed, with_bounds
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.resampling import group_codes, group_sums, mean_replicates
+from rejoinder.text.ragged import Ints
+from rejoinder.types import Example, Scores
+
+NEAR = 6
+"""Words by which a reply may be longer or shorter than the nearest reference (adem; how-not has the same)."""
+PEOPLE = "people"
+HEADER = (
+    "metric",
+    f"within {NEAR} words",
+    "further off",
+    "difference",
+    "p",
+    "beyond people's",
+    "Pearson with length",
+    "Spearman with length",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long each reply is, and by how much it differs from the reference whose length is nearest."""
+
+    own: Ints
+    apart: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """By how much one evaluator rates replies of about the reference's length above the others."""
+
+    name: str
+    near: float
+    far: float
+    difference: Interval
+    p_value: float
+    """Welch's t-test over replies, as adem makes it; the interval resamples contexts."""
+    beyond: Interval
+    """The difference less that of people; NaN for people themselves."""
+    pearson: float
+    spearman: Interval
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """Mean scores of replies near to and far from the reference's length; None without enough of both."""
+    part = comparable(scored, np.array([bool(example.references) for example in scored.judged.examples]))
+    if part is None:
+        return None
+    lengths = lengths_of(part.judged.examples)
+    near = lengths.apart <= NEAR
+    if min(near.sum(), (~near).sum()) < FEWEST:
+        return None
+    biases = _biases(part, lengths, near)
+    return StudyResult(
+        "length-bias",
+        "Length bias",
+        "adem, Table 8; how-not, Table 5",
+        HEADER,
+        tuple(_row(bias) for bias in biases),
+        tuple(_findings(biases, near)),
+        (
+            IntervalPanel(
+                f"How much higher replies within {NEAR} words of the reference's length score, in people's points",
+                tuple((bias.name, bias.difference) for bias in biases),
+            ),
+        ),
+    )
+
+
+def lengths_of(examples: Sequence[Example]) -> Lengths:
+    """Tokens of each reply, and how far that is from its nearest reference; every example must have a reference."""
+    batch = Batch(examples)
+    tokens = batch.tokens(TextOptions())
+    apart = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
+    starts = np.cumsum(batch.reference_counts) - batch.reference_counts
+    return Lengths(tokens.responses.lengths, np.minimum.reduceat(apart, starts))
+
+
+def _biases(part: ScoredSet, lengths: Lengths, near: NDArray[np.bool_]) -> list[Bias]:
+    names = [PEOPLE, *part.scores]
+    matrix = np.stack([part.human, *(normalised(part, label) for label in part.scores)], axis=1)
+    means = np.stack([matrix[near].mean(axis=0), matrix[~near].mean(axis=0)])
+    differences = means[0] - means[1]
+    replicates, n_groups = _replicates(matrix, near, part)
+    own = lengths.own.astype(np.float64)
+    with_length = bootstrap_correlations(
+        matrix, own, part.judged.contexts, n_resamples=part.resamples, seed=part.seed, kinds=["spearman"]
+    )["spearman"]
+    beyond = replicates - replicates[:, :1]
+    return [
+        Bias(
+            name,
+            float(means[0, place]),
+            float(means[1, place]),
+            bootstrap_bounds(replicates[:, place], float(differences[place]), n_groups),
+            welch_p_value(matrix[near, place], matrix[~near, place]),
+            bootstrap_bounds(beyond[:, place], float(differences[place] - differences[0]), n_groups)
+            if place
+            else Interval(np.nan, np.nan, np.nan),
+            correlate(matrix[:, place], own, "pearson").coefficient,
+            with_length[place],
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+def _replicates(matrix: Floats, near: NDArray[np.bool_], part: ScoredSet) -> tuple[Floats, int]:
+    """Each column's difference of means in each resample of contexts, and the contexts that the smaller side has."""
+    codes, n_groups = group_codes(part.judged.contexts, len(matrix))
+    means = []
+    for side in (near, ~near):
+        sums = group_sums(matrix * side[:, None], codes, n_groups)
+        sizes = group_sums(np.broadcast_to(side[:, None], matrix.shape), codes, n_groups)
+        means.append(mean_replicates(sums, sizes, part.resamples, part.seed))
+    return means[0] - means[1], min(len(np.unique(codes[near])), len(np.unique(codes[~near])))
+
+
+def welch_p_value(first: Scores, second: Scores) -> float:
+    """The two-sided p-value of Welch's t-test; NaN where neither side varies."""
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        return float("nan")
+    from scipy.stats import ttest_ind_from_stats
+
+    sides = [(side.mean(), side.std(ddof=1), side.size) for side in (first, second)]
+    return float(ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue)
+
+
+def _row(bias: Bias) -> tuple[Cell, ...]:
+    return (bias.name, bias.near, bias.far, bias.difference, bias.p_value, bias.beyond, bias.pearson, bias.spearman)
+
+
+def _findings(biases: Sequence[Bias], near: NDArray[np.bool_]) -> list[str]:
+    people, *metrics = biases
+    if people.difference.covers(0):
+        of_people = f"People rate both alike: the difference is {with_bounds(people.difference)} points."
+    else:
+        order = "higher" if people.difference.estimate > 0 else "lower"
+        of_people = f"People rate the first {order}: the difference is {with_bounds(people.difference)} points."
+    more = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.low > 0}
+    less = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.high < 0}
+    sentences = [
+        f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
+        "further off. Scores have people's mean and variance.",
+        of_people,
+    ]
+    if more:
+        sentences.append(f"Favour replies of the reference's length more than people do: {listed_with(more)}.")
+    if less:
+        sentences.append(f"Favour them less than people do: {listed_with(less)}.")
+    if not more and not less:
+        sentences.append("No metric's difference can be told from that of people.")
+    with_length = [bias for bias in metrics if not np.isnan(bias.spearman.estimate)]
+    if with_length:
+        most = max(with_length, key=lambda bias: abs(bias.spearman.estimate))
+        sentences.append(
+            f"{most.name} goes with the reply's own length most: Spearman {signed(most.spearman.estimate)}, "
+            f"people {signed(people.spearman.estimate)}."
+        )
+    return sentences

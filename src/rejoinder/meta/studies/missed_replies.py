@@ -1,0 +1,178 @@
+"""Good replies that a metric scores low, bad ones that it scores high, and who catches what word overlap misses.
+
+adem's Table 6 starts from the replies that people rate 4 or more on 1..5. Both BLEU-2 and ROUGE, normalised to people's
+mean and variance, score most of them 2 or less; ADEM scores many of these above 4. Here every metric stands in ADEM's
+place in turn, and the two thresholds are the quarters of whatever scale people used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.meta.panels import IntervalPanel
+from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
+from rejoinder.meta.studies.wording import listed, replies
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.resampling import mean_interval
+
+Marks = NDArray[np.bool_]
+
+SHOWN = 3
+"""Replies drawn as instances, as many as adem's Table 9 shows."""
+HEADER = (
+    "metric",
+    "good",
+    "missed",
+    "share missed",
+    "overlap misses",
+    "of these caught",
+    "of its missed, overlap catches",
+    "bad",
+    "praised",
+    "share praised",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Which replies one evaluator finds good, and which bad."""
+
+    high: Marks
+    low: Marks
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """How many replies each metric misses and praises, against what people say; None where people rate none high."""
+    part, scale = comparable(scored), scale_of(scored)
+    if part is None:
+        return None
+    people = Verdicts(part.human >= scale.good, part.human <= scale.bad)
+    if not people.high.any():
+        return None
+    metrics = {label: verdicts(clipped(part, label, scale), scale) for label in part.scores}
+    overlap = overlap_metrics(part)
+    missed = {
+        label: _share(metric.low[people.high], part.judged.contexts[people.high], part)
+        for label, metric in metrics.items()
+    }
+    rows = tuple(_row(label, metrics, people, overlap, missed[label], part) for label in metrics)
+    return StudyResult(
+        "missed-replies",
+        "Good replies that metrics miss",
+        "adem, Table 6",
+        HEADER,
+        rows,
+        tuple(_findings(part, scale, people, metrics, overlap)),
+        (IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),),
+    )
+
+
+def verdicts(scores: NDArray[np.float64], scale: HumanScale) -> Verdicts:
+    """Which replies scores on people's scale call good, and which bad."""
+    return Verdicts(scores >= scale.good, scores <= scale.bad)
+
+
+def overlap_metrics(scored: ScoredSet) -> tuple[str, ...]:
+    """The labels of BLEU-2 (another BLEU where there is none) and of ROUGE, as far as they are there."""
+    names = {label: scored.metrics[label].name if label in scored.metrics else label for label in scored.scores}
+    bleus = [label for label, name in names.items() if name.startswith("bleu")]
+    rouges = [label for label, name in names.items() if name.startswith("rouge")]
+    bleus.sort(key=lambda label: not _is_bleu_2(scored, label))
+    return (*bleus[:1], *rouges[:1])
+
+
+def _is_bleu_2(scored: ScoredSet, label: str) -> bool:
+    metric = scored.metrics.get(label)
+    return metric.parameters.get("n") == 2 if metric else label.startswith("bleu-2")
+
+
+def _row(
+    label: str,
+    metrics: Mapping[str, Verdicts],
+    people: Verdicts,
+    overlap: Sequence[str],
+    missed: Interval,
+    part: ScoredSet,
+) -> tuple[Cell, ...]:
+    own = metrics[label]
+    overlap_low, overlap_high = _by_overlap(metrics, overlap)
+    forgotten, own_missed = people.high & overlap_low, people.high & own.low
+    against: tuple[Cell, ...] = ("-", "-", "-")
+    if overlap and label not in overlap:
+        against = (
+            int(forgotten.sum()),
+            int((forgotten & own.high).sum()),
+            int((own_missed & overlap_high).sum()),
+        )
+    praised = _share(own.high[people.low], part.judged.contexts[people.low], part)
+    return (
+        label,
+        int(people.high.sum()),
+        int(own_missed.sum()),
+        missed,
+        *against,
+        int(people.low.sum()),
+        int((people.low & own.high).sum()),
+        praised,
+    )
+
+
+def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Marks, Marks]:
+    """What all overlap metrics score low, and what any of them scores high."""
+    low = np.stack([metrics[label].low for label in overlap or metrics])
+    high = np.stack([metrics[label].high for label in overlap or metrics])
+    return low.all(axis=0), high.any(axis=0)
+
+
+def _share(marks: Marks, contexts: NDArray[np.int64], part: ScoredSet) -> Interval:
+    return mean_interval(marks.astype(np.float64), contexts, part.resamples, seed=part.seed)
+
+
+def _findings(
+    part: ScoredSet, scale: HumanScale, people: Verdicts, metrics: Mapping[str, Verdicts], overlap: Sequence[str]
+) -> list[str]:
+    good = int(people.high.sum())
+    sentences = [
+        f"Of {replies(len(part.judged))}, people rate {good:,} at {scale.good:g} or more on {scale} (good) and "
+        f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores have people's mean and variance, cut to "
+        "that scale."
+    ]
+    missed = {label: int((people.high & metric.low).sum()) for label, metric in metrics.items()}
+    most, least = max(missed, key=missed.__getitem__), min(missed, key=missed.__getitem__)
+    if missed[most] > missed[least]:
+        sentences.append(
+            f"{most} misses the most good replies, {missed[most]:,} of {good:,}; {least} the fewest, {missed[least]:,}."
+        )
+    else:
+        sentences.append(f"Every metric misses {missed[most]:,} of the {good:,} good replies.")
+    return sentences + _overlap_findings(part, people, metrics, overlap)
+
+
+def _overlap_findings(
+    part: ScoredSet, people: Verdicts, metrics: Mapping[str, Verdicts], overlap: Sequence[str]
+) -> list[str]:
+    others = [label for label in metrics if label not in overlap]
+    if not overlap:
+        return []
+    forgotten = people.high & _by_overlap(metrics, overlap)[0]
+    total, good = int(forgotten.sum()), int(people.high.sum())
+    named = listed(overlap) if len(overlap) == 1 else f"both {listed(overlap)}"
+    sentence = f"{named[0].upper()}{named[1:]} {'miss' if len(overlap) > 1 else 'misses'} {total:,} of the {good:,}."
+    if not total:
+        return [sentence]
+    if others:
+        caught = {label: int((forgotten & metrics[label].high).sum()) for label in others}
+        best = max(caught, key=caught.__getitem__)
+        sentence += (
+            f" {best} scores {caught[best]:,} of these high, more than any other metric."
+            if caught[best]
+            else " No other metric scores any of these high."
+        )
+    drawn = np.random.default_rng(part.seed).permutation(np.flatnonzero(forgotten))[:SHOWN]
+    ids = [part.judged.examples[row].id for row in sorted(drawn.tolist())]
+    return [f"{sentence} Drawn at random from them: {listed(ids)}."]

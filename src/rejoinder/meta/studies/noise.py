@@ -1,0 +1,148 @@
+"""What noise on the labels and rounding of the scores do to a correlation (roberta-eval, appendix D)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.meta.panels import Curve, LinePanel
+from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
+from rejoinder.meta.studies.wording import signed
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.intervals import Floats
+from rejoinder.text.grid import number
+from rejoinder.types import Scores
+
+SIGMAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Standard deviations of the noise, in steps of people's scale: on 1..5 they are points."""
+TRIALS = 100
+KINDS = ("pearson", "spearman")
+HEADER = (
+    "metric",
+    "coefficient",
+    "exact",
+    *(f"noise {sigma:g}" for sigma in SIGMAS[1:]),
+    f"sd at {SIGMAS[-1]:g}",
+    "rounded",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trials:
+    """One kind of correlation of every metric with labels that noise was added to."""
+
+    kind: str
+    drawn: Floats  # (sigmas, trials, metrics)
+    rounded: Floats  # (metrics,): of scores rounded to whole steps, without noise
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """Correlations over a hundred draws of noise for each strength, and of rounded scores."""
+    part, scale = comparable(scored), scale_of(scored)
+    if part is None:
+        return None
+    trials = [_trials(part, scale, kind) for kind in KINDS]
+    rows = [_row(label, place, table) for place, label in enumerate(part.scores) for table in trials]
+    panels = [_panel(part, table) for table in trials]
+    title, source = "Noise on labels, rounding of scores", "roberta-eval, appendix D"
+    return StudyResult("noise", title, source, HEADER, tuple(rows), tuple(_findings(part, trials)), tuple(panels))
+
+
+def noisy_correlations(matrix: Floats, human: Scores, sigma: float, kind: str, *, seed: int = 0) -> Floats:
+    """Each metric's correlation with the labels in each trial. (trials, metrics)
+
+    A trial's noise is the same for all metrics, and but for its strength for every sigma.
+    """
+    ranked = kind == "spearman"
+    columns = np.stack([_unit(midranks(column) if ranked else column) for column in matrix.T], axis=1)
+    found = np.empty((TRIALS, matrix.shape[1]))
+    for trial in range(TRIALS):
+        noise = np.random.default_rng([seed, trial]).normal(size=human.size)
+        labels = human + sigma * noise
+        found[trial] = _unit(midranks(labels) if ranked else labels) @ columns
+    return found
+
+
+def _unit(values: Scores) -> Scores:
+    """The values less their mean, of length 1; NaN where none differs."""
+    if np.ptp(values) == 0:
+        return np.full(values.shape, np.nan)
+    centred = values - values.mean()
+    unit: Scores = centred / np.linalg.norm(centred)
+    return unit
+
+
+def _trials(part: ScoredSet, scale: HumanScale, kind: str) -> Trials:
+    matrix = np.stack(list(part.scores.values()), axis=1)
+    drawn = [noisy_correlations(matrix, part.human, sigma * scale.step, kind, seed=part.seed) for sigma in SIGMAS]
+    rounded = [
+        correlate(scale.rounded(clipped(part, label, scale)), part.human, kind).coefficient * _sign(part, label)
+        for label in part.scores
+    ]
+    return Trials(kind, np.stack(drawn), np.array(rounded))
+
+
+def _sign(part: ScoredSet, label: str) -> float:
+    """-1 where normalising turned the scores round, so that "rounded" can be read beside "exact"."""
+    metric = part.metrics.get(label)
+    return 1.0 if metric is None or metric.higher_is_better else -1.0
+
+
+def _row(label: str, place: int, table: Trials) -> tuple[Cell, ...]:
+    exact, *means = table.drawn[:, :, place].mean(axis=1).tolist()
+    spread = float(table.drawn[-1, :, place].std(ddof=1))
+    return (label, table.kind.capitalize(), exact, *means, spread, float(table.rounded[place]))
+
+
+def _panel(part: ScoredSet, table: Trials) -> LinePanel:
+    mean, spread = table.drawn.mean(axis=1), table.drawn.std(axis=1, ddof=1)  # (sigmas, metrics)
+    curves = tuple(
+        Curve(
+            label,
+            SIGMAS,
+            tuple(mean[:, place].tolist()),
+            tuple((mean - spread)[:, place].tolist()),
+            tuple((mean + spread)[:, place].tolist()),
+        )
+        for place, label in enumerate(part.scores)
+    )
+    kind = table.kind.capitalize()
+    return LinePanel(
+        f"{kind} with noisy labels: mean and standard deviation of {TRIALS} draws",
+        curves,
+        "noise (standard deviation, in steps of the scale)",
+        kind,
+    )
+
+
+def _findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
+    labels, table = list(part.scores), trials[-1]
+    exact, noisy = table.drawn[0, 0], table.drawn[-1].mean(axis=0)
+    known = np.flatnonzero(~np.isnan(exact))
+    if not len(known):
+        return ["No metric tells replies apart, so there is no correlation for noise to change."]
+    best = int(known[np.argmax(exact[known])])
+    sentences = [
+        f"Noise of half a step of the scale takes the highest {table.kind.capitalize()}, {labels[best]}'s, from "
+        f"{number(float(exact[best]))} to {number(float(noisy[best]))} "
+        f"(standard deviation {number(float(table.drawn[-1, :, best].std(ddof=1)))} over {TRIALS} draws)."
+    ]
+    if len(known) > 1:
+        first = known[np.argmax(table.drawn[-1][:, known], axis=1)] == best
+        orders = np.argsort(-table.drawn[-1][:, known], axis=1, kind="stable")
+        same = (orders == np.argsort(-exact[known], kind="stable")).all(axis=1)
+        sentences.append(
+            f"{labels[best]} stays first in {int(first.sum())} of the {TRIALS} draws, and the whole order of the "
+            f"metrics stays in {int(same.sum())}."
+        )
+    moved = table.rounded - exact
+    rounded = np.flatnonzero(~np.isnan(moved))
+    if len(rounded):
+        most = int(rounded[np.argmax(np.abs(moved[rounded]))])
+        sentences.append(
+            f"Rounded to whole steps, {labels[most]} moves the most: {table.kind.capitalize()} "
+            f"{signed(float(moved[most]))}."
+        )
+    return sentences

@@ -1,0 +1,72 @@
+"""Every reply as a dot, people against a metric (adem, Figure 3; how-not, Figure 1; ruber, Figure 4).
+
+A correlation may rest on a handful of dots, or on nothing but zeros: the eye sees that, the coefficient does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.meta.panels import ScatterPanel
+from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
+from rejoinder.meta.studies.wording import replies
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.stats.correlation import correlate
+from rejoinder.text.grid import number
+
+MOST_DOTS = 1000
+PILED = 0.2
+"""Share of replies with one and the same score from which a finding names it."""
+HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "replies")
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """A plot a metric, with the two coefficients."""
+    part, scale = comparable(scored), scale_of(scored)
+    if part is None:
+        return None
+    chosen = np.arange(len(part.judged))
+    if len(chosen) > MOST_DOTS:
+        chosen = np.sort(np.random.default_rng(part.seed).choice(len(chosen), MOST_DOTS, replace=False))
+    dots = part.take(chosen)
+    drawn = "" if len(chosen) == len(part.judged) else f" ({len(chosen):,} of {replies(len(part.judged))})"
+    panels = tuple(
+        ScatterPanel(f"{label}{drawn}", dots.human, scores, f"people: {part.dimension}", label, jitter(scale))
+        for label, scores in dots.scores.items()
+    )
+    rows = tuple(_row(part, label) for label in part.scores)
+    source = "adem, Figure 3; how-not, Figure 1; ruber, Figure 4"
+    return StudyResult("scatter", "Scores against people", source, HEADER, rows, tuple(_findings(part, scale)), panels)
+
+
+def jitter(scale: HumanScale) -> float:
+    """The standard deviation of the noise on people's axis: .3 of a step, .25 for three-point scales.
+
+    adem has N(0, .3) on 1..5, ruber N(0, .25^2) on 0..2.
+    """
+    three_points = round((scale.high - scale.low) / scale.step) == 2
+    return (0.25 if three_points else 0.3) * scale.step
+
+
+def _row(part: ScoredSet, label: str) -> tuple[Cell, ...]:
+    linear, ranked = (correlate(part.scores[label], part.human, kind) for kind in ("pearson", "spearman"))
+    return (label, linear.coefficient, linear.p_value, ranked.coefficient, ranked.p_value, linear.n)
+
+
+def _findings(part: ScoredSet, scale: HumanScale) -> list[str]:
+    sentences = [
+        f"Dots are moved along people's axis by noise of standard deviation {jitter(scale):g}, to show how many lie "
+        "on one spot; the coefficients are of the ratings as they are."
+    ]
+    for label, scores in part.scores.items():
+        values, counts = np.unique(scores, return_counts=True)
+        share = float(counts.max() / len(scores))
+        if share >= PILED and len(values) > 1:
+            value = float(values[counts.argmax()])
+            rest = scores != value
+            left = correlate(scores[rest], part.human[rest], "spearman").coefficient
+            sentences.append(
+                f"{label} gives {share:.0%} of the replies the same score, {number(value)}; over the others its "
+                f"Spearman is {number(left)}."
+            )
+    return sentences

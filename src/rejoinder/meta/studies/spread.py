@@ -1,0 +1,123 @@
+"""How far scores spread against people's ratings: an evaluator that always says "fairly good" tells nothing apart.
+
+roberta-eval's Figure 3 shows how ADEM and RUBER huddle about the middle of the scale; its tables print standard deviations.
+Scores of different ranges have no common spread, so each metric's own range is first stretched over people's scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.meta.panels import HistogramPanel
+from rejoinder.meta.studies.human_scale import HumanScale, comparable, oriented, scale_of
+from rejoinder.meta.studies.wording import listed
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.resampling import bootstrap_chunks, group_codes, group_sums
+from rejoinder.text.grid import number
+from rejoinder.types import Scores
+
+PEOPLE = "people"
+HEADER = ("metric", "range", "mean", "sd", "sd on people's scale", "of people's sd", "within half a step of the mean")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretched:
+    """A metric's scores, with its range stretched over people's scale and its mean moved to theirs."""
+
+    label: str
+    range: str
+    raw: Scores
+    values: Scores
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """Standard deviations beside that of people."""
+    part, scale = comparable(scored), scale_of(scored)
+    if part is None:
+        return None
+    people = Stretched(PEOPLE, str(scale), part.human, part.human)
+    columns = [people, *(stretched(part, label, scale) for label in part.scores)]
+    ratios = _ratios(np.stack([column.values for column in columns], axis=1), part)
+    return StudyResult(
+        "spread",
+        "Spread of scores",
+        "roberta-eval, Figure 3 and Table 3",
+        HEADER,
+        tuple(_row(column, ratio, scale) for column, ratio in zip(columns, ratios, strict=True)),
+        tuple(_findings(columns, ratios, scale)),
+        (
+            HistogramPanel(
+                "Scores with each metric's range stretched over people's scale and its mean moved to theirs",
+                tuple((column.label, column.values) for column in columns),
+            ),
+        ),
+    )
+
+
+def stretched(part: ScoredSet, label: str, scale: HumanScale) -> Stretched:
+    """The metric on people's scale; a range that is unknown or has no end is that of the scores themselves."""
+    raw, scores = part.scores[label], oriented(part, label)
+    metric = part.metrics.get(label)
+    low, high = metric.range if metric else (math.nan, math.nan)
+    text = f"{low:g}..{high:g}"
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = float(raw.min()), float(raw.max())
+        text = f"{low:.3g}..{high:.3g} (seen)"
+    factor = (scale.high - scale.low) / (high - low) if high > low else 0.0
+    return Stretched(label, text, raw, part.human.mean() + (scores - scores.mean()) * factor)
+
+
+def _ratios(matrix: Floats, part: ScoredSet) -> list[Interval]:
+    """Each column's standard deviation over that of the first, with intervals over contexts."""
+    codes, n_groups = group_codes(part.judged.contexts, len(matrix))
+    centred = matrix - matrix.mean(axis=0)
+    moments = group_sums(np.concatenate([np.ones((len(matrix), 1)), centred, centred**2], axis=1), codes, n_groups)
+    drawn = []
+    for counts in bootstrap_chunks(n_groups, part.resamples, part.seed):
+        sums = counts @ moments
+        mean, square = np.split(sums[:, 1:] / sums[:, :1], 2, axis=1)
+        drawn.append(np.sqrt(np.maximum(square - mean**2, 0)))
+    deviations = np.concatenate(drawn)
+    ratios = np.divide(
+        deviations, deviations[:, :1], out=np.full(deviations.shape, np.nan), where=deviations[:, :1] > 0
+    )
+    estimates = matrix.std(axis=0) / matrix[:, 0].std()
+    return [bootstrap_bounds(ratios[:, j], float(estimates[j]), n_groups) for j in range(matrix.shape[1])]
+
+
+def _near_mean(values: Scores, scale: HumanScale) -> float:
+    return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2))
+
+
+def _row(column: Stretched, ratio: Interval, scale: HumanScale) -> tuple[Cell, ...]:
+    return (
+        column.label,
+        column.range,
+        float(column.raw.mean()),
+        float(column.raw.std(ddof=1)),
+        float(column.values.std(ddof=1)),
+        ratio,
+        _near_mean(column.values, scale),
+    )
+
+
+def _findings(columns: list[Stretched], ratios: list[Interval], scale: HumanScale) -> list[str]:
+    people, *metrics = columns
+    with_ratio = list(zip(metrics, ratios[1:], strict=True))
+    sentences = [
+        f"People's mean ratings have a standard deviation of {number(float(people.raw.std(ddof=1)), 2)} on {scale}; "
+        f"{_near_mean(people.values, scale):.0%} of them lie within half a step of their mean."
+    ]
+    for judgement, chosen in (
+        ("Spread less than people's ratings", [m for m, ratio in with_ratio if ratio.high < 1]),
+        ("Spread more", [m for m, ratio in with_ratio if ratio.low > 1]),
+        ("Cannot be told from them", [m for m, ratio in with_ratio if ratio.covers(1)]),
+    ):
+        if chosen:
+            named = [f"{m.label} ({_near_mean(m.values, scale):.0%} near the mean)" for m in chosen]
+            sentences.append(f"{judgement}: {listed(named)}.")
+    return sentences

@@ -1,0 +1,147 @@
+"""The correlation that is left when no reply is its own reference (roberta-eval, Table 1).
+
+A metric that compares with a reference recognises the true reply for certain, and people like true replies: some of
+its correlation says no more than that. The same replies are scored with and without the true ones among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.meta.panels import IntervalPanel
+from rejoinder.meta.studies.human_scale import FEWEST, comparable
+from rejoinder.meta.studies.wording import listed_with, replies
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.types import Example
+
+TRUE_SYSTEMS = frozenset({"ground truth", "original ground truth", "human", "true", "true reply", "true response"})
+"""Systems whose replies are the true ones, whatever the references are: lower case, with spaces between words."""
+KINDS = ("pearson", "spearman")
+PEOPLE = "people"
+HEADER = (
+    "metric",
+    "Pearson",
+    "Pearson without",
+    "Pearson change",
+    "Spearman",
+    "Spearman without",
+    "Spearman change",
+    "sd",
+    "sd without",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A correlation over all replies, over those that are not true ones, and the difference."""
+
+    of_all: float
+    without: float
+    change: Interval
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """Correlations with and without true replies; None where there are none, or nothing else."""
+    part = comparable(scored)
+    if part is None:
+        return None
+    equal = np.array([equals_a_reference(example) for example in part.judged.examples])
+    named = np.array([is_true_system(example.system) for example in part.judged.examples])
+    true = equal | named
+    if not true.any() or len(true) - true.sum() < FEWEST or np.ptp(part.human[~true]) == 0:
+        return None
+    changes = _changes(part, true)
+    rows = [_people_row(part, true), *(_row(label, changes, part, true) for label in part.scores)]
+    return StudyResult(
+        "without-true-replies",
+        "Without true replies",
+        "roberta-eval, Table 1",
+        HEADER,
+        tuple(rows),
+        tuple(_findings(list(part.scores), changes, equal, named)),
+        (
+            IntervalPanel(
+                "Spearman without true replies, less that with them",
+                tuple((label, changes[label]["spearman"].change) for label in part.scores),
+            ),
+        ),
+    )
+
+
+def equals_a_reference(example: Example) -> bool:
+    """Whether the reply is one of its references, but for case and spaces."""
+    return _plain(example.response) in {_plain(reference) for reference in example.references}
+
+
+def is_true_system(name: str) -> bool:
+    """Whether a system's name says that its replies are the true ones."""
+    return " ".join(re.findall(r"\w+", name.lower().replace("_", " "))) in TRUE_SYSTEMS
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Change]]:
+    """Metric -> kind -> change. Both correlations of a resample rest on the same contexts."""
+    labels = list(part.scores)
+    matrix = np.stack(list(part.scores.values()), axis=1)
+    both = np.concatenate([matrix, np.where(true[:, None], np.nan, matrix)], axis=1)
+    contexts = part.judged.contexts
+    replicates = correlation_replicates(both, part.human, contexts, part.resamples, part.seed, KINDS)
+    n_groups = len(np.unique(contexts[~true]))
+
+    def change(kind: str, place: int) -> Change:
+        of_all = correlate(matrix[:, place], part.human, kind).coefficient
+        without = correlate(matrix[~true, place], part.human[~true], kind).coefficient
+        drawn: Floats = replicates[kind][:, len(labels) + place] - replicates[kind][:, place]
+        return Change(of_all, without, bootstrap_bounds(drawn, without - of_all, n_groups))
+
+    return {label: {kind: change(kind, place) for kind in KINDS} for place, label in enumerate(labels)}
+
+
+def _row(
+    label: str, changes: dict[str, dict[str, Change]], part: ScoredSet, true: NDArray[np.bool_]
+) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    for kind in KINDS:
+        found = changes[label][kind]
+        cells += [found.of_all, found.without, found.change]
+    scores = part.scores[label]
+    return (label, *cells, float(scores.std(ddof=1)), float(scores[~true].std(ddof=1)))
+
+
+def _people_row(part: ScoredSet, true: NDArray[np.bool_]) -> tuple[Cell, ...]:
+    spreads = (float(part.human.std(ddof=1)), float(part.human[~true].std(ddof=1)))
+    return (PEOPLE, 1.0, 1.0, "-", 1.0, 1.0, "-", *spreads)
+
+
+def _findings(
+    labels: Sequence[str],
+    changes: dict[str, dict[str, Change]],
+    equal: NDArray[np.bool_],
+    named: NDArray[np.bool_],
+) -> list[str]:
+    both = int((equal & named).sum())
+    sentences = [
+        f"{replies(int((equal | named).sum()))} of {len(equal):,} are true ones: {int(equal.sum()):,} equal a reference "
+        f"and {int(named.sum()):,} come from a system that is named like the truth, {both:,} of them both."
+    ]
+    spearman = {label: changes[label]["spearman"].change for label in labels}
+    lower = {label: change.estimate for label, change in spearman.items() if change.high < 0}
+    higher = {label: change.estimate for label, change in spearman.items() if change.low > 0}
+    if lower:
+        sentences.append(f"Without them the Spearman correlation is lower for {listed_with(lower)}.")
+    if higher:
+        sentences.append(f"Without them it is higher for {listed_with(higher)}.")
+    if not lower and not higher:
+        sentences.append("Without them no metric's Spearman correlation clearly changes.")
+    return sentences

@@ -1,0 +1,131 @@
+"""What people would say, from a few labels and many scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rejoinder.cli import main
+from rejoinder.errors import CallError
+from rejoinder.meta.compare import compare
+from rejoinder.meta.human_means import human_means, labels_by_row
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.ranking import ranking
+from rejoinder.metrics.table import ScoreTable
+from rejoinder.types import Example, JudgedExample
+
+
+def made_up(rng: np.random.Generator, gap: float) -> tuple[ScoreTable, np.ndarray, np.ndarray, np.ndarray]:
+    """300 contexts x 2 systems: a metric on another scale than people, labels on 60 contexts."""
+    contexts = np.repeat(np.arange(300), 2)
+    system = np.tile([0, 1], 300).astype(np.int32)
+    truth = 3 + rng.normal(0, 0.5, 300)[contexts] + gap * system + rng.normal(0, 0.6, 600)
+    scores = 0.1 * truth + rng.normal(0, 0.03, 600)
+    labels = np.where(contexts < 60, truth + rng.normal(0, 0.3, 600), np.nan)
+    table = ScoreTable({"metric": scores}, {"metric": "metric|v:0"}, ("A", "B"), system)
+    return table, contexts, labels, truth
+
+
+def test_the_interval_covers_the_truth_and_is_shorter_than_that_of_labels_alone() -> None:
+    covered, shorter, trials = 0, 0, 60
+    for seed in range(trials):
+        table, contexts, labels, _ = made_up(np.random.default_rng(seed), gap=0.3)
+        (difference,) = human_means(table, contexts, labels, "overall", "metric").differences
+        interval, alone = difference.result.interval, difference.result.labels_only
+        covered += interval.low <= 0.3 <= interval.high
+        shorter += interval.high - interval.low < alone.high - alone.low
+    assert covered >= 0.87 * trials  # 95 % is nominal; 60 trials may stray this far with probability below .01
+    assert shorter > 0.9 * trials
+
+
+def test_sentences() -> None:
+    table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.8)
+    means = human_means(table, contexts, labels, "overall", "metric")
+    assert means.differences[0].sentence().startswith("People would rate B above A by 0.")
+    assert "labels alone" in str(means)
+    table, contexts, labels, _ = made_up(np.random.default_rng(3), gap=0.0)
+    assert "is open" in human_means(table, contexts, labels, "overall", "metric").differences[0].sentence()
+    json.dumps(means.to_dict(), allow_nan=False)
+
+
+def test_too_few_labels() -> None:
+    table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.0)
+    labels[8:] = np.nan
+    with pytest.raises(CallError, match="A has 4 labelled replies that were scored: expected at least 5"):
+        human_means(table, contexts, labels, "overall", "metric")
+
+
+def judged(*rows: tuple[str, str, float]) -> JudgedSet:
+    items = [JudgedExample(Example(i, (), "", (), system), {"overall": (score,)}) for i, system, score in rows]
+    return JudgedSet.of(items, "labels")
+
+
+REPLIES = [Example("1", (), "x", (), "A"), Example("1", (), "y", (), "B"), Example("2", (), "z", (), "B")]
+
+
+def test_labels_join_by_id_and_system() -> None:
+    dimension, labels = labels_by_row(REPLIES, judged(("1", "B", 4.0), ("2", "", 2.0)), None)
+    assert dimension == "overall"
+    np.testing.assert_array_equal(labels, [np.nan, 4, 2])
+
+
+def test_labels_that_fit_several_replies_or_none() -> None:
+    with pytest.raises(CallError, match="the label of '1' fits several replies"):
+        labels_by_row(REPLIES, judged(("1", "", 4.0)), None)
+    with pytest.raises(CallError, match="labels none of the replies"):
+        labels_by_row(REPLIES, judged(("9", "", 4.0)), None)
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    replies, labels = tmp_path / "replies.jsonl", tmp_path / "labels.jsonl"
+    with replies.open("w") as all_, labels.open("w") as some:
+        for context in range(60):
+            for system, length in (("short", 2), ("long", 9)):
+                words = int(rng.integers(1, 4)) + length
+                record = {"id": f"{context}", "system": system, "context": [f"c{context}"], "response": "word " * words}
+                all_.write(json.dumps(record) + "\n")
+                if context < 20:
+                    some.write(json.dumps(record | {"scores": {"overall": words / 3}}) + "\n")
+    call = ["compare", str(replies), "-m", "length", "--labels", str(labels), "--resamples", "50"]
+    assert main([*call, "--json", "--quiet"]) == 0
+    human = json.loads(capsys.readouterr().out)["human"]
+    assert human["means"]["long"]["labels"] == 20
+    assert human["differences"][0]["verdict"].startswith("People would rate long above short")
+    assert main(call) == 0
+    assert "What people would say (overall), from the labels and length" in capsys.readouterr().out
+    assert main([*call, "--predictor", "lenght"]) == 2
+    assert "did you mean length?" in capsys.readouterr().err
+
+
+def test_ranking_draws_a_line_where_systems_differ() -> None:
+    class Pair:
+        def __init__(self, a: str, b: str, p_adjusted: float) -> None:
+            self.a, self.b, self.p_adjusted = a, b, p_adjusted
+
+    pairs = [Pair("x", "y", 0.5), Pair("x", "z", 0.01), Pair("y", "z", 0.02)]
+    ranked = ranking("m", [("z", 0.1), ("x", 0.4), ("y", 0.3)], pairs, higher_is_better=True)
+    assert ranked.sentence() == "m: x (0.400), y (0.300) | z (0.100)"
+    turned = ranking("m", [("z", 0.1), ("x", 0.4), ("y", 0.3)], pairs, higher_is_better=False)
+    assert [place.system for place in turned.places] == ["z", "y", "x"]
+
+
+def test_three_systems_are_ranked() -> None:
+    rng = np.random.default_rng(0)
+    examples = [
+        Example(
+            f"{c}-{s}",
+            (f"context {c}",),
+            "word " * int(rng.integers(1, 5)) + f"{s} x{c}",
+            (f"{s} x{c} word",),
+            f"system {s}",
+        )
+        for c in range(30)
+        for s in range(3)
+    ]
+    comparison = compare(examples, metrics=["rouge-l", "length"], resamples=50)
+    assert [ranking.metric for ranking in comparison.rankings] == ["rouge-l"]  # length does not say which is better
+    assert "Best first" in str(comparison)

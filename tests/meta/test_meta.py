@@ -1,0 +1,176 @@
+"""Metrics against people: on made-up data whose answer is known, and on published sets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from rejoinder.cli import main
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.meta.correlations import system_level, utterance_level, within_context
+from rejoinder.meta.judged import JudgedSet, read_judged
+from rejoinder.meta.meta import meta_evaluate
+from rejoinder.meta.study import ScoredSet
+from rejoinder.stats.krippendorff import krippendorff_alpha
+from rejoinder.types import Example, JudgedExample
+
+JUDGED = Path(__file__).resolve().parents[3] / "shared" / "data" / "judged"
+
+
+def shared(name: str) -> Path:
+    path = JUDGED / name
+    if not path.exists():
+        pytest.skip(f"needs {name} of ../shared/data")
+    return path
+
+
+@pytest.fixture(scope="module")
+def made_up() -> ScoredSet:
+    """40 contexts x 5 systems, 3 raters; metrics that see much, little or nothing of the true quality."""
+    rng = np.random.default_rng(7)
+    quality = rng.normal(0, 1, (40, 5)) + np.arange(5) * 0.5
+    items, truth = [], []
+    for context in range(40):
+        for system in range(5):
+            ratings = tuple(np.clip(np.round(3 + quality[context, system] + rng.normal(0, 0.5, 3)), 1, 5).tolist())
+            example = Example(
+                f"{context}-{system}", (f"context {context}",), "reply", ("reference",), f"system {system}"
+            )
+            items.append(JudgedExample(example, {"overall": ratings}))
+            truth.append(quality[context, system])
+    scores = {
+        "sharp": np.array(truth) + rng.normal(0, 0.3, 200),
+        "dull": np.array(truth) + rng.normal(0, 2.0, 200),
+        "blind": rng.normal(0, 1, 200),
+    }
+    return ScoredSet(JudgedSet.of(items), "overall", scores, resamples=200)
+
+
+def test_coefficients_equal_scipy(made_up: ScoredSet) -> None:
+    table = utterance_level(made_up)
+    for row in table.rows:
+        column = made_up.scores[row.metric]
+        for kind, peer in (
+            ("pearson", scipy.stats.pearsonr),
+            ("spearman", scipy.stats.spearmanr),
+            ("kendall", scipy.stats.kendalltau),
+        ):
+            expected = peer(column, made_up.human)
+            assert row.measured[kind].interval.estimate == pytest.approx(expected.statistic, abs=1e-9)
+            assert row.measured[kind].p_value == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
+            assert row.measured[kind].interval.low < expected.statistic < row.measured[kind].interval.high
+
+
+def test_the_better_metric_is_told_from_the_worse(made_up: ScoredSet) -> None:
+    table = utterance_level(made_up)
+    assert [row.metric for row in table.rows] == ["sharp", "dull", "blind"]
+    assert [row.cluster for row in table.rows] == [1, 2, 3]
+    for contest in table.contests:
+        assert contest.p_adjusted >= contest.p_permutation
+        assert contest.p_williams < 0.05
+
+
+def test_system_level_correlates_the_means(made_up: ScoredSet) -> None:
+    table = system_level(made_up)
+    assert table is not None
+    row = next(row for row in table.rows if row.metric == "sharp")
+    by_system = [
+        (
+            made_up.scores["sharp"][made_up.judged.systems == name].mean(),
+            made_up.human[made_up.judged.systems == name].mean(),
+        )
+        for name in np.unique(made_up.judged.systems)
+    ]
+    expected = scipy.stats.pearsonr(*zip(*by_system, strict=True)).statistic
+    assert row.measured["pearson"].interval.estimate == pytest.approx(expected)
+    assert row.n == 5
+
+
+def test_fewer_than_three_systems_have_no_system_level(made_up: ScoredSet) -> None:
+    rows = np.flatnonzero(np.isin(made_up.judged.systems, ["system 0", "system 1"]))
+    assert system_level(made_up.take(rows)) is None
+
+
+def test_within_context(made_up: ScoredSet) -> None:
+    rows = within_context(made_up)
+    assert [row.metric for row in rows] == ["sharp", "dull", "blind"]
+    assert rows[0].agreement.n_pairs == 40 * 10
+    alone = made_up.take(np.flatnonzero(made_up.judged.systems == "system 0"))
+    assert within_context(alone) == ()
+
+
+def test_metrics_are_compared_on_what_all_of_them_scored(made_up: ScoredSet) -> None:
+    holes = dict(made_up.scores)
+    holes["dull"] = np.where(np.arange(200) < 50, np.nan, holes["dull"])
+    table = utterance_level(ScoredSet(made_up.judged, "overall", holes, resamples=50))
+    assert {row.n for row in table.rows} == {150}
+    assert {row.metric: row.coverage for row in table.rows} == {"sharp": 1, "dull": 0.75, "blind": 1}
+
+
+def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    records = [
+        {"id": e.id, "context": e.context, "response": f"reply number {row} " * (row % 4 + 1), "references": ["reply number"], "system": e.system,
+         "scores": {"overall": made_up.judged.ratings["overall"][row].tolist()}}
+        for row, e in enumerate(made_up.judged.examples)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    report = meta_evaluate(path, ["rouge-l", "length"], resamples=50)
+    plain = report.to_dict()
+    assert set(plain["dimensions"]["overall"]["utterance"]["metrics"]) == {"rouge-l", "length"}
+    assert plain["contexts"] == 40
+    assert "Utterance level, 200 replies" in str(report)
+    json.dumps(plain, allow_nan=False)
+
+
+def test_scores_from_a_file(made_up: ScoredSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judged, replies, scores = tmp_path / "judged.jsonl", tmp_path / "replies.jsonl", tmp_path / "scores.jsonl"
+    with judged.open("w") as both, replies.open("w") as only:
+        for row, e in enumerate(made_up.judged.examples):
+            record = {"id": e.id, "context": e.context, "response": "a " * (row % 7 + 1), "system": e.system}
+            only.write(json.dumps(record) + "\n")
+            both.write(
+                json.dumps(record | {"scores": {"overall": made_up.judged.ratings["overall"][row].tolist()}}) + "\n"
+            )
+    assert main(["score", str(replies), "-m", "length", "-o", str(scores), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["meta", str(judged), "--scores", str(scores), "--resamples", "50", "--json", "--quiet"]) == 0
+    from_file = json.loads(capsys.readouterr().out)
+    assert main(["meta", str(judged), "-m", "length", "--resamples", "50", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["dimensions"] == from_file["dimensions"]
+    with pytest.raises(CallError, match="under the name 'length', which is taken"):
+        meta_evaluate(judged, ["length"], scores=[scores])
+
+
+def test_scores_of_other_examples(tmp_path: Path) -> None:
+    (tmp_path / "judged.jsonl").write_text('{"id": "1", "response": "a", "scores": 1}\n')
+    (tmp_path / "scores.jsonl").write_text('{"id": "2", "system": "", "scores": {"x": 1}}\n')
+    with pytest.raises(CallError, match="has no score of any example"):
+        meta_evaluate(tmp_path / "judged.jsonl", scores=[tmp_path / "scores.jsonl"])
+
+
+def test_too_few_examples(tmp_path: Path) -> None:
+    (tmp_path / "judged.jsonl").write_text('{"id": "1", "response": "a b", "scores": 1}\n')
+    with pytest.raises(NeedsError, match="expected at least 10"):
+        meta_evaluate(tmp_path / "judged.jsonl", ["length"])
+
+
+def test_agreement_of_zhao_as_published() -> None:
+    """roberta-eval, section 4: Krippendorff's alpha .431, and .815 after removing outliers by MAD with threshold 1."""
+    judged = read_judged(shared("zhao2020_dailydialog.jsonl.gz"))
+    assert krippendorff_alpha(judged.ratings["overall"]) == pytest.approx(0.431, abs=5e-4)
+    cleaned = judged.without_outliers()
+    assert krippendorff_alpha(cleaned.ratings["overall"]) == pytest.approx(0.815, abs=5e-4)
+
+
+def test_human_means_of_dstc6_as_published() -> None:
+    """dstc6_t2.systems.json, human_mean_of_10_raters: the organisers' means of ten raters."""
+    judged = read_judged(shared("dstc6_t2.jsonl.gz"))
+    published = json.loads(shared("dstc6_t2.systems.json").read_text())["human_mean_of_10_raters"]
+    for system in np.unique(judged.systems):
+        mean = judged.human("overall")[judged.systems == system].mean()
+        assert mean == pytest.approx(published[system], abs=1e-5), system
