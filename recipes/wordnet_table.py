@@ -4,7 +4,7 @@
 
 The table holds what a synonym test of single words needs and nothing else: each word with its synsets, and each
 irregular form with the synsets of its base words. Synsets are told apart by their offset alone, as METEOR does:
-285 offsets stand for two synsets, of different parts of speech, which therefore count as one. Entries of several
+282 offsets stand for several synsets, of different parts of speech, which therefore count as one. Entries of several
 words are left out, because no token has a space. The same files always give the same bytes.
 """
 

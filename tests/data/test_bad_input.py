@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -209,6 +210,13 @@ def test_a_file_without_examples(content: bytes, run: Run, tmp_path: Path) -> No
         assert (ran.code, ran.err) == (2, "rejoinder: empty.jsonl: holds no examples: expected at least one\n")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf16_is_named(encoding: str, run: Run, tmp_path: Path) -> None:
+    text = GOOD.decode() if encoding == "utf-16" else "\ufeff" + GOOD.decode()
+    (tmp_path / "windows.jsonl").write_bytes(text.encode(encoding))
+    assert run("score", "windows.jsonl").err == "rejoinder: windows.jsonl:1: is UTF-16: expected UTF-8 text\n"
+
+
 def test_nothing_left_after_skipping_is_an_error(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("1\n2\n")
     ran = run("score", "bad.jsonl", "--on-error", "skip")
@@ -230,11 +238,17 @@ def test_no_such_file_and_a_folder(run: Run, tmp_path: Path) -> None:
     assert ran.err.endswith("cannot be read (File name too long)\n")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "secret.jsonl"
-    path.write_bytes(GOOD)
-    path.chmod(0)
+def test_a_file_that_may_not_be_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret.jsonl").write_bytes(GOOD)
+    real = Path.open
+
+    def closed(path: Path, *arguments: Any, **more: Any) -> Any:
+        # Root may read everything, so that chmod would prove nothing.
+        if path.name == "secret.jsonl":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr(Path, "open", closed)
     ran = run("score", "secret.jsonl")
     assert (ran.code, ran.err) == (2, "rejoinder: secret.jsonl: may not be read: permission denied\n")
 

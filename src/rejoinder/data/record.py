@@ -14,12 +14,14 @@ from numbers import Integral
 from typing import Any
 
 from rejoinder.data.messages import from_messages
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of
+from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.types import Example
 
 FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
 """What `--field` may rename."""
+
+_PLAIN = (str, list, type(None))
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class _Getter:
 
     def value(self, ours: str) -> Any:
         found = self.record.get(self.fields.of(ours))
-        return None if is_missing(found) else found
+        return found if type(found) in _PLAIN or not is_missing(found) else None
 
     def has(self, ours: str) -> bool:
         found = self.value(ours)
@@ -124,6 +126,8 @@ class _Getter:
         found, name = self.value(ours), self.fields.of(ours)
         if found is None:
             return ""
+        if isinstance(found, float) and found.is_integer():  # a frame's whole numbers, beside a missing one
+            return str(int(found))
         if isinstance(found, bool) or not isinstance(found, Integral):
             return text_of(found, name, "a string or a whole number")
         return str(found)
@@ -135,7 +139,7 @@ class _Getter:
         found = self._from_string(found, split) if isinstance(found, str) else as_list(found)
         if not isinstance(found, list | tuple):
             raise FieldError(name, f"expected a list of strings, found {kind_of(found)}")
-        return tuple(text_of(item, f"{name}[{place}]") for place, item in enumerate(found))
+        return texts_of(found, name)
 
     def _from_string(self, found: str, split: bool) -> list[Any]:
         parsed = json_list(found)

@@ -3,6 +3,7 @@ that the caller decides whether to stop or to skip."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import errno
 import gzip
@@ -66,6 +67,8 @@ def unreadable(error: OSError, name: str) -> DataError:
 
 
 def _decoded(line: bytes, name: str, number: int) -> str | DataError:
+    if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return DataError("is UTF-16: expected UTF-8 text", file=name, line=number)
     if b"\x00" in line:
         return DataError("holds a NUL byte: expected UTF-8 text", file=name, line=number)
     try:

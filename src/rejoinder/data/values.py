@@ -28,6 +28,15 @@ def text_of(value: Any, name: str, expected: str = "a string") -> str:
     return value
 
 
+def texts_of(values: list[Any] | tuple[Any, ...], name: str) -> tuple[str, ...]:
+    """All values, each of which must be text."""
+    try:
+        text_of("".join(values), name)  # one look at all of them, since hardly ever is one bad
+    except (TypeError, FieldError):
+        return tuple(text_of(value, f"{name}[{place}]") for place, value in enumerate(values))
+    return tuple(values)
+
+
 def json_list(text: str) -> list[Any] | None:
     """A table has no lists, but a cell may hold one as JSON; None where it does not."""
     if not text.lstrip().startswith("["):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
-from rejoinder.text.tokenise import tokenise
+from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 
 T = TypeVar("T")
@@ -102,13 +102,7 @@ def encode(texts: pl.Series, options: TextOptions) -> tuple[pl.Series, Ragged]:
     parts = parse_strip(options.strip)
     if "speakers" in parts:
         texts = strip_speakers(texts)
-    lists = tokenise(texts, options.tokenise, lowercase=options.lowercase)
-    offsets = offsets_of(lists.list.len().to_numpy().astype(np.int64))
-    # Categories of its own, so that codes are dense and no string outlives the batch.
-    categories = pl.Categories.random()
-    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(categories))
-    rows = Ragged(flat.to_physical().to_numpy().astype(np.int64), offsets)
-    vocabulary = categories.to_series()
+    vocabulary, rows = token_codes(texts, options.tokenise, lowercase=options.lowercase)
     if parts - {"speakers"}:
         rows = _without(rows, dropped_words(vocabulary, parts).to_numpy())
     return vocabulary, rows

@@ -1,8 +1,9 @@
 """Text to tokens, a whole column at once in polars.
 
-`words`       our default: a run of letters, digits and marks, with inner apostrophes, is a token; so is every other
-              visible character. Scripts that write no spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) go by the
-              character with its marks: no dictionary is needed and identical replies are identical.
+`words`       our default: a run of letters, digits and marks, with inner apostrophes and joiners, is a token; so is an
+              emoji with what modifies it, and every other visible character. Scripts that write no spaces (Chinese,
+              Japanese, Thai, Lao, Khmer, Burmese) go by the character with its marks: no dictionary is needed and
+              identical replies are identical.
 `whitespace`  what stands between spaces: the papers' corpora come tokenised.
 `13a`         mteval-v13a as sacreBLEU's default has it; `intl`: mteval-v14's international one, likewise.
 `rouge`       what rouge-score does: lower-cased ASCII letters and digits only.
@@ -12,14 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from rejoinder.errors import UnknownNameError
+from rejoinder.text.ragged import Ragged, offsets_of
 
-# Python's str.split also breaks at these four separators, which a regex's \s leaves out.
+# Python's str.split and str.rstrip also know these four separators, which a regex's \s leaves out.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*"
-_WORDS = rf"{_UNSPACED}|[\p{{L}}\p{{N}}\p{{M}}]+(?:['’][\p{{L}}\p{{N}}\p{{M}}]+)*|\S"
+_WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# Of no script of their own: Japanese signs that lengthen or voice the character before them.
+_PROLONGED = r"\u{30fc}\u{ff70}\u{ff9e}\u{ff9f}"
+_CHARACTER = rf"[{_UNSPACED}][\p{{M}}{_PROLONGED}]*"
+_LETTERS = rf"[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}{_PROLONGED}]]+"
+_INSIDE_A_WORD = r"['’\u{200c}\u{200d}]"  # apostrophes; joiners of Persian and of Indian scripts
+_EMOJI = r"\p{Extended_Pictographic}[\p{Emoji_Modifier}\u{fe0f}]*"
+_WORDS = rf"{_CHARACTER}|{_LETTERS}(?:{_INSIDE_A_WORD}{_LETTERS})*|{_EMOJI}(?:\u{{200d}}{_EMOJI})*|\p{{RI}}\p{{RI}}|\S"
 
 
 def _words(column: pl.Expr) -> pl.Expr:
@@ -71,8 +82,37 @@ TOKENISERS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 
 def tokenise(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> pl.Series:
     """A list of tokens a text."""
+    return _tokens(_trimmed(texts, tokeniser), tokeniser, lowercase)
+
+
+def token_codes(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> tuple[pl.Series, Ragged]:
+    """The different tokens of all texts, and each text as codes into them."""
+    texts = _trimmed(texts, tokeniser)
+    if tokeniser != "13a":
+        return _coded(_tokens(texts, tokeniser, lowercase))
+    # A dozen replacements are slow, and none of them looks past a space: each different piece is tokenised once.
+    pieces, rows = _coded(texts.str.split(" "))
+    vocabulary, parts = _coded(_tokens(pieces, tokeniser, lowercase))
+    tokens = parts.take(rows.values)  # a row a piece
+    return vocabulary, Ragged(tokens.values, tokens.offsets[rows.offsets])
+
+
+def _trimmed(texts: pl.Series, tokeniser: str) -> pl.Series:
+    """The texts without white space at their end, where sacreBLEU takes it off."""
+    return texts.str.strip_chars_end(_WHITE_SPACE) if tokeniser in {"13a", "intl"} else texts
+
+
+def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
     if tokeniser not in TOKENISERS:
         raise UnknownNameError("tokeniser", tokeniser, TOKENISERS)
     column = pl.col("text").str.to_lowercase() if lowercase else pl.col("text")
-    frame = texts.rename("text").to_frame()
-    return frame.select(tokens=TOKENISERS[tokeniser](column))["tokens"]
+    return texts.rename("text").to_frame().select(tokens=TOKENISERS[tokeniser](column))["tokens"]
+
+
+def _coded(lists: pl.Series) -> tuple[pl.Series, Ragged]:
+    """The different strings in a column of lists, and the lists as codes into them."""
+    offsets = offsets_of(lists.list.len().to_numpy().astype(np.int64))
+    # Categories of its own, so that codes are dense and no string outlives the batch.
+    categories = pl.Categories.random()
+    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(categories))
+    return categories.to_series(), Ragged(flat.to_physical().to_numpy().astype(np.int64), offsets)

@@ -11,7 +11,9 @@ A study takes a `ScoredSet` and gives a `StudyResult`, or None where the data do
 | `noise` | the correlation under noisy labels and rounded scores |
 | `adversarial` | what damaged replies score, by `perturbations` |
 | `scatter` | every reply as a dot |
-| `human_scale`, `wording` | what the studies share: people's scale, and sentences |
+| `human_scale` | people's scale, and metrics put on it |
+| `true_replies` | which replies are their own reference |
+| `wording` | the sentences of findings |
 """
 
 from __future__ import annotations

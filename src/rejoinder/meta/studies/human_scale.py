@@ -87,17 +87,11 @@ def normalised(scored: ScoredSet, label: str) -> Scores:
     """
     scores, human = oriented(scored, label), scored.human
     spread = float(scores.std())
-    centred = scores - scores.mean()
-    return human.mean() + (centred * (human.std() / spread) if spread > 0 else np.zeros_like(centred))
+    factor = float(human.std()) / spread if spread > 0 else 0.0
+    moved: Scores = human.mean() + (scores - scores.mean()) * factor
+    return moved
 
 
 def clipped(scored: ScoredSet, label: str, scale: HumanScale) -> Scores:
-    """The normalised scores, cut to people's scale.
-
-    A raw score of 0 becomes the lowest rating, as in adem: an overlap metric that found nothing says so. That is for
-    metrics whose scores start at 0 and whose high scores are the good ones.
-    """
-    raw, scores = scored.scores[label], oriented(scored, label)
-    cut = np.clip(normalised(scored, label), scale.low, scale.high)
-    starts_at_zero = scores is raw and raw.min() == 0 < raw.max()
-    return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut
+    """The normalised scores, cut to people's scale."""
+    return np.clip(normalised(scored, label), scale.low, scale.high)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
+from rejoinder.meta.studies.true_replies import left_out, own_references
 from rejoinder.meta.studies.wording import listed_with, replies, signed, with_bounds
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.batch import Batch, TextOptions
@@ -61,7 +62,8 @@ class Bias:
 
 def study(scored: ScoredSet) -> StudyResult | None:
     """Mean scores of replies near to and far from the reference's length; None without enough of both."""
-    part = comparable(scored, np.array([bool(example.references) for example in scored.judged.examples]))
+    own = own_references(scored.judged.examples)
+    part = comparable(scored, ~own & [bool(example.references) for example in scored.judged.examples])
     if part is None:
         return None
     lengths = lengths_of(part.judged.examples)
@@ -72,10 +74,10 @@ def study(scored: ScoredSet) -> StudyResult | None:
     return StudyResult(
         "length-bias",
         "Length bias",
-        "adem, Table 8; how-not, Table 5",
+        "Lowe et al. 2017 (ADEM), Table 8; Liu et al. 2016, Table 5",
         HEADER,
         tuple(_row(bias) for bias in biases),
-        tuple(_findings(biases, near)),
+        tuple(_findings(part, biases, near, left_out(own & scored.complete))),
         (
             IntervalPanel(
                 f"How much higher replies within {NEAR} words of the reference's length score, in people's points",
@@ -147,18 +149,22 @@ def _row(bias: Bias) -> tuple[Cell, ...]:
     return (bias.name, bias.near, bias.far, bias.difference, bias.p_value, bias.beyond, bias.pearson, bias.spearman)
 
 
-def _findings(biases: Sequence[Bias], near: NDArray[np.bool_]) -> list[str]:
+def _is_length(part: ScoredSet, label: str) -> bool:
+    return (part.metrics[label].name if label in part.metrics else label) == "length"
+
+
+def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], remark: str) -> list[str]:
     people, *metrics = biases
     if people.difference.covers(0):
-        of_people = f"People rate both alike: the difference is {with_bounds(people.difference)} points."
+        of_people = f"People's ratings of the two cannot be told apart: they differ by {with_bounds(people.difference)} points."
     else:
         order = "higher" if people.difference.estimate > 0 else "lower"
-        of_people = f"People rate the first {order}: the difference is {with_bounds(people.difference)} points."
+        of_people = f"People rate the first {order}, by {with_bounds(people.difference)} points."
     more = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.low > 0}
     less = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.high < 0}
     sentences = [
         f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
-        "further off. Scores have people's mean and variance.",
+        f"further off. Scores have people's mean and variance.{remark}",
         of_people,
     ]
     if more:
@@ -167,7 +173,7 @@ def _findings(biases: Sequence[Bias], near: NDArray[np.bool_]) -> list[str]:
         sentences.append(f"Favour them less than people do: {listed_with(less)}.")
     if not more and not less:
         sentences.append("No metric's difference can be told from that of people.")
-    with_length = [bias for bias in metrics if not np.isnan(bias.spearman.estimate)]
+    with_length = [bias for bias in metrics if not (_is_length(part, bias.name) or np.isnan(bias.spearman.estimate))]
     if with_length:
         most = max(with_length, key=lambda bias: abs(bias.spearman.estimate))
         sentences.append(

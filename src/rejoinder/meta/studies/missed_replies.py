@@ -3,6 +3,9 @@
 adem's Table 6 starts from the replies that people rate 4 or more on 1..5. Both BLEU-2 and ROUGE, normalised to people's
 mean and variance, score most of them 2 or less; ADEM scores many of these above 4. Here every metric stands in ADEM's
 place in turn, and the two thresholds are the quarters of whatever scale people used.
+
+adem also makes the lowest rating of every raw score of 0, so that an overlap metric that found nothing says so. That is
+done to metrics whose scores start at 0 and whose high scores are the good ones.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.meta.panels import IntervalPanel
-from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
+from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, oriented, scale_of
+from rejoinder.meta.studies.true_replies import left_out, own_references
 from rejoinder.meta.studies.wording import listed, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.intervals import Interval
@@ -48,13 +52,15 @@ class Verdicts:
 
 def study(scored: ScoredSet) -> StudyResult | None:
     """How many replies each metric misses and praises, against what people say; None where people rate none high."""
-    part, scale = comparable(scored), scale_of(scored)
+    own = own_references(scored.judged.examples)
+    part = comparable(scored, ~own)
     if part is None:
         return None
+    scale = scale_of(scored)
     people = Verdicts(part.human >= scale.good, part.human <= scale.bad)
     if not people.high.any():
         return None
-    metrics = {label: verdicts(clipped(part, label, scale), scale) for label in part.scores}
+    metrics = {label: verdicts(on_scale(part, label, scale), scale) for label in part.scores}
     overlap = overlap_metrics(part)
     missed = {
         label: _share(metric.low[people.high], part.judged.contexts[people.high], part)
@@ -64,12 +70,19 @@ def study(scored: ScoredSet) -> StudyResult | None:
     return StudyResult(
         "missed-replies",
         "Good replies that metrics miss",
-        "adem, Table 6",
+        "Lowe et al. 2017 (ADEM), Table 6",
         HEADER,
         rows,
-        tuple(_findings(part, scale, people, metrics, overlap)),
+        tuple(_findings(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
         (IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),),
     )
+
+
+def on_scale(part: ScoredSet, label: str, scale: HumanScale) -> NDArray[np.float64]:
+    """The metric's scores on people's scale, a raw score of 0 at its lowest end."""
+    raw, cut = part.scores[label], clipped(part, label, scale)
+    starts_at_zero = oriented(part, label) is raw and raw.min() == 0 < raw.max()
+    return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut
 
 
 def verdicts(scores: NDArray[np.float64], scale: HumanScale) -> Verdicts:
@@ -124,9 +137,9 @@ def _row(
 
 def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Marks, Marks]:
     """What all overlap metrics score low, and what any of them scores high."""
-    low = np.stack([metrics[label].low for label in overlap or metrics])
-    high = np.stack([metrics[label].high for label in overlap or metrics])
-    return low.all(axis=0), high.any(axis=0)
+    low: Marks = np.logical_and.reduce([metrics[label].low for label in overlap or metrics])
+    high: Marks = np.logical_or.reduce([metrics[label].high for label in overlap or metrics])
+    return low, high
 
 
 def _share(marks: Marks, contexts: NDArray[np.int64], part: ScoredSet) -> Interval:
@@ -134,13 +147,18 @@ def _share(marks: Marks, contexts: NDArray[np.int64], part: ScoredSet) -> Interv
 
 
 def _findings(
-    part: ScoredSet, scale: HumanScale, people: Verdicts, metrics: Mapping[str, Verdicts], overlap: Sequence[str]
+    part: ScoredSet,
+    scale: HumanScale,
+    people: Verdicts,
+    metrics: Mapping[str, Verdicts],
+    overlap: Sequence[str],
+    remark: str,
 ) -> list[str]:
     good = int(people.high.sum())
     sentences = [
         f"Of {replies(len(part.judged))}, people rate {good:,} at {scale.good:g} or more on {scale} (good) and "
         f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores have people's mean and variance, cut to "
-        "that scale."
+        f"that scale.{remark}"
     ]
     missed = {label: int((people.high & metric.low).sum()) for label, metric in metrics.items()}
     most, least = max(missed, key=missed.__getitem__), min(missed, key=missed.__getitem__)
@@ -169,7 +187,7 @@ def _overlap_findings(
         caught = {label: int((forgotten & metrics[label].high).sum()) for label in others}
         best = max(caught, key=caught.__getitem__)
         sentence += (
-            f" {best} scores {caught[best]:,} of these high, more than any other metric."
+            f" Of the other metrics {best} scores the most of these high, {caught[best]:,}."
             if caught[best]
             else " No other metric scores any of these high."
         )

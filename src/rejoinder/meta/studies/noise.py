@@ -40,13 +40,14 @@ class Trials:
 
 def study(scored: ScoredSet) -> StudyResult | None:
     """Correlations over a hundred draws of noise for each strength, and of rounded scores."""
-    part, scale = comparable(scored), scale_of(scored)
+    part = comparable(scored)
     if part is None:
         return None
+    scale = scale_of(scored)
     trials = [_trials(part, scale, kind) for kind in KINDS]
     rows = [_row(label, place, table) for place, label in enumerate(part.scores) for table in trials]
     panels = [_panel(part, table) for table in trials]
-    title, source = "Noise on labels, rounding of scores", "roberta-eval, appendix D"
+    title, source = "Noise on labels, rounding of scores", "Zhao et al. 2020, appendix D"
     return StudyResult("noise", title, source, HEADER, tuple(rows), tuple(_findings(part, trials)), tuple(panels))
 
 
@@ -125,8 +126,8 @@ def _findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
         return ["No metric tells replies apart, so there is no correlation for noise to change."]
     best = int(known[np.argmax(exact[known])])
     sentences = [
-        f"Noise of half a step of the scale takes the highest {table.kind.capitalize()}, {labels[best]}'s, from "
-        f"{number(float(exact[best]))} to {number(float(noisy[best]))} "
+        f"Noise of {SIGMAS[-1]:g} steps of the scale takes the highest {table.kind.capitalize()}, that of "
+        f"{labels[best]}, from {number(float(exact[best]))} to {number(float(noisy[best]))} "
         f"(standard deviation {number(float(table.drawn[-1, :, best].std(ddof=1)))} over {TRIALS} draws)."
     ]
     if len(known) > 1:
@@ -137,12 +138,11 @@ def _findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
             f"{labels[best]} stays first in {int(first.sum())} of the {TRIALS} draws, and the whole order of the "
             f"metrics stays in {int(same.sum())}."
         )
-    moved = table.rounded - exact
-    rounded = np.flatnonzero(~np.isnan(moved))
-    if len(rounded):
-        most = int(rounded[np.argmax(np.abs(moved[rounded]))])
-        sentences.append(
-            f"Rounded to whole steps, {labels[most]} moves the most: {table.kind.capitalize()} "
-            f"{signed(float(moved[most]))}."
-        )
-    return sentences
+    return sentences + [_rounding(labels, table) for table in trials if not np.isnan(table.rounded).all()]
+
+
+def _rounding(labels: list[str], table: Trials) -> str:
+    moved = table.rounded - table.drawn[0, 0]
+    most = int(np.nanargmax(np.abs(moved)))
+    kind = table.kind.capitalize()
+    return f"Rounded to whole steps, {labels[most]} moves the most by {kind}: {signed(float(moved[most]))}."

@@ -22,9 +22,10 @@ HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "rep
 
 def study(scored: ScoredSet) -> StudyResult | None:
     """A plot a metric, with the two coefficients."""
-    part, scale = comparable(scored), scale_of(scored)
+    part = comparable(scored)
     if part is None:
         return None
+    scale = scale_of(scored)
     chosen = np.arange(len(part.judged))
     if len(chosen) > MOST_DOTS:
         chosen = np.sort(np.random.default_rng(part.seed).choice(len(chosen), MOST_DOTS, replace=False))
@@ -35,7 +36,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
         for label, scores in dots.scores.items()
     )
     rows = tuple(_row(part, label) for label in part.scores)
-    source = "adem, Figure 3; how-not, Figure 1; ruber, Figure 4"
+    source = "Lowe et al. 2017 (ADEM), Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018 (RUBER), Figure 4"
     return StudyResult("scatter", "Scores against people", source, HEADER, rows, tuple(_findings(part, scale)), panels)
 
 

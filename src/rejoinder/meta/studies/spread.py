@@ -1,7 +1,8 @@
 """How far scores spread against people's ratings: an evaluator that always says "fairly good" tells nothing apart.
 
-roberta-eval's Figure 3 shows how ADEM and RUBER huddle about the middle of the scale; its tables print standard deviations.
-Scores of different ranges have no common spread, so each metric's own range is first stretched over people's scale.
+roberta-eval's Figure 3 shows how ADEM and RUBER huddle about the middle of the scale, and its tables print the
+standard deviations. Scores of different ranges have no common spread, so each metric's own range is first stretched
+over people's scale.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ class Stretched:
 
 def study(scored: ScoredSet) -> StudyResult | None:
     """Standard deviations beside that of people."""
-    part, scale = comparable(scored), scale_of(scored)
+    part = comparable(scored)
     if part is None:
         return None
+    scale = scale_of(scored)
     people = Stretched(PEOPLE, str(scale), part.human, part.human)
     columns = [people, *(stretched(part, label, scale) for label in part.scores)]
     ratios = _ratios(np.stack([column.values for column in columns], axis=1), part)
     return StudyResult(
         "spread",
         "Spread of scores",
-        "roberta-eval, Figure 3 and Table 3",
+        "Zhao et al. 2020, Figure 3 and Table 3",
         HEADER,
         tuple(_row(column, ratio, scale) for column, ratio in zip(columns, ratios, strict=True)),
         tuple(_findings(columns, ratios, scale)),

@@ -6,7 +6,6 @@ its correlation says no more than that. The same replies are scored with and wit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,15 +14,13 @@ from numpy.typing import NDArray
 
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable
+from rejoinder.meta.studies.true_replies import of_true_systems, own_references
 from rejoinder.meta.studies.wording import listed_with, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
-from rejoinder.types import Example
 
-TRUE_SYSTEMS = frozenset({"ground truth", "original ground truth", "human", "true", "true reply", "true response"})
-"""Systems whose replies are the true ones, whatever the references are: lower case, with spaces between words."""
 KINDS = ("pearson", "spearman")
 PEOPLE = "people"
 HEADER = (
@@ -53,8 +50,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
     part = comparable(scored)
     if part is None:
         return None
-    equal = np.array([equals_a_reference(example) for example in part.judged.examples])
-    named = np.array([is_true_system(example.system) for example in part.judged.examples])
+    equal, named = own_references(part.judged.examples), of_true_systems(part.judged.examples)
     true = equal | named
     if not true.any() or len(true) - true.sum() < FEWEST or np.ptp(part.human[~true]) == 0:
         return None
@@ -63,7 +59,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
     return StudyResult(
         "without-true-replies",
         "Without true replies",
-        "roberta-eval, Table 1",
+        "Zhao et al. 2020, Table 1",
         HEADER,
         tuple(rows),
         tuple(_findings(list(part.scores), changes, equal, named)),
@@ -74,20 +70,6 @@ def study(scored: ScoredSet) -> StudyResult | None:
             ),
         ),
     )
-
-
-def equals_a_reference(example: Example) -> bool:
-    """Whether the reply is one of its references, but for case and spaces."""
-    return _plain(example.response) in {_plain(reference) for reference in example.references}
-
-
-def is_true_system(name: str) -> bool:
-    """Whether a system's name says that its replies are the true ones."""
-    return " ".join(re.findall(r"\w+", name.lower().replace("_", " "))) in TRUE_SYSTEMS
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Change]]:
@@ -132,8 +114,8 @@ def _findings(
 ) -> list[str]:
     both = int((equal & named).sum())
     sentences = [
-        f"{replies(int((equal | named).sum()))} of {len(equal):,} are true ones: {int(equal.sum()):,} equal a reference "
-        f"and {int(named.sum()):,} come from a system that is named like the truth, {both:,} of them both."
+        f"{replies(int((equal | named).sum()))} of {len(equal):,} are true ones: {int(equal.sum()):,} equal a "
+        f"reference and {int(named.sum()):,} come from a system that is named like the truth, {both:,} of them both."
     ]
     spearman = {label: changes[label]["spearman"].change for label in labels}
     lower = {label: change.estimate for label, change in spearman.items() if change.high < 0}

@@ -1,0 +1,1 @@
+"""Learned metrics behind one interface: fit, score, save, load."""

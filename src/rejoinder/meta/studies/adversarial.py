@@ -1,0 +1,216 @@
+"""What damaged replies score: good ones are perturbed, and each metric is asked again (after Sai et al. 2019).
+
+An evaluator that can be trusted scores a reply lower once its words are shuffled, dropped or said twice, or once it
+gave way to "I don't know"; and it does not mind missing punctuation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rejoinder.meta.panels import IntervalPanel
+from rejoinder.meta.studies.human_scale import comparable
+from rejoinder.meta.studies.perturbations import PERTURBATIONS, Perturbation, Words
+from rejoinder.meta.studies.true_replies import left_out, own_references
+from rejoinder.meta.studies.wording import listed, replies, signed
+from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.scoring import Scorer
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.resampling import mean_interval
+from rejoinder.text.ragged import Ints
+from rejoinder.text.tokenise import tokenise
+from rejoinder.types import Example, Scores
+
+MOST = 500
+"""Replies that are perturbed, drawn at random where there are more."""
+SAME = 1e-5
+"""Standard deviations within which two scores are equal: sums in another order differ by rounding."""
+ORIGINAL = "original"
+HEADER = ("metric", "perturbation", "changed", "before", "after", "moves", "flips", "unmoved")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one perturbation does to one metric's scores, in standard deviations that the metric has on the data."""
+
+    metric: str
+    perturbation: Perturbation
+    n: int
+    """Replies that it changed and that the metric scored before and after."""
+    before: float
+    after: float
+    moves: Interval
+    flips: float
+    """Share that scores higher than before."""
+    unmoved: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Replies to perturb: where they stand in the set, their words, and those of the utterance they answer."""
+
+    rows: Ints
+    words: Sequence[Words]
+    answered: Sequence[Words]
+
+
+def study(scored: ScoredSet) -> StudyResult | None:
+    """How far scores move under each perturbation; None where no metric can score new replies."""
+    own = own_references(scored.judged.examples)
+    part = comparable(scored, ~own)
+    metrics = {label: metric for label, metric in scored.metrics.items() if label in scored.scores}
+    if part is None or not metrics:
+        return None
+    sample = good_sample(part)
+    changed = {item.name: changed_words(item, sample, [part.seed, place]) for place, item in enumerate(PERTURBATIONS)}
+    scores = _scores(part, metrics, sample, {ORIGINAL: sample.words, **changed})
+    effects = [
+        _effect(part, label, item, sample, changed[item.name], scores[ORIGINAL][label], scores[item.name][label])
+        for label in metrics
+        for item in PERTURBATIONS
+    ]
+    return StudyResult(
+        "adversarial",
+        "Damaged replies",
+        "Sai et al. 2019",
+        HEADER,
+        tuple(_row(effect) for effect in effects),
+        tuple(_findings(effects, sample, left_out(own & scored.complete))),
+        tuple(_panel(label, [effect for effect in effects if effect.metric == label]) for label in metrics),
+    )
+
+
+def good_sample(part: ScoredSet) -> Sample:
+    """Replies that people rate at the median or above, and that hold words."""
+    words = _words([example.response for example in part.judged.examples])
+    good = part.human >= np.median(part.human)
+    rows = np.flatnonzero(good & np.array([bool(reply) for reply in words]))
+    if len(rows) > MOST:
+        rows = np.sort(np.random.default_rng(part.seed).choice(rows, MOST, replace=False))
+    contexts = [part.judged.examples[row].context for row in rows]
+    answered = _words([context[-1] if context else "" for context in contexts])
+    return Sample(rows, [words[row] for row in rows], answered)
+
+
+def changed_words(perturbation: Perturbation, sample: Sample, seed: Sequence[int]) -> list[Words]:
+    """Every reply of the sample, perturbed."""
+    rng = np.random.default_rng(seed)
+    pairs = zip(sample.words, sample.answered, strict=True)
+    return [perturbation.change(words, answered, rng) for words, answered in pairs]
+
+
+def _words(texts: Sequence[str]) -> list[Words]:
+    column = tokenise(pl.Series(texts, dtype=pl.String), "words", lowercase=False)
+    return [tuple(words) for words in column.to_list()]
+
+
+def _scores(
+    part: ScoredSet, metrics: Mapping[str, Metric], sample: Sample, versions: Mapping[str, Sequence[Words]]
+) -> dict[str, dict[str, Scores]]:
+    """Version -> metric -> one score a reply.
+
+    A metric that looks through a corpus first (document frequencies) looks through the judged set as it is.
+    """
+    scorer = Scorer(metrics, tuple(dict.fromkeys(example.system for example in part.judged.examples)))
+    if scorer.must_observe:
+        scorer.observe(Batch(part.judged.examples))
+    scorer.finish_observing()
+    return {version: scorer.score(Batch(_examples(part, sample, words))) for version, words in versions.items()}
+
+
+def _examples(part: ScoredSet, sample: Sample, words: Sequence[Words]) -> list[Example]:
+    """The sample's examples with other replies.
+
+    Words stand one space apart, before and after alike: spacing must not be what moves a score.
+    """
+    return [
+        dataclasses.replace(part.judged.examples[row], response=" ".join(reply))
+        for row, reply in zip(sample.rows.tolist(), words, strict=True)
+    ]
+
+
+def _effect(
+    part: ScoredSet,
+    label: str,
+    perturbation: Perturbation,
+    sample: Sample,
+    changed: Sequence[Words],
+    before: Scores,
+    after: Scores,
+) -> Effect:
+    own = part.scores[label]
+    deviation = float(own.std(ddof=1))
+    unit = deviation if part.metrics[label].higher_is_better else -deviation
+    differs = np.array([old != new for old, new in zip(sample.words, changed, strict=True)])
+    used: NDArray[np.bool_] = differs & ~np.isnan(before) & ~np.isnan(after)
+    if not used.any() or deviation == 0:
+        unknown = Interval(np.nan, np.nan, np.nan)
+        return Effect(label, perturbation, int(used.sum()), np.nan, np.nan, unknown, np.nan, np.nan)
+    first, second = ((scores[used] - own.mean()) / unit for scores in (before, after))
+    moved = np.where(np.abs(second - first) <= SAME, 0.0, second - first)
+    contexts = part.judged.contexts[sample.rows[used]]
+    return Effect(
+        label,
+        perturbation,
+        int(used.sum()),
+        float(first.mean()),
+        float(second.mean()),
+        mean_interval(moved, contexts, part.resamples, seed=part.seed),
+        float((moved > 0).mean()),
+        float((moved == 0).mean()),
+    )
+
+
+def _row(effect: Effect) -> tuple[Cell, ...]:
+    numbers = (effect.n, effect.before, effect.after, effect.moves, effect.flips, effect.unmoved)
+    return (effect.metric, effect.perturbation.name, *numbers)
+
+
+def _panel(label: str, effects: Sequence[Effect]) -> IntervalPanel:
+    rows = tuple((effect.perturbation.name, effect.moves) for effect in effects)
+    return IntervalPanel(f"{label}: how far its score moves, in its standard deviations", rows)
+
+
+def _findings(effects: Sequence[Effect], sample: Sample, remark: str) -> list[str]:
+    metrics = dict.fromkeys(effect.metric for effect in effects)
+    return [
+        f"{replies(len(sample.rows))} that people rate at the median or above were perturbed. A trustworthy metric "
+        f"lowers its score for every perturbation but the last, punctuation removed.{remark}",
+        *(_finding([effect for effect in effects if effect.metric == label]) for label in metrics),
+    ]
+
+
+def _finding(effects: Sequence[Effect]) -> str:
+    """One metric in one sentence."""
+    damaging = [effect for effect in effects if effect.perturbation.lowers and not np.isnan(effect.moves.estimate)]
+    if not damaging:
+        return f"{effects[0].metric} could score no perturbed reply, or gives one score to all."
+    raised = [effect for effect in damaging if effect.moves.low > 0]
+    blind = [effect for effect in damaging if not effect.moves.high < 0 and effect not in raised]
+    lowered = len(damaging) - len(raised) - len(blind)
+    parts = [f"{effects[0].metric} scores lower under {lowered} of the {len(damaging)} damaging perturbations"]
+    if blind:
+        parts.append(f"does not clearly move under {listed([effect.perturbation.name for effect in blind])}")
+    if raised:
+        named = [f"{effect.perturbation.name} ({signed(effect.moves.estimate)})" for effect in raised]
+        parts.append(f"scores higher under {listed(named)}")
+    fooled = max(damaging, key=lambda effect: effect.flips)
+    if fooled.flips > 0:
+        parts.append(f"{fooled.perturbation.name} raises the score of the most replies, {fooled.flips:.0%}")
+    for effect in effects:
+        if not effect.perturbation.lowers and effect.n:
+            size = abs(effect.moves.estimate)
+            further = sum(size > abs(other.moves.estimate) for other in damaging)
+            parts.append(
+                f"{effect.perturbation.name}, which should not matter, moves it by {signed(effect.moves.estimate)}"
+                + (f", further than {further} of the {len(damaging)}" if further else "")
+            )
+    return "; ".join(parts) + "."

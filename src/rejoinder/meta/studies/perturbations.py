@@ -1,0 +1,106 @@
+"""Ways to damage a reply, in the manner of Sai et al. 2019 ("Re-evaluating ADEM").
+
+Words in, words out. None gives an empty reply: where there is nothing to change, the same words come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.text.cleaning import STOP_WORDS
+
+Words = tuple[str, ...]
+Change = Callable[[Words, Words, np.random.Generator], Words]
+"""The words of a reply, those of the utterance that it answers, and a random generator -> new words."""
+
+SHARE = 0.3
+"""Of the words that are dropped, or said twice; at least one is."""
+GENERIC: tuple[Words, ...] = (
+    ("i", "don't", "know", "."),
+    ("i'm", "not", "sure", "."),
+    ("that's", "nice", "."),
+)
+"""Replies that fit anywhere and say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """A change to replies, and what it should do to their scores."""
+
+    name: str
+    what: str
+    lowers: bool
+    """Whether a person would rate the reply lower; else it should not matter."""
+    change: Change
+
+
+def word_drop(words: Words, rng: np.random.Generator) -> Words:
+    """Without some of its words."""
+    if len(words) < 2:
+        return words
+    dropped = set(_some(words, rng))
+    return tuple(word for place, word in enumerate(words) if place not in dropped)
+
+
+def shuffle(words: Words, rng: np.random.Generator) -> Words:
+    """The same words in another order."""
+    if len(set(words)) < 2:
+        return words
+    shuffled = tuple(words[place] for place in rng.permutation(len(words)))
+    # Unless all words are equal, moving the first one to the end gives another sequence.
+    return shuffled if shuffled != words else (*words[1:], words[0])
+
+
+def repetition(words: Words, rng: np.random.Generator) -> Words:
+    """Some of its words said twice."""
+    repeated = set(_some(words, rng))
+    return tuple(word for place, word in enumerate(words) for _ in range(1 + (place in repeated)))
+
+
+def reversed_words(words: Words) -> Words:
+    """From the last word to the first."""
+    return words[::-1]
+
+
+def without_stop_words(words: Words) -> Words:
+    """Without English function words."""
+    return tuple(word for word in words if word.lower().replace("’", "'") not in STOP_WORDS) or words
+
+
+def without_punctuation(words: Words) -> Words:
+    """Without tokens that hold neither a letter nor a digit."""
+    return tuple(word for word in words if any(character.isalnum() for character in word)) or words
+
+
+def generic_reply(words: Words, rng: np.random.Generator) -> Words:
+    """One of a few replies that fit anywhere, but not this one."""
+    plain = tuple(word.lower() for word in words)
+    others = [generic for generic in GENERIC if generic != plain]
+    return others[int(rng.integers(len(others)))]
+
+
+def echoed_context(words: Words, answered: Words) -> Words:
+    """The utterance that the reply should have answered."""
+    return answered or words
+
+
+def _some(words: Words, rng: np.random.Generator) -> list[int]:
+    """Random places, about `SHARE` of them and at least one."""
+    count = max(1, round(SHARE * len(words)))
+    chosen: list[int] = rng.choice(len(words), count, replace=False).tolist() if words else []
+    return chosen
+
+
+PERTURBATIONS = (
+    Perturbation("word drop", "three words in ten are left out", True, lambda words, _, rng: word_drop(words, rng)),
+    Perturbation("shuffle", "the words are put in a random order", True, lambda words, _, rng: shuffle(words, rng)),
+    Perturbation("repetition", "three words in ten come twice", True, lambda words, _, rng: repetition(words, rng)),
+    Perturbation("reversed", "the words come last to first", True, lambda words, *_: reversed_words(words)),
+    Perturbation("stop words removed", "no function words", True, lambda words, *_: without_stop_words(words)),
+    Perturbation("generic reply", "one that fits anywhere", True, lambda words, _, rng: generic_reply(words, rng)),
+    Perturbation("echoed context", "what it answers", True, lambda words, answered, _: echoed_context(words, answered)),
+    Perturbation("punctuation removed", "letters and digits only", False, lambda words, *_: without_punctuation(words)),
+)
