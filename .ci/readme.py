@@ -1,4 +1,4 @@
-"""Runs the README's own commands and Python, one after the other, as a newcomer would; stops at the first that fails."""
+"""Runs the README's own commands and Python, in order, as a newcomer would; stops at the first that fails."""
 
 from __future__ import annotations
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rejoinder.cli import main
+from rejoinder.data.source import read
+from rejoinder.types import Example
+
+JUDGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "judged"
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,21 @@ def demo() -> Path:
     import rejoinder
 
     return Path(rejoinder.__file__).parent / "examples" / "demo.jsonl"
+
+
+@pytest.fixture(scope="session")
+def bundled(demo: Path) -> list[Example]:
+    """The examples that come with the package."""
+    return list(read(demo))
+
+
+@pytest.fixture(scope="session")
+def real() -> list[Example]:
+    """2,400 judged replies with one to four references; skips the test where they are absent."""
+    examples: list[Example] = []
+    for name, most in (("zhao2020_dailydialog", 900), ("gupta2019_dailydialog", 500), ("humod", 1000)):
+        path = JUDGED / f"{name}.jsonl.gz"
+        if not path.exists():
+            pytest.skip(f"needs {path.name} of ../shared/data")
+        examples += list(islice(read(path), most))
+    return examples

@@ -53,7 +53,7 @@ def test_data_with_one_dimension(tmp_path: Path) -> None:
 )
 def test_scores_that_are_none(tmp_path: Path, scores: object, message: str) -> None:
     path = write(tmp_path / "judged.jsonl", {"response": "a", "scores": scores})
-    with pytest.raises(DataError, match="judged.jsonl:1: ") as caught:
+    with pytest.raises(DataError, match=r"judged\.jsonl:1: ") as caught:
         read_judged(path)
     assert message in str(caught.value)
 

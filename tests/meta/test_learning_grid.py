@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +24,8 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.types import Dialogue, Scores
 
 MADE = synthetic(contexts=20)
-ITEMS = tuple(MADE.judged_examples())
+ITEMS = tuple(replace(item, split="") for item in MADE.judged_examples())
+TRAIN, TEST = ITEMS[:30], MADE.examples[30:]
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +36,9 @@ def fits() -> Iterator[list[TrainingData]]:
     RidgeEvaluator.fits.clear()
 
 
-def cell(train: slice = slice(30), test: slice = slice(30, 60), **changes: Any) -> Cell:
-    items = tuple(replace(item, split="") for item in ITEMS)
-    examples = tuple(item.example for item in items[test])
-    return replace(Cell("ridge", RidgeEvaluator(), items[train], examples, train_set="made", test_set="made"), **changes)
+def cell(**changes: Any) -> Cell:
+    """A cell that learns from the first half and is tested on the second, but for what is changed."""
+    return replace(Cell("ridge", RidgeEvaluator(), TRAIN, TEST, train_set="made", test_set="made"), **changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +53,20 @@ class Breaking(RidgeEvaluator):
 
 
 def test_an_interrupted_grid_goes_on_where_it_stopped(tmp_path: Path, fits: list[TrainingData]) -> None:
-    whole = cross_validate(Breaking(alpha=2.0), MADE, folds=3)
-    fits.clear()
     with pytest.raises(KeyboardInterrupt):
-        cross_validate(Breaking(alpha=2.0), MADE, folds=6, folder=tmp_path)
+        cross_validate(Breaking(), MADE, folds=6, folder=tmp_path)
     assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 3
-    done = [data.digest for data in fits[:3]]
-    fits[:] = []
-    resumed = cross_validate(Breaking(alpha=2.0), MADE, folds=6, folder=tmp_path)
+    done = {data.digest for data in fits[:3]}
+    fits.clear()
+    resumed = cross_validate(Breaking(), MADE, folds=6, folder=tmp_path)
     assert len(fits) == 3
-    assert not {data.digest for data in fits} & set(done)
-    fits[:] = []
-    again = cross_validate(Breaking(alpha=2.0), MADE, folds=6, folder=tmp_path)
+    assert not {data.digest for data in fits} & done
+    fits.clear()
+    again = cross_validate(Breaking(), MADE, folds=6, folder=tmp_path)
     assert not fits
-    assert str(again) == str(resumed) != str(whole)
-    np.testing.assert_array_equal(again.scores["ridge"], resumed.scores["ridge"])
+    never_interrupted = cross_validate(RidgeEvaluator(), MADE, folds=6)
+    assert str(again) == str(resumed) == str(never_interrupted)
+    np.testing.assert_array_equal(again.scores["ridge"], never_interrupted.scores["ridge"])
 
 
 def test_what_is_kept_gives_the_very_same_scores(tmp_path: Path) -> None:
@@ -96,28 +95,27 @@ def test_a_finished_cell_can_be_traced(tmp_path: Path) -> None:
     assert record["signature"].startswith("ridge|alpha:1.0|fit:")
     assert "|seed:4|v:" in record["signature"]
     assert record["train"] == {"set": "made", "judged": 30, "dialogues": 0}
-    assert record["ids"] == [item.example.id for item in ITEMS[30:]]
+    assert record["ids"] == [example.id for example in TEST]
     assert len(record["scores"]) == 30
 
 
-CHANGED: dict[str, Callable[[], Cell]] = {
-    "parameter": lambda: cell(evaluator=RidgeEvaluator(alpha=2.0)),
-    "class": lambda: cell(evaluator=Breaking()),
-    "seed": lambda: cell(seed=1),
-    "fewer labels": lambda: cell(slice(29)),
-    "another label": lambda: cell(train=(replace(ITEMS[0], scores={"overall": (1.0, 1.1)}, split=""), *ITEMS[1:30])),
-    "for stopping": lambda: cell(train=(replace(ITEMS[0], split="valid"), *ITEMS[1:30])),
-    "test": lambda: cell(test=slice(30, 59)),
-    "dialogues": lambda: cell(dialogues=(Dialogue("1", ("some", "talk")),)),
+CHANGED: dict[str, dict[str, Any]] = {
+    "parameter": {"evaluator": RidgeEvaluator(alpha=2.0)},
+    "class": {"evaluator": Breaking()},
+    "seed": {"seed": 1},
+    "fewer labels": {"train": TRAIN[1:]},
+    "another label": {"train": (replace(TRAIN[0], scores={"overall": (1.0, 1.1)}), *TRAIN[1:])},
+    "another reply": {"train": (replace(TRAIN[0], example=replace(TRAIN[0].example, response="no")), *TRAIN[1:])},
+    "one to stop by": {"train": (replace(TRAIN[0], split="valid"), *TRAIN[1:])},
+    "fewer tests": {"test": TEST[1:]},
+    "other tests": {"test": (replace(TEST[0], references=("yes",)), *TEST[1:])},
+    "dialogues": {"dialogues": (Dialogue("1", ("some", "talk")),)},
 }
 
 
 @pytest.mark.parametrize("change", CHANGED)
 def test_whatever_decides_the_scores_decides_the_key(change: str) -> None:
-    changed = CHANGED[change]() if change not in ("fewer labels", "test") else None
-    if changed is None:
-        changed = cell(slice(29)) if change == "fewer labels" else cell(slice(30), slice(30, 59))
-    assert changed.key != cell().key
+    assert cell(**CHANGED[change]).key != cell().key == cell().key
 
 
 def test_names_decide_nothing() -> None:
@@ -125,13 +123,13 @@ def test_names_decide_nothing() -> None:
 
 
 def test_neighbours_that_are_fitted_alike_share_the_fit(fits: list[TrainingData]) -> None:
-    scores, _ = Grid().run([cell(), cell(slice(30), slice(30, 40)), cell(), cell(seed=1)])
+    scores, _ = Grid().run([cell(), cell(test=TEST[:10]), cell(), cell(seed=1)])
     assert len(fits) == 2
     np.testing.assert_array_equal(scores[0][:10], scores[1])
 
 
 def test_unknown_scores_are_kept_as_unknown(tmp_path: Path) -> None:
-    examples = tuple(replace(item.example, context=()) if n % 2 else item.example for n, item in enumerate(ITEMS[30:]))
+    examples = tuple(replace(example, context=()) if row % 2 else example for row, example in enumerate(TEST))
     for _ in range(2):
         (scores,), _ = Grid(tmp_path).run([cell(test=examples)])
         assert np.isnan(scores).tolist() == [False, True] * 15
@@ -149,7 +147,7 @@ def test_folders_that_hold_something_else(tmp_path: Path) -> None:
 
 
 def test_needs_are_checked_before_anything_is_fitted(fits: list[TrainingData]) -> None:
-    bare = tuple(replace(item.example, context=()) for item in ITEMS[30:])
+    bare = tuple(replace(example, context=()) for example in TEST)
     with pytest.raises(NeedsError, match="ridge needs context, but no test reply of made has any"):
         Grid().run([cell(), cell(test=bare)])
     assert not fits
@@ -157,7 +155,7 @@ def test_needs_are_checked_before_anything_is_fitted(fits: list[TrainingData]) -
 
 def test_training_contexts_are_not_tested_on(fits: list[TrainingData]) -> None:
     with pytest.raises(LeakageError) as refused:
-        Grid().run([cell(), cell(slice(20), slice(6, 40))])
+        Grid().run([cell(), cell(train=ITEMS[:20], test=MADE.examples[6:40])])
     # Rows 6..19 were learned from, and row 20 answers the same context as rows 18 and 19.
     ids = [ITEMS[row].example.id for row in range(6, 16)]
     assert "15 of 34 test replies" in str(refused.value)
@@ -166,7 +164,7 @@ def test_training_contexts_are_not_tested_on(fits: list[TrainingData]) -> None:
 
 
 def test_leakage_is_allowed_for_a_reason_that_is_told() -> None:
-    scores, findings = Grid(allow_leakage="the paper's split is by reply").run([cell(slice(30), slice(29, 33))])
+    scores, findings = Grid(allow_leakage="the paper's split is by reply").run([cell(test=MADE.examples[29:33])])
     assert len(scores[0]) == 4
     (finding,) = findings
     assert "up to 1 of 4 test replies" in finding
@@ -178,11 +176,11 @@ def test_leakage_is_allowed_for_a_reason_that_is_told() -> None:
 
 def test_those_to_stop_by_are_training_contexts_too() -> None:
     with pytest.raises(LeakageError, match="30 of 30"):
-        Grid().run([cell(train=(*ITEMS[:30], *(replace(item, split="valid") for item in ITEMS[30:])))])
+        Grid().run([cell(train=(*TRAIN, *(replace(item, split="valid") for item in ITEMS[30:])))])
 
 
 def test_dialogues_that_hold_a_test_context_are_refused() -> None:
-    context = ITEMS[30].example.context
+    context = TEST[0].context
     talk = (Dialogue("1", ("hello", *context, "and so on")),)
     with pytest.raises(LeakageError, match="3 of 30 test replies have a context that is also in the dialogues"):
         Grid().run([cell(dialogues=talk)])
@@ -193,19 +191,19 @@ class FineTuned(RidgeEvaluator):
     """Starts from something that has seen the last context."""
 
     def inherited_contexts(self) -> TrainedContexts:
-        return TrainedContexts.of([ITEMS[-1].example])
+        return TrainedContexts.of([TEST[-1]])
 
 
 def test_what_an_evaluator_starts_from_counts() -> None:
     with pytest.raises(LeakageError, match="what the model it starts from has seen"):
         Grid().run([cell(evaluator=FineTuned())])
-    assert FineTuned().fit((), ITEMS[:12]).trained_contexts.holds([ITEMS[-1].example]).all()
+    assert FineTuned().fit((), TRAIN[:12]).trained_contexts.holds([TEST[-1]]).all()
 
 
 def test_a_fitted_evaluator_can_be_checked_later(tmp_path: Path) -> None:
     cell().fit().save(tmp_path / "model")
     loaded = RidgeEvaluator.load(tmp_path / "model")
-    refuse_trained(loaded, [item.example for item in ITEMS[30:]])
+    refuse_trained(loaded, TEST)
     with pytest.raises(LeakageError, match="ridge would be tested on training contexts: 30 of 60"):
         refuse_trained(loaded, MADE.examples)
 

@@ -114,10 +114,16 @@ def test_metrics_are_compared_on_what_all_of_them_scored(made_up: ScoredSet) -> 
 def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None:
     path = tmp_path / "judged.jsonl"
     records = [
-        {"id": e.id, "context": e.context, "response": f"reply number {row} " * (row % 4 + 1), "references": ["reply number"], "system": e.system,
-         "scores": {"overall": made_up.judged.ratings["overall"][row].tolist()}}
-        for row, e in enumerate(made_up.judged.examples)
-    ]  # fmt: skip
+        {
+            "id": example.id,
+            "context": example.context,
+            "response": f"reply number {row} " * (row % 4 + 1),
+            "references": ["reply number"],
+            "system": example.system,
+            "scores": {"overall": made_up.judged.ratings["overall"][row].tolist()},
+        }
+        for row, example in enumerate(made_up.judged.examples)
+    ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     report = meta_evaluate(path, ["rouge-l", "length"], resamples=50)
     plain = report.to_dict()

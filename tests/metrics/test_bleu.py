@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from rejoinder.errors import CallError
 from rejoinder.metrics import ngrams
@@ -14,7 +15,7 @@ from rejoinder.text.ragged import Ragged
 from rejoinder.types import Example
 
 
-def sacrebleu_scores(examples: list[Example], **settings: object) -> list[float]:
+def sacrebleu_scores(examples: list[Example], **settings: Any) -> list[float]:
     peer = BLEU(**settings)
     return [peer.sentence_score(e.response, list(e.references)).score / 100 for e in examples]
 
@@ -37,8 +38,8 @@ def against_sacrebleu(examples: list[Example]) -> None:
                 np.testing.assert_allclose(metric.score(examples), expected, atol=1e-9, err_msg=metric.signature)
 
 
-def test_equals_sacrebleu_for_every_smoothing_on_the_bundled_examples(demo: list[Example]) -> None:
-    against_sacrebleu(demo)
+def test_equals_sacrebleu_for_every_smoothing_on_the_bundled_examples(bundled: list[Example]) -> None:
+    against_sacrebleu(bundled)
 
 
 @pytest.mark.parametrize("tokenise", ["13a", "intl", "none"])
@@ -75,7 +76,7 @@ def test_equals_nltk_on_real_replies(real: list[Example], method: int, n: int) -
     np.testing.assert_allclose(ours.score(real), nltk_scores(real, method, n), atol=1e-9)
 
 
-def test_equals_nltk_method_6_where_nltk_can_score(demo: list[Example], real: list[Example]) -> None:
+def test_equals_nltk_method_6_where_nltk_can_score(bundled: list[Example], real: list[Example]) -> None:
     ours = Bleu(smooth="nltk-6", tokenise="whitespace", lowercase=False).score(real)
     compared = 0
     for score, example in zip(ours, real, strict=True):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from rejoinder.errors import CallError
 from rejoinder.metrics.chrf import ChrF
@@ -26,11 +28,11 @@ HOSTILE = [
         ({"whitespace": True}, {"whitespace": True}),
     ],
 )
-def test_equals_sacrebleu(demo: list[Example], ours: dict[str, object], peer: dict[str, object]) -> None:
-    examples = [*demo, *HOSTILE]
+def test_equals_sacrebleu(bundled: list[Example], ours: dict[str, Any], peer: dict[str, Any]) -> None:
+    examples = [*bundled, *HOSTILE]
     chrf = CHRF(**peer)
     expected = [chrf.sentence_score(e.response, list(e.references)).score / 100 for e in examples]
-    np.testing.assert_allclose(ChrF(**ours).score(examples), expected, atol=1e-9)  # type: ignore[arg-type]
+    np.testing.assert_allclose(ChrF(**ours).score(examples), expected, atol=1e-9)
 
 
 def test_equals_sacrebleu_on_real_replies(real: list[Example]) -> None:
@@ -39,8 +41,8 @@ def test_equals_sacrebleu_on_real_replies(real: list[Example]) -> None:
     np.testing.assert_allclose(ChrF().score(real), expected, atol=1e-9)
 
 
-def test_corpus_level_equals_sacrebleu(demo: list[Example]) -> None:
-    three = [e for e in demo if len(e.references) == 3]
+def test_corpus_level_equals_sacrebleu(bundled: list[Example]) -> None:
+    three = [e for e in bundled if len(e.references) == 3]
     columns = [[e.references[place] for e in three] for place in range(3)]
     expected = CHRF().corpus_score([e.response for e in three], columns).score / 100
     assert ChrF().corpus_score(three) == pytest.approx(expected, abs=1e-9)

@@ -12,7 +12,7 @@ from rejoinder.metrics.cider import Cider
 from rejoinder.types import Example
 
 
-@pytest.mark.parametrize("name", ["demo", "real"])
+@pytest.mark.parametrize("name", ["bundled", "real"])
 def test_equals_pycocoevalcap(name: str, request: pytest.FixtureRequest) -> None:
     peer = pytest.importorskip("pycocoevalcap.cider.cider").Cider()
     examples: list[Example] = request.getfixturevalue(name)
@@ -27,8 +27,8 @@ def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[start:] for start in range(n)), strict=False))
 
 
-def test_plain_variant_equals_its_formula(demo: list[Example]) -> None:
-    examples = demo[:80]
+def test_plain_variant_equals_its_formula(bundled: list[Example]) -> None:
+    examples = bundled[:80]
     seen: Counter[tuple[str, ...]] = Counter()
     for example in examples:
         seen.update({gram for text in example.references for n in (1, 2, 3, 4) for gram in ngrams(text, n)})
@@ -49,10 +49,10 @@ def test_plain_variant_equals_its_formula(demo: list[Example]) -> None:
         assert score == pytest.approx(10 * np.mean(each), abs=1e-9)
 
 
-def test_frequencies_that_spill_to_disk_are_the_same(demo: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = Cider().score(demo)
+def test_frequencies_that_spill_to_disk_are_the_same(bundled: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = Cider().score(bundled)
     monkeypatch.setattr(ngram_hashes, "_IN_MEMORY", 100)
-    np.testing.assert_array_equal(Cider().score(demo), expected)
+    np.testing.assert_array_equal(Cider().score(bundled), expected)
 
 
 def test_one_document_gives_no_weights() -> None:

@@ -65,30 +65,30 @@ def metric(request: pytest.FixtureRequest) -> Metric:
     return built
 
 
-def test_shape_type_and_range(metric: Metric, demo: list[Example]) -> None:
-    scores = metric.score(demo)
-    assert scores.shape == (len(demo),)
+def test_shape_type_and_range(metric: Metric, bundled: list[Example]) -> None:
+    scores = metric.score(bundled)
+    assert scores.shape == (len(bundled),)
     assert scores.dtype == np.float64
     known = scores[~np.isnan(scores)]
-    assert len(known) > 0.9 * len(demo)
+    assert len(known) > 0.9 * len(bundled)
     assert known.min() >= metric.range[0]
     assert known.max() <= metric.range[1] + 1e-12
 
 
-def test_order_does_not_matter(metric: Metric, demo: list[Example]) -> None:
-    order = np.random.default_rng(0).permutation(len(demo))
-    shuffled = metric.score([demo[place] for place in order])
-    np.testing.assert_allclose(shuffled, metric.score(demo)[order], atol=1e-6)
+def test_order_does_not_matter(metric: Metric, bundled: list[Example]) -> None:
+    order = np.random.default_rng(0).permutation(len(bundled))
+    shuffled = metric.score([bundled[place] for place in order])
+    np.testing.assert_allclose(shuffled, metric.score(bundled)[order], atol=1e-6)
 
 
-def test_an_example_scores_alone_as_in_company(metric: Metric, demo: list[Example]) -> None:
+def test_an_example_scores_alone_as_in_company(metric: Metric, bundled: list[Example]) -> None:
     observer = metric.observer()
     ready = metric
     if observer is not None:
-        observer.add(Batch(demo))
+        observer.add(Batch(bundled))
         ready = observer.finish()
-    together = ready.score_batch(Batch(demo))
-    alone = np.concatenate([ready.score_batch(Batch([example])) for example in demo[:24]])
+    together = ready.score_batch(Batch(bundled))
+    alone = np.concatenate([ready.score_batch(Batch([example])) for example in bundled[:24]])
     np.testing.assert_allclose(alone, together[:24], atol=1e-6)
 
 
@@ -96,9 +96,9 @@ def test_no_examples(metric: Metric) -> None:
     assert metric.score([]).shape == (0,)
 
 
-def test_the_order_of_references_does_not_matter(metric: Metric, demo: list[Example]) -> None:
-    turned = [Example(e.id, e.context, e.response, e.references[::-1], e.system) for e in demo]
-    np.testing.assert_allclose(metric.score(turned), metric.score(demo), atol=1e-6)
+def test_the_order_of_references_does_not_matter(metric: Metric, bundled: list[Example]) -> None:
+    turned = [Example(e.id, e.context, e.response, e.references[::-1], e.system) for e in bundled]
+    np.testing.assert_allclose(metric.score(turned), metric.score(bundled), atol=1e-6)
 
 
 def test_hostile_text_never_raises(metric: Metric) -> None:
@@ -122,19 +122,19 @@ def test_any_text_scores_within_the_range(metric: Metric, texts: list[str]) -> N
     assert ((known >= metric.range[0]) & (known <= metric.range[1] + 1e-12)).all()
 
 
-def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, demo: list[Example]) -> None:
+def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, bundled: list[Example]) -> None:
     empty = [
-        Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(demo, ["", "  "], strict=False)
+        Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(bundled, ["", "  "], strict=False)
     ]
     with pytest.warns(ScoreWarning, match="2 empty replies"):
-        scores = metric.score([*empty, *demo[2:]])
+        scores = metric.score([*empty, *bundled[2:]])
     assert (scores[:2] == 0).all()
     assert np.nanmin(scores) == 0
 
 
 @pytest.mark.parametrize("name", WITH_REFERENCES)
-def test_without_references_there_is_no_score(name: str, demo: list[Example]) -> None:
-    scores = load(name).score([*demo, Example("none", (), "hello there", ())])
+def test_without_references_there_is_no_score(name: str, bundled: list[Example]) -> None:
+    scores = load(name).score([*bundled, Example("none", (), "hello there", ())])
     assert np.isnan(scores[-1])
 
 

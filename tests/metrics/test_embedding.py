@@ -17,9 +17,9 @@ Vector = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
-def vector_file(tmp_path_factory: pytest.TempPathFactory, demo: list[Example]) -> str:
+def vector_file(tmp_path_factory: pytest.TempPathFactory, bundled: list[Example]) -> str:
     """Random vectors for two thirds of the words of the bundled examples."""
-    words = sorted({word for e in demo for text in (e.response, *e.references) for word in text.lower().split()})
+    words = sorted({word for e in bundled for text in (e.response, *e.references) for word in text.lower().split()})
     rng = np.random.default_rng(1)
     path: Path = tmp_path_factory.mktemp("vectors") / "random.txt"
     lines = [
@@ -41,7 +41,8 @@ def cosine(left: Vector, right: Vector) -> float:
 
 
 def average(words: list[Vector]) -> Vector:
-    return np.mean(words, axis=0)
+    mean: Vector = np.mean(words, axis=0)
+    return mean
 
 
 def extrema(words: list[Vector]) -> Vector:
@@ -64,11 +65,11 @@ FORMULAS = {
 
 @pytest.mark.parametrize("metric", FORMULAS)
 @pytest.mark.parametrize("refs", ["max", "mean"])
-def test_equals_the_formula(metric: type[EmbeddingMetric], refs: str, demo: list[Example], vector_file: str) -> None:
+def test_equals_the_formula(metric: type[EmbeddingMetric], refs: str, bundled: list[Example], vector_file: str) -> None:
     vectors = read(vector_file)
-    scores = metric(vectors=vector_file, tokenise="whitespace", refs=refs).score(demo)
+    scores = metric(vectors=vector_file, tokenise="whitespace", refs=refs).score(bundled)
     compared = 0
-    for score, example in zip(scores, demo, strict=True):
+    for score, example in zip(scores, bundled, strict=True):
         own = [vectors[w] for w in example.response.lower().split() if w in vectors]
         each = []
         for text in example.references:
@@ -83,7 +84,7 @@ def test_equals_the_formula(metric: type[EmbeddingMetric], refs: str, demo: list
     assert compared > 200
 
 
-def test_centroid_is_the_mean_direction_of_the_references(demo: list[Example], vector_file: str) -> None:
+def test_centroid_is_the_mean_direction_of_the_references(bundled: list[Example], vector_file: str) -> None:
     vectors = read(vector_file)
     example = Example("1", (), "a b c", ("d e", "f g h"))
     words = iter(vectors)

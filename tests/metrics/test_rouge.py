@@ -9,7 +9,7 @@ from rejoinder.metrics.rouge import RougeL
 from rejoinder.types import Example
 
 
-@pytest.mark.parametrize("name", ["demo", "real"])
+@pytest.mark.parametrize("name", ["bundled", "real"])
 def test_f1_equals_rouge_score(name: str, request: pytest.FixtureRequest) -> None:
     examples: list[Example] = request.getfixturevalue(name)
     peer = RougeScorer(["rougeL"])
@@ -27,10 +27,10 @@ def plain_lcs(left: list[str], right: list[str]) -> int:
     return row[-1]
 
 
-def test_the_papers_form_equals_a_plain_implementation(demo: list[Example]) -> None:
+def test_the_papers_form_equals_a_plain_implementation(bundled: list[Example]) -> None:
     """Best precision and best recall over the references, beta 1.2: as coco-caption's and nlg-eval's ROUGE_L."""
-    ours = RougeL(tokenise="whitespace", lowercase=False).score(demo)
-    for score, example in zip(ours, demo, strict=True):
+    ours = RougeL(tokenise="whitespace", lowercase=False).score(bundled)
+    for score, example in zip(ours, bundled, strict=True):
         reply = example.response.split()
         lengths = [(plain_lcs(reply, r.split()), len(r.split())) for r in example.references]
         precision = max(common / len(reply) for common, _ in lengths)

@@ -31,7 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with people."""
     from rejoinder.data.output import check_target, write_text
     from rejoinder.meta.meta import meta_evaluate
-    from rejoinder.meta.studies import STUDIES
 
     if arguments.report:
         check_target(Path(arguments.report), (".html",))
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         chosen_metrics(arguments),
         scores=arguments.scores,
         dimension=arguments.dimension,
-        studies=tuple(STUDIES) if "all" in arguments.study else arguments.study,
+        studies=arguments.study,
         remove_outliers=arguments.remove_outliers,
         fields=field_map(arguments),
         on_error=arguments.on_error,

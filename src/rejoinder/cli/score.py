@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.data.survey import survey
     from rejoinder.engines.local import LocalRun
     from rejoinder.errors import CallError
-    from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
+    from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults, with_needs_met
 
     output = Path(arguments.output) if arguments.output else None
     if output:
@@ -52,10 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(Path(arguments.report), (".html",))
     if arguments.resume and not output:
         raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
+    if output and not arguments.resume and Path(f"{output}.part").exists():
+        say(
+            f"note: starting over; {output}.part of an unfinished run is dropped (--resume would go on from it)",
+            arguments,
+        )
     metrics = chosen_metrics(arguments)
     with closing(open_source(arguments.replies, arguments)) as source:
         seen = survey(source, quiet=arguments.quiet)
         metrics = metrics or load_metrics(usable_defaults(seen))
+        if "all" in arguments.metric:
+            metrics = with_needs_met(metrics, seen)
         check_needs(metrics, seen, source.name)
         scoring = LocalRun(
             source, seen, metrics, source.name, arguments.seed, arguments.resamples, quiet=arguments.quiet

@@ -25,7 +25,7 @@ from rejoinder.meta.correlations import (
 )
 from rejoinder.meta.human import HumanCeiling, human_ceiling
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
-from rejoinder.meta.studies import run_study
+from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.score_file import read_scores
@@ -157,13 +157,14 @@ def meta_evaluate(
 
 
 def _dimension_report(scored: ScoredSet, studies: Sequence[str]) -> DimensionReport:
+    names = tuple(STUDIES) if "all" in studies else studies
     return DimensionReport(
         scored,
         human_ceiling(scored.judged, scored.dimension, seed=scored.seed),
         utterance_level(scored),
         system_level(scored),
         within_context(scored),
-        tuple(result for name in studies if (result := run_study(name, scored)) is not None),
+        tuple(result for name in names if (result := run_study(name, scored)) is not None),
     )
 
 

@@ -43,8 +43,9 @@ class ScoredSet:
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
         """Which examples people and all metrics scored."""
-        unknown: NDArray[np.bool_] = np.isnan(np.stack([self.human, *self.scores.values()])).any(axis=0)
-        return ~unknown
+        known = [~np.isnan(column) for column in (self.human, *self.scores.values())]
+        complete: NDArray[np.bool_] = np.logical_and.reduce(known)
+        return complete
 
     def take(self, rows: Ints) -> ScoredSet:
         """Some of the examples."""

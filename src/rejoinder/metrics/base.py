@@ -14,7 +14,9 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
 from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.ragged import Ints
+from rejoinder.text.tokenise import TOKENISERS
 from rejoinder.types import Example, Scores
 
 
@@ -54,6 +56,12 @@ class Metric(ABC):
     """What an example must have: "references", "context"."""
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:  # noqa: B027 - a metric without parameters has nothing to check
+        """Raise a CallError for parameters that make no sense."""
 
     def score(self, examples: Sequence[Example]) -> Scores:
         """One score an example, in order; NaN where the metric cannot say."""
@@ -112,6 +120,11 @@ class TextMetric(Metric):
     tokenise: str = "words"
     lowercase: bool = True
     strip: str = "none"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "tokenise", tuple(TOKENISERS))
+        parse_strip(self.strip)
+        super().__post_init__()
 
     @property
     def text(self) -> TextOptions:

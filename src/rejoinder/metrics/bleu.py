@@ -40,7 +40,8 @@ class Bleu(TextMetric):
     effective_order: bool = True
     refs: str = "joint"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "smooth", SMOOTHINGS)
         check_choice(self, "refs", ("joint", "max", "mean"))
         if not 1 <= self.n <= 9:

@@ -43,7 +43,8 @@ class ChrF(Metric):
     whitespace: bool = False
     """Count white space as characters."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean"))
         if not 1 <= self.n <= 20 or not self.beta > 0:
             raise CallError(f"chrf: n must be from 1 to 20 and beta above 0, not {self.n} and {self.beta}")
@@ -139,8 +140,8 @@ def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:
     for n in range(1, orders + 1):
         if n > 1:
             if distinct * size >= 1 << _ROOM:
-                names, codes = np.unique(codes, return_inverse=True)
-                codes, distinct = codes.astype(np.uint64), len(names)
+                names, places = np.unique(codes, return_inverse=True)
+                codes, distinct = places.astype(np.uint64), len(names)
             codes = codes[:-1] * np.uint64(size) + texts.values[n - 1 :].astype(np.uint64)
             distinct *= size
         count = max(0, len(row) - n + 1)

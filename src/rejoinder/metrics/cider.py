@@ -68,7 +68,8 @@ class Cider(TextMetric):
     """How wide the penalty on a difference in length is (variant d)."""
     frequencies: DocumentFrequencies | None = field(default=None, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "variant", ("d", "plain"))
         if not self.sigma > 0:
             raise CallError(f"cider: sigma must be above 0, not {self.sigma}")

@@ -28,7 +28,8 @@ class Distinct(TextMetric):
 
     n: int = 2
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         if not 1 <= self.n <= 9:
             raise CallError(f"distinct: n must be from 1 to 9, not {self.n}")
 

@@ -72,7 +72,8 @@ class EmbeddingMetric(TextMetric):
     vectors: str = SHIPPED
     refs: str = "max"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean", "centroid"))
 
     @property
@@ -169,7 +170,8 @@ class GreedyMatching(EmbeddingMetric):
     measures: ClassVar[str] = "mean cosine of each word with the nearest word of the other text, both ways"
     citation: ClassVar[str] = "Rus & Lintean 2012; Liu et al. 2016"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean"))
 
     def score_batch(self, batch: Batch) -> Scores:
@@ -231,7 +233,8 @@ def pool_rows(vectors: Floats, rows: Ragged) -> Pooled:
 def _unit(vectors: Floats) -> Floats:
     """The vectors at length 1; a zero vector stays one."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
 
 
 def _cosine(left: Floats, right: Floats) -> Scores:
@@ -253,7 +256,7 @@ def _known_only(rows: Ragged, has: NDArray[np.bool_], code: Ints) -> Ragged:
 def _identical(responses: Ragged, references: Ragged, owner: Ints) -> NDArray[np.bool_]:
     """Which references have the very tokens of their reply, of which there must be some."""
     own = responses.lengths[owner]
-    same = (own == references.lengths) & (own > 0)
+    same: NDArray[np.bool_] = (own == references.lengths) & (own > 0)
     rows = np.flatnonzero(same)
     left, right = responses.take(owner[rows]), references.take(rows)
     if len(rows):

@@ -127,7 +127,8 @@ class FrequencyCounter:
     def _spill(self) -> None:
         """Put what is in memory into one file for each value of the leading bits."""
         if not self._files:
-            self._files = [tempfile.TemporaryFile() for _ in range(1 << _PARTITION_BITS)]
+            count = 1 << _PARTITION_BITS
+            self._files = [tempfile.TemporaryFile() for _ in range(count)]  # noqa: SIM115 - closed when read back
         ordered = np.sort(np.concatenate([np.empty(0, np.uint64), *self._kept]))
         firsts = np.arange(1 << _PARTITION_BITS, dtype=np.uint64) << np.uint64(64 - _PARTITION_BITS)
         for file, part in zip(self._files, np.split(ordered, np.searchsorted(ordered, firsts[1:])), strict=True):

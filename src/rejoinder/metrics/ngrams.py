@@ -1,8 +1,9 @@
 """How many n-grams of each reply stand in its references, for a whole batch at once.
 
 Replies are short, so no n-gram is ever built. Two texts are laid out as a table of equal words, E1[i, j]; the
-n-grams at i and j are equal where E1 holds along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many examples lie
-side by side on the last axis, so that each step is one pass of a vector instruction over bytes, and every count is exact.
+n-grams at i and j are equal where E1 holds along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many
+examples lie side by side on the last axis, so that each step is one pass of a vector instruction over bytes, and every
+count is exact.
 """
 
 from __future__ import annotations

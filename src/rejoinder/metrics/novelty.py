@@ -36,7 +36,8 @@ class Repetition(TextMetric):
     n: int = 2
     of: str = "both"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "of", ("reply", "context", "both"))
         if not 1 <= self.n <= 9:
             raise CallError(f"repetition: n must be from 1 to 9, not {self.n}")

@@ -35,7 +35,8 @@ class RougeL(TextMetric):
     beta: float = 1.2
     refs: str = "best"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("best", "max", "mean"))
         if not self.beta > 0:
             raise CallError(f"rouge-l: beta must be above 0, not {self.beta}")

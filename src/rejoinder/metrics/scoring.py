@@ -59,7 +59,12 @@ def _free_label(metric: Metric, taken: Mapping[str, Metric]) -> str:
 
 def usable_defaults(seen: Survey) -> list[str]:
     """The default metrics whose needs the data meet."""
-    return [label for label, metric in load_metrics(DEFAULT_METRICS).items() if not _unmet(metric, seen)]
+    return list(with_needs_met(load_metrics(DEFAULT_METRICS), seen))
+
+
+def with_needs_met(metrics: Mapping[str, Metric], seen: Survey) -> dict[str, Metric]:
+    """Those metrics whose needs the data meet: what "all" comes down to."""
+    return {label: metric for label, metric in metrics.items() if not _unmet(metric, seen)}
 
 
 def check_needs(metrics: Mapping[str, Metric], seen: Survey, where: str) -> None:
@@ -188,6 +193,8 @@ def score(
     with closing(Source(examples)) as source:
         seen = survey(source)
         chosen = load_metrics(metrics or usable_defaults(seen))
+        if metrics is not None and "all" in metrics:
+            chosen = with_needs_met(chosen, seen)
         check_needs(chosen, seen, source.name)
         table = _score_all(source, Scorer(chosen, seen.systems), seed, resamples)
     for note in table.notes:

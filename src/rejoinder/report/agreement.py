@@ -27,19 +27,19 @@ def ceiling_section(ceiling: HumanCeiling) -> Section:
         return Section("People against people", element("p", ceiling.sentence()), "People")
     intro = (
         "What metrics are measured by is itself uncertain: where people disagree with each other, no metric can agree "
-        "with all of them."
+        f"with all of them. Up to {counted(ceiling.raters, 'rater')} rated a reply."
     )
-    rows = [
-        ["half of the raters against the other half, Pearson", shown(ceiling.split_half_pearson)],
-        ["the same, Spearman", shown(ceiling.split_half_spearman)],
-        ["one rater against the mean of the rest, Pearson: mean over raters", shown(ceiling.one_mean)],
-        ["median", shown(ceiling.one_median)],
-        ["best", shown(ceiling.one_maximum)],
-        ["Krippendorff's alpha, interval scale", shown(ceiling.alpha)],
-        ["most raters of one reply", str(ceiling.raters)],
+    facts = [
+        (ceiling.split_half_pearson, "half of the raters against half, Pearson"),
+        (ceiling.split_half_spearman, "the same, Spearman"),
+        (ceiling.one_mean, "one rater against the rest, Pearson"),
+        (ceiling.one_median, "the median rater"),
+        (ceiling.one_maximum, "the best rater"),
+        (ceiling.alpha, "Krippendorff's alpha"),
     ]
-    table = html_table(["agreement", ""], rows, caption="How well people agree with people", class_="glance")
-    return Section("People against people", joined([element("p", intro, class_="intro"), table]), "People")
+    entries = [element("div", element("dt", name), element("dd", shown(value))) for value, name in facts]
+    body = [element("p", intro, class_="intro"), element("dl", *entries, class_="facts")]
+    return Section("People against people", joined(body), "People")
 
 
 def level_section(level: LevelTable, ceiling: HumanCeiling, scored: ScoredSet) -> Section:
@@ -75,8 +75,8 @@ def _level_method(level: LevelTable, scored: ScoredSet) -> str:
     kept = " and keep the systems" if level.level == "system" else ""
     return (
         f"Correlation with people over {n:,} {level.unit}, ranked by {level.kind.capitalize()}. Intervals are of 95 %: "
-        f"they resample contexts{kept} ({scored.resamples:,} resamples, seed {scored.seed}). A new cluster begins where "
-        f"a metric is significantly worse than all above it (permutation test, Holm-corrected, {SIGNIFICANT:g})."
+        f"they resample contexts{kept} ({scored.resamples:,} resamples, seed {scored.seed}). A new cluster begins "
+        f"where a metric is significantly worse than all above it (permutation test, Holm-corrected, {SIGNIFICANT:g})."
     )
 
 
@@ -92,7 +92,7 @@ def _level_table(level: LevelTable) -> Html:
         for row in level.rows
     ]
     header = ["metric", *(kind.capitalize() for kind in KINDS), f"p of {level.kind.capitalize()}", "scored", "cluster"]
-    return _apart(html_table(header, rows, caption=f"Correlations with people, {level.level} level", class_="glance"))
+    return apart(html_table(header, rows, caption=f"Correlations with people, {level.level} level", class_="glance"))
 
 
 def within_section(rows: Sequence[WithinContext]) -> Section:
@@ -122,7 +122,7 @@ def within_section(rows: Sequence[WithinContext]) -> Section:
     ]
     cards = [figure_card(title, interval_plot(plotted, label=f"{title} within contexts")) for title, plotted in plots]
     table = html_table(header, cells, caption="Accuracy within contexts", class_="glance")
-    body = [element("p", intro, class_="intro"), element("div", *cards, class_="panels"), _apart(table)]
+    body = [element("p", intro, class_="intro"), element("div", *cards, class_="panels"), apart(table)]
     return Section("Within contexts", joined(body), "Contexts")
 
 
@@ -143,7 +143,7 @@ def _level_contests(level: LevelTable) -> list[Html]:
     return [
         element("h3", title, " ", element("small", told + ("is" if won == 1 else "are") + " significant")),
         _matrix(level),
-        _apart(element("details", element("summary", "All comparisons with their tests"), _contest_table(level))),
+        apart(element("details", element("summary", "All comparisons with their tests"), _contest_table(level))),
     ]
 
 
@@ -164,7 +164,7 @@ def _lead_cell(lead: tuple[float, bool] | None) -> object:
         return ""
     difference, significant = lead
     text = shown(difference, 2)
-    text = text if math.isnan(difference) or text.startswith("-") else f"+{text}"
+    text = f"+{text}" if difference >= 0.005 else text
     return element("strong", f"{text}*", class_="best") if significant else text
 
 
@@ -189,6 +189,6 @@ def shown_p(p_value: float) -> str:
     return "<.001" if p_value < 0.001 else shown(p_value)
 
 
-def _apart(block: Html) -> Html:
+def apart(block: Html) -> Html:
     """A block with air above it."""
-    return element("div", block, class_="panels-below", style="margin-top: 1.25rem")
+    return element("div", block, style="margin-top: 1.25rem")

@@ -57,7 +57,7 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Ht
     columns = [table[label] for label in table.metrics]
     for row in chosen.listed:
         entry: dict[str, Any] = {
-            "id": printable(row_name(table, row)),
+            "id": printable(row_name(table, row, examples.get(row) if examples else None)),
             "system": int(table.system_of[row]),
             "scores": [_score(column[row]) for column in columns],
         }

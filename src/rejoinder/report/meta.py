@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rejoinder.meta.study import Cell, StudyResult
 from rejoinder.meta.study import shown as shown_cell
 from rejoinder.report.agreement import (
     SIGNIFICANT,
+    apart,
     ceiling_section,
     contests_section,
     level_section,
@@ -31,11 +33,14 @@ from rejoinder.report.panels import panel_grid
 from rejoinder.report.signatures import INTRO as SIGNATURES_INTRO
 from rejoinder.report.tables import html_table
 
+BESIDE = 2
+"""Figures up to which the findings stand beside them; above more they stand over them."""
+
 
 def render_meta(report: MetaReport) -> str:
     """The whole HTML file."""
     sections = [*_dimension_sections(report.dimensions), _signatures(report)]
-    return render_page(f"Metrics against people: {report.judged.name}", sections, lead=_lead(report))
+    return render_page(f"Metrics against people: {Path(report.judged.name).name}", sections, lead=_lead(report))
 
 
 def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
@@ -64,13 +69,15 @@ def _parts(dimension: DimensionReport) -> list[Section]:
 
 def study_section(study: StudyResult, *, seed: int = 0) -> Section:
     """A study: where it comes from, what it finds, its figures and its table."""
+    findings = element("ul", *(element("li", finding, dir="auto") for finding in study.findings), class_="findings")
+    few = len(study.panels) <= BESIDE
     body = [
         element("p", f"As in {study.source}.", class_="intro"),
-        element("ul", *(element("li", finding, dir="auto") for finding in study.findings)),
-        panel_grid(study.panels, seed=seed),
-        element("div", _study_table(study), style="margin-top: 1.25rem"),
+        Html("") if few else findings,
+        panel_grid(study.panels, seed=seed, beside=findings if few else None),
+        apart(_study_table(study)),
     ]
-    return Section(study.title, joined(body))
+    return Section(study.title, joined(body), study.name.replace("-", " ").capitalize())
 
 
 def _study_table(study: StudyResult) -> Html:

@@ -21,11 +21,11 @@ def drawn(panel: Panel, *, seed: int = 0) -> Html:
     return _scatter(panel, seed)
 
 
-def panel_grid(panels: Sequence[Panel], *, seed: int = 0) -> Html:
-    """The panels as cards beside each other, as far as the page is wide enough; nothing where there are none."""
-    if not panels:
-        return Html("")
-    return element("div", *(figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels), class_="panels")
+def panel_grid(panels: Sequence[Panel], *, seed: int = 0, beside: Html | None = None) -> Html:
+    """The panels as cards beside each other, as far as the page is wide enough, after what stands beside them."""
+    first = [element("div", beside)] if beside else []
+    cards = [figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels]
+    return element("div", *first, *cards, class_="panels")
 
 
 def figure_card(title: str, figure: Html, caption: str = "") -> Html:

@@ -53,8 +53,10 @@ def without_texts() -> Html:
     return element("p", WITHOUT_TEXTS, " Give the file of replies with ", option, " to show them.", class_="note")
 
 
-def row_name(table: ScoreTable, row: int) -> str:
-    """The reply's id, or its place in the data where there are no ids."""
+def row_name(table: ScoreTable, row: int, example: Example | None) -> str:
+    """The reply's id, or its place in the data where none is at hand."""
+    if example is not None:
+        return example.id
     return table.ids[row] if table.ids else f"row {row + 1}"
 
 
@@ -80,7 +82,7 @@ def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples
 def _card(scores: _Scores, row: int, example: Example | None) -> Html:
     table = scores.table
     number = int(table.system_of[row])
-    name = element("span", own_text(row_name(table, row)), class_="id")
+    name = element("span", own_text(row_name(table, row, example)), class_="id")
     head = element("header", system_badge(number, table.system_names[number]), " ", name)
     chat = _chat(example, system_label(table.system_names[number])) if example is not None else Html("")
     return element("article", head, chat, _chips(scores, row), class_="card")

@@ -83,6 +83,10 @@ def study(scored: ScoredSet) -> StudyResult | None:
                 f"How much higher replies within {NEAR} words of the reference's length score, in people's points",
                 tuple((bias.name, bias.difference) for bias in biases),
             ),
+            IntervalPanel(
+                "Spearman correlation with the length of the reply",
+                tuple((bias.name, bias.spearman) for bias in biases),
+            ),
         ),
     )
 
@@ -156,7 +160,9 @@ def _is_length(part: ScoredSet, label: str) -> bool:
 def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], remark: str) -> list[str]:
     people, *metrics = biases
     if people.difference.covers(0):
-        of_people = f"People's ratings of the two cannot be told apart: they differ by {with_bounds(people.difference)} points."
+        of_people = (
+            f"People's ratings of the two cannot be told apart: they differ by {with_bounds(people.difference)} points."
+        )
     else:
         order = "higher" if people.difference.estimate > 0 else "lower"
         of_people = f"People rate the first {order}, by {with_bounds(people.difference)} points."

@@ -62,11 +62,9 @@ def study(scored: ScoredSet) -> StudyResult | None:
         return None
     metrics = {label: verdicts(on_scale(part, label, scale), scale) for label in part.scores}
     overlap = overlap_metrics(part)
-    missed = {
-        label: _share(metric.low[people.high], part.judged.contexts[people.high], part)
-        for label, metric in metrics.items()
-    }
-    rows = tuple(_row(label, metrics, people, overlap, missed[label], part) for label in metrics)
+    missed = {label: _share(metric.low, people.high, part) for label, metric in metrics.items()}
+    praised = {label: _share(metric.high, people.low, part) for label, metric in metrics.items()}
+    rows = tuple(_row(label, metrics, people, overlap, missed[label], praised[label]) for label in metrics)
     return StudyResult(
         "missed-replies",
         "Good replies that metrics miss",
@@ -74,7 +72,10 @@ def study(scored: ScoredSet) -> StudyResult | None:
         HEADER,
         rows,
         tuple(_findings(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
-        (IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),),
+        (
+            IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),
+            IntervalPanel("Share of the bad replies that each metric scores high", tuple(praised.items())),
+        ),
     )
 
 
@@ -110,7 +111,7 @@ def _row(
     people: Verdicts,
     overlap: Sequence[str],
     missed: Interval,
-    part: ScoredSet,
+    praised: Interval,
 ) -> tuple[Cell, ...]:
     own = metrics[label]
     overlap_low, overlap_high = _by_overlap(metrics, overlap)
@@ -122,7 +123,6 @@ def _row(
             int((forgotten & own.high).sum()),
             int((own_missed & overlap_high).sum()),
         )
-    praised = _share(own.high[people.low], part.judged.contexts[people.low], part)
     return (
         label,
         int(people.high.sum()),
@@ -142,8 +142,9 @@ def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tupl
     return low, high
 
 
-def _share(marks: Marks, contexts: NDArray[np.int64], part: ScoredSet) -> Interval:
-    return mean_interval(marks.astype(np.float64), contexts, part.resamples, seed=part.seed)
+def _share(marks: Marks, among: Marks, part: ScoredSet) -> Interval:
+    contexts = part.judged.contexts[among]
+    return mean_interval(marks[among].astype(np.float64), contexts, part.resamples, seed=part.seed)
 
 
 def _findings(

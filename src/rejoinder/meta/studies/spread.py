@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.meta.panels import HistogramPanel
+from rejoinder.meta.panels import HistogramPanel, IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, oriented, scale_of
 from rejoinder.meta.studies.wording import listed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
@@ -55,6 +55,10 @@ def study(scored: ScoredSet) -> StudyResult | None:
             HistogramPanel(
                 "Scores with each metric's range stretched over people's scale and its mean moved to theirs",
                 tuple((column.label, column.values) for column in columns),
+            ),
+            IntervalPanel(
+                "Standard deviation on people's scale, over that of people",
+                tuple((column.label, ratio) for column, ratio in zip(columns[1:], ratios[1:], strict=True)),
             ),
         ),
     )

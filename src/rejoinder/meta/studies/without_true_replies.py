@@ -63,11 +63,12 @@ def study(scored: ScoredSet) -> StudyResult | None:
         HEADER,
         tuple(rows),
         tuple(_findings(list(part.scores), changes, equal, named)),
-        (
+        tuple(
             IntervalPanel(
-                "Spearman without true replies, less that with them",
-                tuple((label, changes[label]["spearman"].change) for label in part.scores),
-            ),
+                f"{kind.capitalize()} without true replies, less that with them",
+                tuple((label, changes[label][kind].change) for label in part.scores),
+            )
+            for kind in KINDS
         ),
     )
 

@@ -49,7 +49,8 @@ class Meteor(TextMetric):
     paraphrases: str | None = None
     refs: str = "max"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
         check_choice(self, "task", tuple(TASKS))
         check_choice(self, "refs", ("max", "mean"))
         if self.paraphrases is not None and not Path(self.paraphrases).is_file():
