@@ -50,7 +50,7 @@ def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
     return [
         Section(
             dimension.dimension,
-            joined(element("section", element("h3", part.title), part.html_body) for part in _parts(dimension)),
+            joined(piece for part in _parts(dimension) for piece in (element("h3", part.title), part.html_body)),
         )
         for dimension in dimensions
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ KINDS = ("pearson", "spearman")
 Figures = tuple[float, float]
 """Pearson and Spearman, as a paper gives them."""
 
-Published = Mapping[str, Mapping[Hashable, Figures]]
+Published = Mapping[str, Mapping[Any, Figures]]
 """Evaluator's label -> key of a row -> what a paper reports there."""
 
 

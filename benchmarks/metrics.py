@@ -1,0 +1,327 @@
+"""How many pairs a second our metrics score, and the peers beside them on the same pairs in the same run.
+
+    python benchmarks/metrics.py [--sizes 10000 100000] [--repeats 5] [--only bleu rouge] [--markdown FILE]
+
+Real utterances of 3 to 14 words (about 8) are paired at random, so each reply has one reference. Tokenising is
+included; reading files and making lists of strings or of examples is not. Each figure is the best of several runs. All
+programs are held to one thread, so that processor time is that of one core. Slow peers score the first 2,000 pairs.
+A peer that scores what one of ours does is also compared with it: `apart` is the largest difference of a score.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ[_variable] = "1"  # before any of them is imported
+
+import argparse
+import gzip
+import json
+import random
+import resource
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import metric_peers as peers
+import numpy as np
+from metric_peers import Pairs, Peer
+
+import rejoinder
+from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.scoring import BATCH
+from rejoinder.registry import load
+from rejoinder.text.grid import grid
+from rejoinder.text.vectors import SHIPPED
+from rejoinder.types import Scores
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPORA = ("dailydialog.train", "empatheticdialogues.train")
+SHORTEST, LONGEST = 3, 14
+SLOW_PAIRS = 2000
+HEADER = ("metric", "who", "pairs", "pairs/s", "pairs/CPU-s", "ours is", "apart", "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: ways in which we compute something, and the peers that compute it too."""
+
+    key: str
+    title: str
+    ours: dict[str, tuple[str, ...]]
+    """Label -> metrics; peers are compared with the last of them, which has their settings."""
+    peers: tuple[Peer, ...] = ()
+    together: bool = False
+    """Through `rejoinder.score`, as a user calls it."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The best of several runs, in seconds."""
+
+    wall: float
+    cpu: float
+    scores: Scores | None
+
+
+@dataclass
+class Findings:
+    """What was measured."""
+
+    cells: list[tuple[str, ...]] = field(default_factory=list)
+    claims: list[tuple[str, ...]] = field(default_factory=list)
+
+
+def rows(vectors: str, models: Path) -> list[Row]:
+    """All comparisons."""
+    orders = (1, 2, 3, 4)
+    embedding = tuple(
+        f"{name}(vectors='{vectors}')" for name in ("embedding-average", "vector-extrema", "greedy-matching")
+    )
+    as_sacrebleu = "bleu(tokenise=13a, lowercase=false)"
+    unsmoothed = "bleu(tokenise=13a, lowercase=false, smooth=none, effective_order=false)"
+    as_nltk = "bleu(tokenise=whitespace, lowercase=false, smooth=nltk-3)"
+    f1 = "rouge-l(beta=1, refs=max, tokenise=rouge)"
+    return [
+        Row(
+            "bleu",
+            "BLEU-1..4",
+            {
+                "rejoinder": tuple(f"bleu-{n}" for n in orders),
+                "rejoinder, tokenise=13a": tuple(f"bleu(n={n}, tokenise=13a, lowercase=false)" for n in orders),
+            },
+            (
+                Peer("sacreBLEU", peers.sacrebleu_bleu, as_sacrebleu, note="BLEU-4 only"),
+                Peer("NLTK", peers.nltk_bleu, as_nltk),
+                Peer("bleuscore", peers.bleuscore_pair, unsmoothed, slow=False, note="BLEU-4 only"),
+                Peer("bleuscore, one call", peers.bleuscore_corpus, slow=False, note="one BLEU-4 for all pairs"),
+                Peer("torchmetrics", peers.torchmetrics_bleu, unsmoothed, note="BLEU-4 only"),
+            ),
+        ),
+        Row(
+            "rouge",
+            "ROUGE-L",
+            {"rejoinder": ("rouge-l",), "rejoinder, as rouge-score": (f1,)},
+            (
+                Peer("rouge-score", peers.rouge_score, f1),
+                Peer("rouge-score-rs", peers.rouge_score_rs, f1, slow=False),
+                Peer("rouge-score-rs, one call", peers.rouge_score_rs_batch, f1, slow=False),
+                Peer("rapidfuzz LCSseq", peers.rapidfuzz_lcs, slow=False, note="no tokenising, no score: a floor"),
+                Peer("torchmetrics", peers.torchmetrics_rouge, f1),
+            ),
+        ),
+        Row(
+            "meteor",
+            "METEOR",
+            {"rejoinder": ("meteor",)},
+            (
+                Peer("NLTK", partial(peers.nltk_meteor, models / "wordnet"), note="another METEOR"),
+                Peer(
+                    "METEOR 1.5 jar",
+                    partial(peers.meteor_jar, models / "meteor" / "meteor-1.5.jar"),
+                    "meteor(tokenise=whitespace)",
+                    starts=True,
+                    note="its start taken off",
+                ),
+            ),
+        ),
+        Row(
+            "cider",
+            "CIDEr",
+            {"rejoinder": ("cider",)},
+            (Peer("pycocoevalcap", peers.pycocoevalcap_cider, "cider(tokenise=whitespace, lowercase=false)"),),
+        ),
+        Row("chrf", "chrF", {"rejoinder": ("chrf",)}, (Peer("sacreBLEU", peers.sacrebleu_chrf, "chrf"),)),
+        Row(
+            "embedding",
+            "average, extrema, greedy",
+            {"rejoinder": embedding},
+            (Peer("plain loop", partial(peers.plain_embedding_loop, vectors), embedding[2]),),
+        ),
+        Row(
+            "all",
+            "all but METEOR, one call",
+            {
+                "rejoinder.score": (
+                    *(f"bleu-{n}" for n in orders),
+                    *("rouge-l", "cider", "chrf", *embedding),
+                    *("distinct-1", "distinct-2", "repetition", "specificity", "length"),
+                )
+            },
+            together=True,
+        ),
+    ]
+
+
+def main() -> None:
+    """Measure, print, and write Markdown where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", nargs="+", default=[], help="bleu rouge meteor cider chrf embedding all")
+    parser.add_argument("--dialogues", type=Path, default=ROOT.parent / "shared" / "data" / "dialogues")
+    parser.add_argument("--models", type=Path, default=ROOT / "models-cache", help="folder with wordnet and meteor")
+    parser.add_argument("--vectors", default=SHIPPED)
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    pairs = Pairs.of(read_pairs(arguments.dialogues, max(*arguments.sizes, SLOW_PAIRS)))
+    words = np.mean([len(text.split()) for text in (*pairs.responses, *pairs.references)])
+    print(f"{len(pairs):,} pairs of {words:.1f} words, best of {arguments.repeats}\n", flush=True)
+    found = Findings()
+    for row in rows(arguments.vectors, arguments.models):
+        if not arguments.only or row.key in arguments.only:
+            measure_row(row, pairs, sorted(arguments.sizes), arguments.repeats, found)
+    print(grid(HEADER, found.cells, left=2))
+    print("\n" + grid(("claim", "asked", "measured"), found.claims, left=1))
+    if arguments.markdown:
+        tables = [markdown(HEADER, found.cells), markdown(("claim", "asked", "measured"), found.claims)]
+        arguments.markdown.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
+
+
+def read_pairs(folder: Path, count: int) -> list[tuple[str, str]]:
+    """Each utterance with a random other one, always the same; each comes again only when all have come."""
+    missing = [name for name in CORPORA if not (folder / f"{name}.jsonl.gz").exists()]
+    if missing:
+        raise SystemExit(f"no {' and no '.join(missing)} in {folder}: name their folder with --dialogues")
+    texts = list(utterances(folder / f"{name}.jsonl.gz" for name in CORPORA))
+    rng = random.Random(0)
+    replies = [text for _ in range(1 + count // len(texts)) for text in rng.sample(texts, len(texts))]
+    return [(reply, rng.choice(texts)) for reply in replies[:count]]
+
+
+def utterances(paths: Iterable[Path]) -> Iterator[str]:
+    """The turns of files of dialogues that are neither short nor long."""
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                yield from (turn for turn in json.loads(line)["turns"] if SHORTEST <= len(turn.split()) <= LONGEST)
+
+
+def measure_row(row: Row, pairs: Pairs, sizes: Sequence[int], repeats: int, found: Findings) -> None:
+    """One comparison, into `found`."""
+    rates: dict[int, float] = {}  # of the last of ours, by size
+    for label, specs in row.ours.items():
+        run = partial(through_score if row.together else through_batches, specs)
+        costs = {}
+        for size in sizes:
+            timing = best_of(repeats, run, pairs.first(size))
+            found.cells.append((row.title, label, *speeds(size, timing), "", "", ""))
+            costs[size], rates[size] = timing.cpu, size / timing.cpu
+        if len(sizes) > 1:
+            growth = costs[sizes[-1]] / costs[sizes[0]]
+            asked = f"at most {1.1 * sizes[-1] / sizes[0]:.1f}x"
+            found.claims.append(
+                (f"{row.title}: {sizes[-1]:,} pairs over {sizes[0]:,}, {label}", asked, f"{growth:.1f}x")
+            )
+    if row.together:
+        found.claims.append((row.title, "30,000 pairs/s", f"{min(rates.values()):,.0f}"))
+    for peer in row.peers:
+        measure_peer(row, peer, pairs, sizes, repeats, rates, found)
+    print(f"measured {row.title}", flush=True)
+
+
+# What was asked of us, in pairs per second of processor time over the peer's.
+ASKED = {
+    ("bleu", "bleuscore"): 1.5,
+    ("rouge", "rouge-score"): 8,
+    ("rouge", "rouge-score-rs, one call"): 1,
+    ("meteor", "NLTK"): 5,
+    ("cider", "pycocoevalcap"): 20,
+    ("embedding", "plain loop"): 50,
+}
+
+
+def measure_peer(
+    row: Row, peer: Peer, pairs: Pairs, sizes: Sequence[int], repeats: int, rates: dict[int, float], found: Findings
+) -> None:
+    """One peer of a comparison, into `found`."""
+    try:
+        run = peers.quietly(peer.ready)
+    except (ImportError, FileNotFoundError) as absent:
+        found.cells.append((row.title, peer.name, "", "", "", "", "", f"not measured: {absent}"))
+        return
+    for size in [SLOW_PAIRS] if peer.slow else sizes:
+        sample = pairs.first(size)
+        timing = best_of(repeats, run, sample)
+        if peer.starts:
+            start = best_of(repeats, run, pairs.first(1))
+            timing = Timing(timing.wall - start.wall, timing.cpu - start.cpu, timing.scores)
+        ratio = rates.get(size, rates[sizes[0]]) / (size / timing.cpu)
+        apart = difference(peer.same, sample, timing.scores) if peer.same and timing.scores is not None else ""
+        found.cells.append(
+            (
+                row.title,
+                peer.name,
+                *speeds(size, timing),
+                f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x",
+                apart,
+                peer.note,
+            )
+        )
+        if (asked := ASKED.get((row.key, peer.name))) is not None:
+            found.claims.append((f"{row.title}, {size:,} pairs, over {peer.name}", f"{asked}x", f"{ratio:.2f}x"))
+
+
+def through_batches(specs: Sequence[str], pairs: Pairs) -> Scores:
+    """Several metrics over batches that share their tokens. (metrics, pairs)"""
+    parts = [Batch(pairs.examples[start : start + BATCH]) for start in range(0, len(pairs), BATCH)]
+    metrics = [load(spec) for spec in specs]
+    for place, metric in enumerate(metrics):
+        if (observer := metric.observer()) is not None:
+            for part in parts:
+                observer.add(part)
+            metrics[place] = observer.finish()
+    columns = []
+    while parts:
+        part = parts.pop(0)  # let go of each batch when it is done
+        columns.append(np.stack([metric.score_batch(part) for metric in metrics]))
+    return np.concatenate(columns, axis=1)
+
+
+def through_score(specs: Sequence[str], pairs: Pairs) -> None:
+    """Several metrics as a user asks for them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rejoinder.ScoreWarning)  # words without vectors
+        rejoinder.score(pairs.examples, list(specs))
+
+
+def best_of(repeats: int, run: Callable[[Pairs], Scores | None], pairs: Pairs) -> Timing:
+    """The shortest times of several runs, child processes included."""
+    times = []
+    scores = None
+    for _ in range(repeats):
+        wall, cpu = time.perf_counter(), processor_time()
+        scores = run(pairs)
+        times.append((time.perf_counter() - wall, processor_time() - cpu))
+    return Timing(min(wall for wall, _ in times), min(cpu for _, cpu in times), scores)
+
+
+def processor_time() -> float:
+    """Seconds of this process and of the children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def difference(spec: str, pairs: Pairs, theirs: Scores) -> str:
+    """The largest difference between our scores and a peer's; only what both could score counts."""
+    ours = through_batches([spec], pairs)[0]
+    return f"{np.nanmax(np.abs(ours - theirs)):.0e}"
+
+
+def speeds(size: int, timing: Timing) -> tuple[str, str, str]:
+    """Pairs, pairs a second of the clock, pairs a second of the processor."""
+    return f"{size:,}", f"{size / timing.wall:,.0f}", f"{size / timing.cpu:,.0f}"
+
+
+def markdown(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
