@@ -75,7 +75,7 @@ class Familiar(Evaluator):
 
 def dialogues() -> list[Dialogue]:
     """Three dialogues."""
-    texts = ["how are you|fine and you|very well", "is it raining|yes it is|take a coat", "hello|hello there"]
+    texts = ["how are you|fine and you|very well", "is it still raining outside|yes it is so take a coat", "hello|hi"]
     return [Dialogue(f"d{number}", tuple(text.split("|"))) for number, text in enumerate(texts)]
 
 
@@ -86,7 +86,7 @@ def judged(count: int = 40) -> list[JudgedExample]:
     return [
         JudgedExample(
             Example(f"e{row}", (f"question {row // 2}",), " ".join(["word"] * length), (), f"s{row % 2}"),
-            {"overall": (1 + length / 3 + rng.normal(0, 0.2), 1 + length / 3), "other": (1.0,)},
+            {"overall": (2 + length / 3 + rng.normal(0, 0.2), 2 + length / 3), "other": (1.0,)},
         )
         for row, length in enumerate(lengths.tolist())
     ]

@@ -186,13 +186,17 @@ def test_the_test_split_is_never_looked_at() -> None:
         Lengthy().fit((), [replace(item, split="test") for item in items])
 
 
+class PowerCut(BaseException):
+    """The end of a process, as far as a test can have it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Failing(Lengthy):
     """Breaks off when the data are few."""
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         if len(data.judged) < 10:
-            raise KeyboardInterrupt
+            raise PowerCut
         return super().learn(data)
 
 
@@ -215,7 +219,7 @@ class Misshapen(Lengthy):
 def test_a_fit_that_is_broken_off_leaves_the_old_one() -> None:
     evaluator = Failing().fit((), judged())
     before = evaluator.score(EXAMPLES)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(PowerCut):
         evaluator.fit((), judged(5))
     np.testing.assert_array_equal(evaluator.score(EXAMPLES), before)
     assert evaluator.fitted.judged == 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
-from rejoinder.evaluators.contexts import TrainedContexts, bare
+from rejoinder.evaluators.contexts import TrainedContexts, bare, without_contexts
 from rejoinder.types import Dialogue, Example
 
 
@@ -38,24 +38,43 @@ def held(trained: TrainedContexts, *examples: Example) -> list[bool]:
     return found
 
 
+START, MIDDLE, END = "where did you go last summer", "to the sea, as every year", "and was the water warm enough"
+
+
 def test_equal_contexts_and_equal_endings_are_the_same() -> None:
-    trained = TrainedContexts.of([example("how are you", "fine", "good"), example("one turn")])
-    assert held(trained, example("How are you?", "Fine.", "Good!", reply="other")) == [True]
-    assert held(trained, example("fine", "good"), example("hi", "well", "fine", "good")) == [True, True]
-    assert held(trained, example("good"), example("good", "fine"), example("how are you", "fine")) == [False] * 3
-    assert held(trained, example("One turn"), example("one", "turn"), example("another", "one turn")) == [
-        True,
-        True,
-        False,
-    ]
+    trained = TrainedContexts.of([example(START, MIDDLE, END), example("one turn")])
+    assert held(trained, example(START.upper(), f"{MIDDLE}.", f" {END} ?", reply="other")) == [True]
+    assert held(trained, example(MIDDLE, END), example("hi", "well", MIDDLE, END)) == [True, True]
+    assert held(trained, example(END), example(END, MIDDLE), example(START, MIDDLE)) == [False] * 3
+    assert held(trained, example("One turn"), example("one", "turn"), example("x", "one turn")) == [True, True, False]
 
 
 def test_a_dialogue_is_found_by_two_turns() -> None:
-    trained = TrainedContexts.within([Dialogue("1", ("a b", "c d", "e f"))])
-    assert held(trained, example("x", "a b", "c d"), example("c d", "e f")) == [True, True]
-    assert held(trained, example("a b", "e f"), example("c d", "a b")) == [False, False]
-    assert held(trained, example("a b"), example("a b", references=("no", "C D!"))) == [False, True]
-    assert held(trained, example("a b", reply="c d")) == [False]
+    trained = TrainedContexts.within([Dialogue("1", (START, MIDDLE, END))])
+    assert held(trained, example("x", START, MIDDLE), example(MIDDLE, END)) == [True, True]
+    assert held(trained, example(START, END), example(MIDDLE, START)) == [False, False]
+    assert held(trained, example(START), example(START, references=("no", MIDDLE.title()))) == [False, True]
+    assert held(trained, example(START, reply=MIDDLE)) == [False]
+
+
+def test_what_is_said_in_any_conversation_tells_nothing() -> None:
+    thanks, farewell = ("thank you", "you are welcome"), ("谢谢你", "不客气，再见")
+    trained = TrainedContexts.within([Dialogue("1", thanks), Dialogue("2", farewell)])
+    assert held(trained, example(*thanks), example(*farewell)) == [False, False]
+    assert held(TrainedContexts.of([example("x", *thanks)]), example("y", *thanks), example("x", *thanks)) == [
+        False,
+        True,
+    ]
+    long = ("你昨天晚上去哪里了", "我和朋友去看电影了")
+    assert held(TrainedContexts.within([Dialogue("3", long)]), example(*long)) == [True]
+
+
+def test_dialogues_can_be_kept_apart_from_what_is_tested() -> None:
+    first, second = Dialogue("1", (START, MIDDLE, END)), Dialogue("2", (END, MIDDLE, START))
+    tested = [example("x", MIDDLE, END), example("nothing of the kind")]
+    kept = without_contexts([first, second], tested)
+    assert kept == [second]
+    assert not TrainedContexts.within(kept).holds(tested).any()
 
 
 def test_without_a_context_the_references_stand_for_it() -> None:
@@ -75,5 +94,6 @@ def test_contexts_can_be_joined_and_are_kept_once() -> None:
 def test_evaluators_know_what_they_were_fitted_on() -> None:
     replies = [item.example for item in judged()]
     assert Lengthy().fit(dialogues(), judged(20)).trained_contexts.holds(replies).tolist() == [True] * 20 + [False] * 20
-    assert held(Familiar().fit(dialogues()).trained_contexts, example("fine and you", "very well")) == [True]
+    taken = ("is it still raining outside", "yes it is so take a coat")
+    assert held(Familiar().fit(dialogues()).trained_contexts, example(*taken)) == [True]
     assert Lengthy().fit(dialogues(), judged()).trained_contexts.keys.dtype == np.uint64

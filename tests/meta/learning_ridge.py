@@ -68,7 +68,7 @@ def synthetic(
     rng = np.random.default_rng(seed)
     made = []
     for context in range(contexts):
-        text = (f"{name} opening {context}", f"{name} question {context}")
+        text = (f"this is the {name} opening {context}", f"this is the {name} question {context}")
         for system in systems:
             drawn = rng.integers(0, len(WORDS), 4)
             quality = 3 + worth[drawn].sum() + rng.normal(0, 0.4, 2)

@@ -42,10 +42,11 @@ def test_folds_are_those_of_the_seed() -> None:
 
 
 def test_contexts_are_the_same_by_id_by_text_by_their_end_and_through_a_third() -> None:
-    by_id = [Example("0", ("a", "b"), "r", context_id="7"), Example("1", ("c", "d"), "r", context_id="7")]
+    sea, summer = "did you go to the sea", "yes, as every summer"
+    by_id = [Example("0", (sea, summer), "r", context_id="7"), Example("1", ("c", "d"), "r", context_id="7")]
     by_text = [Example("2", ("C ", "d!"), "r", context_id="8")]
-    by_end = [Example("3", ("before", "A", "B"), "r", context_id="9")]
-    alone = [Example("4", ("b",), "r"), Example("5", ("a", "c"), "r"), Example("6", (), "r")]
+    by_end = [Example("3", ("before", sea.title(), summer), "r", context_id="9")]
+    alone = [Example("4", (summer,), "r"), Example("5", (sea, "c"), "r"), Example("6", (), "r")]
     assert context_groups([*by_id, *by_text, *by_end, *alone]).tolist() == [0, 0, 0, 0, 1, 2, 3]
     # The one that joins two groups may come last.
     assert context_groups([by_id[0], by_text[0], by_id[1]]).tolist() == [0, 0, 0]

@@ -128,8 +128,8 @@ def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, bundle
     ]
     with pytest.warns(ScoreWarning, match="2 empty replies"):
         scores = metric.score([*empty, *bundled[2:]])
-    assert (scores[:2] == 0).all()
-    assert np.nanmin(scores) == 0
+    assert (scores[:2] == metric.range[0]).all()
+    assert np.nanmin(scores) == metric.range[0]
 
 
 @pytest.mark.parametrize("name", WITH_REFERENCES)

@@ -3,7 +3,8 @@
 Two contexts count as the same when their text is equal, or when their last two turns are: what a reply answers is
 mostly there, and one data set often keeps more of a dialogue than another. Letter case, spaces and punctuation are
 passed over. A dialogue was trained on wherever it goes from one turn to the next, so a context is found in it by its
-last two turns, and a context of one turn by that turn and a reference.
+last two turns, and a context of one turn by that turn and a reference. Two turns that are short together ("Thanks."
+"You are welcome.") are said in any conversation and tell nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from numpy.typing import NDArray
 from rejoinder.types import Dialogue, Example
 
 Keys = NDArray[np.uint64]
+
+FORMULA = 30
+"""Bytes of two turns below which they are no sign of a dialogue. Of the turns that common judged sets and unrelated
+dialogue corpora share, nearly all are shorter; bytes, because a Chinese character says as much as three letters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +67,27 @@ def context_keys(example: Example) -> tuple[int, ...]:
     return (_hash("replies", *sorted(map(bare, example.references or (example.response,)))),)
 
 
+def without_contexts(dialogues: Iterable[Dialogue], examples: Iterable[Example]) -> list[Dialogue]:
+    """The dialogues that hold no context of the examples: those that may be learned from when they are tested."""
+    tested = set(chain.from_iterable(map(context_keys, examples)))
+    return [dialogue for dialogue in dialogues if tested.isdisjoint(_turn_keys(dialogue))]
+
+
 # Studies ask for the same examples in every cell of their grid.
 @lru_cache(maxsize=1 << 17)
 def _context_keys(context: tuple[str, ...], references: tuple[str, ...]) -> tuple[int, ...]:
     turns = [bare(turn) for turn in context]
     whole = _hash("context", "".join(turns))
-    if len(turns) > 1:
-        return whole, _hash("turns", *turns[-2:])
-    return (whole, *(_hash("turns", turns[0], bare(reference)) for reference in references))
+    ends = [(turns[-2], turns[-1])] if len(turns) > 1 else [(turns[0], bare(reference)) for reference in references]
+    return whole, *_pair_keys(ends)
 
 
 def _turn_keys(dialogue: Dialogue) -> Iterator[int]:
-    return (_hash("turns", *turns) for turns in pairwise(map(bare, dialogue.turns)))
+    return _pair_keys(pairwise(map(bare, dialogue.turns)))
+
+
+def _pair_keys(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+    return (_hash("turns", *pair) for pair in pairs if len("".join(pair).encode("utf-8", "surrogatepass")) >= FORMULA)
 
 
 def bare(text: str) -> str:

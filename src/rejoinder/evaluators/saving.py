@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,13 +27,12 @@ def replacing_folder(target: Path) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as beside:
-        fresh, old = Path(beside, "new"), Path(beside, "old")
+        fresh = Path(beside, "new")
         fresh.mkdir()
         yield fresh
         if target.exists():
-            target.rename(old)
+            target.rename(Path(beside, "old"))
         fresh.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.ragged import Ints
@@ -54,6 +54,8 @@ class Metric(ABC):
     citation: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
     """What an example must have: "references", "context"."""
+    cannot_score: ClassVar[str] = "no references"
+    """What keeps a reply from being scored (NaN), for the warning that counts such replies."""
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
 
@@ -122,7 +124,8 @@ class TextMetric(Metric):
     strip: str = "none"
 
     def __post_init__(self) -> None:
-        check_choice(self, "tokenise", tuple(TOKENISERS))
+        if self.tokenise not in TOKENISERS:
+            raise UnknownNameError("tokeniser", self.tokenise, TOKENISERS)
         parse_strip(self.strip)
         super().__post_init__()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +19,7 @@ from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 
 T = TypeVar("T")
+_references = attrgetter("references")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Batch:
     @cached_property
     def reference_counts(self) -> Ints:
         """How many references each example has. (examples,)"""
-        return np.fromiter((len(example.references) for example in self.examples), np.int64, len(self))
+        return np.fromiter(map(len, map(_references, self.examples)), np.int64, len(self))
 
     @cached_property
     def responses(self) -> pl.Series:
@@ -76,7 +79,7 @@ class Batch:
     @cached_property
     def references(self) -> pl.Series:
         """All references as text, example after example."""
-        return pl.Series([text for example in self.examples for text in example.references], dtype=pl.String)
+        return pl.Series(list(chain.from_iterable(map(_references, self.examples))), dtype=pl.String)
 
     @cached_property
     def blank(self) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ each position, which the tables of `ngrams` give, and weights, which need the do
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -15,16 +16,10 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
-from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.ngram_hashes import (
-    FrequencyCounter,
-    FrequencyTable,
-    ngram_hashes,
-    once_a_document,
-    reference_hashes,
-)
-from rejoinder.metrics.ngrams import chunks_by_length, count_along, equal_ngrams, padded
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.metrics.ngram_hashes import FrequencyCounter, FrequencyTable, ngram_hashes, reference_hashes, repeated
+from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
+from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Scores
 
 _ORDERS = 4
@@ -47,6 +42,22 @@ class DocumentFrequencies:
         return squared
 
 
+@dataclass(frozen=True, slots=True)
+class _WeightedNgrams:
+    """The n-grams of one order, of all texts in a row."""
+
+    offsets: Ints  # (texts + 1,): where those of each text begin
+    rows: Ints  # which text each belongs to
+    counts: Ints  # how often each stands in its own text
+    squared_weights: Floats
+
+    @property
+    def norms(self) -> Floats:
+        """The squared length of each text's vector: the sum over positions of c w^2. (texts,)"""
+        weighted = self.counts * self.squared_weights
+        return np.bincount(self.rows, weighted, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cider(TextMetric):
     """CIDEr of a reply against its references, on a scale of 0 to 10.
@@ -61,6 +72,7 @@ class Cider(TextMetric):
     measures: ClassVar[str] = "TF-IDF weighted n-gram similarity with the references, from 0 to 10"
     citation: ClassVar[str] = "Vedantam et al. 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or only one example that has any"
     range: ClassVar[tuple[float, float]] = (0.0, _SCALE)
 
     variant: str = "d"
@@ -86,48 +98,31 @@ class Cider(TextMetric):
             return np.full(len(batch), np.nan)
         tokens = batch.tokens(self.text)
         replies, references = tokens.responses, tokens.references
-        similarity = np.zeros(len(references))
-        orders = range(1, _ORDERS + 1)
-        own = [ngram_hashes(tokens, replies, n)[0] for n in orders]
-        theirs = [reference_hashes(batch, self.text, n)[0] for n in orders]
-        own_weights = [_weights(self.frequencies, *item, replies) for item in enumerate(own)]
-        their_weights = [_weights(self.frequencies, *item, references) for item in enumerate(theirs)]
-        longest = np.maximum(replies.lengths[batch.owner], references.lengths)
-        for pairs in chunks_by_length(longest, np.flatnonzero(longest > 0)):
-            rows = batch.owner[pairs]
-            similarity[pairs] = self._chunk(replies, references, rows, pairs, own_weights, their_weights)
+        own = _weighted(
+            self.frequencies, replies, ngram_hashes(tokens, replies, _ORDERS), counts_within(replies, _ORDERS)
+        )
+        theirs = _weighted(
+            self.frequencies,
+            references,
+            reference_hashes(batch, self.text, _ORDERS),
+            _reference_counts(batch, self.text),
+        )
+        products = np.zeros((_ORDERS, len(references)))
+        for shared in shared_ngrams(replies, references, batch.owner, _ORDERS):
+            products[shared.n - 1] += self._products(shared, own[shared.n - 1], batch.owner)
+        lengths = np.sqrt([mine.norms[batch.owner] * other.norms for mine, other in zip(own, theirs, strict=True)])
+        cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+        similarity = self._penalised(cosines.mean(axis=0), replies.lengths[batch.owner], references.lengths)
         return best_reference(similarity * _SCALE, batch, "mean")
 
-    def _chunk(
-        self,
-        replies: Ragged,
-        references: Ragged,
-        rows: Ints,
-        pairs: Ints,
-        own_weights: list[tuple[Floats, Ints]],
-        their_weights: list[tuple[Floats, Ints]],
-    ) -> Floats:
-        reply, reference = padded(replies, rows, -1), padded(references, pairs, -2)
-        tables = zip(
-            equal_ngrams(reply, reference, _ORDERS),
-            equal_ngrams(reply, reply, _ORDERS),
-            equal_ngrams(reference, reference, _ORDERS),
-            strict=True,
-        )
-        total = np.zeros(len(pairs))
-        for order, (shared, own, theirs) in enumerate(tables):
-            weight = _padded_weights(own_weights[order], rows, shared.shape[0])
-            in_reply, in_reference = count_along(own, axis=1), count_along(shared, axis=1)
-            met = in_reference.astype(np.float64)
-            if self.variant == "d":
-                # Each of c positions carries its share of min(c, r) r.
-                met *= np.minimum(in_reply, in_reference) / np.maximum(in_reply, 1)
-            length = (weight * in_reply).sum(axis=0)
-            their_weight = _padded_weights(their_weights[order], pairs, theirs.shape[0])
-            their_length = (their_weight * count_along(theirs, axis=1)).sum(axis=0)
-            below = np.sqrt(length * their_length)
-            total += np.divide((weight * met).sum(axis=0), below, out=np.zeros(len(pairs)), where=below > 0)
-        return self._penalised(total / _ORDERS, replies.lengths[rows], references.lengths[pairs])
+    def _products(self, shared: SharedNgrams, own: _WeightedNgrams, owner: Ints) -> Floats:
+        """The dot product of reply and reference, for n-grams of one order. (references,)"""
+        place = own.offsets[owner[shared.pair]] + shared.position
+        met = shared.count * own.squared_weights[place]
+        if self.variant == "d":
+            # Each of c positions carries its share of min(c, r) r.
+            met *= np.minimum(own.counts[place], shared.count) / own.counts[place]
+        return np.bincount(shared.pair, met, minlength=len(owner)).astype(np.float64, copy=False)
 
     def _penalised(self, similarity: Floats, length: Ints, reference_length: Ints) -> Floats:
         if self.variant == "plain":
@@ -149,9 +144,18 @@ class _FrequencyObserver:
     def add(self, batch: Batch) -> None:
         """Count the n-grams of this batch's references, each once an example."""
         self._documents += int((batch.reference_counts > 0).sum())
-        for n in range(1, _ORDERS + 1):
-            hashes, row = reference_hashes(batch, self._metric.text, n)
-            self._counter.add(once_a_document(hashes, batch.owner[row]))
+        several = batch.reference_counts > 1
+        ngrams = zip(
+            reference_hashes(batch, self._metric.text, _ORDERS),
+            _reference_counts(batch, self._metric.text),
+            strict=True,
+        )
+        for (hashes, row), count in ngrams:
+            document = batch.owner[row]
+            suspects = np.flatnonzero((count > 1) | several[document])
+            kept = np.ones(len(hashes), np.bool_)
+            kept[suspects] = ~repeated(hashes[suspects], document[suspects])
+            self._counter.add(hashes[kept])
 
     def finish(self) -> Cider:
         """The metric with its document frequencies."""
@@ -160,18 +164,20 @@ class _FrequencyObserver:
         return ready
 
 
-def _weights(
-    frequencies: DocumentFrequencies, order: int, hashes: NDArray[np.uint64], texts: Ragged
-) -> tuple[Floats, Ints]:
-    """The squared weight of each n-gram, and where each row's begin."""
-    return frequencies.squared_weights(hashes), offsets_of(np.maximum(texts.lengths - order, 0))
+def _weighted(
+    frequencies: DocumentFrequencies,
+    texts: Ragged,
+    hashes: Iterable[tuple[NDArray[np.uint64], Ints]],
+    counts: Iterable[Ints],
+) -> list[_WeightedNgrams]:
+    """The n-grams of all texts, an item an order."""
+    return [
+        _WeightedNgrams(ngram_offsets(texts, n), rows, count, frequencies.squared_weights(of_order))
+        for n, ((of_order, rows), count) in enumerate(zip(hashes, counts, strict=True), 1)
+    ]
 
 
-def _padded_weights(weights: tuple[Floats, Ints], rows: Ints, height: int) -> Floats:
-    """The weights of some rows side by side, 0 where a row is shorter. (height, rows)"""
-    values, offsets = weights
-    lengths = offsets[rows + 1] - offsets[rows]
-    position = np.arange(height)[:, None]
-    inside = position < lengths
-    place = np.where(inside, offsets[rows] + position, 0)
-    return np.where(inside, values[place] if len(values) else 0.0, 0.0)
+def _reference_counts(batch: Batch, options: TextOptions) -> list[Ints]:
+    """How often each n-gram stands in its own reference, counted once for all who ask."""
+    tokens = batch.tokens(options)
+    return batch.keep(("counts in references", options), lambda: counts_within(tokens.references, _ORDERS))

@@ -10,7 +10,7 @@ import numpy as np
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes
+from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, repeated
 from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
@@ -25,6 +25,7 @@ class Distinct(TextMetric):
     name: ClassVar[str] = "distinct"
     measures: ClassVar[str] = "share of different n-grams: low where replies repeat themselves or each other"
     citation: ClassVar[str] = "Li et al. 2016"
+    cannot_score: ClassVar[str] = "too short to hold an n-gram"
 
     n: int = 2
 
@@ -36,11 +37,8 @@ class Distinct(TextMetric):
     def score_batch(self, batch: Batch) -> Scores:
         """Distinct n-grams / n-grams, within each reply."""
         tokens = batch.tokens(self.text)
-        hashes, row = ngram_hashes(tokens, tokens.responses, self.n)
-        order = np.lexsort((hashes, row))
-        hashes, row = hashes[order], row[order]
-        fresh = np.ones(len(hashes), np.bool_)
-        fresh[1:] = (hashes[1:] != hashes[:-1]) | (row[1:] != row[:-1])
+        *_, (hashes, row) = ngram_hashes(tokens, tokens.responses, self.n)
+        fresh = ~repeated(hashes, row)
         distinct = np.bincount(row[fresh], minlength=len(batch)).astype(np.float64)
         total = np.maximum(tokens.responses.lengths - self.n + 1, 0)
         scores: Scores = np.divide(distinct, total, out=np.full(len(batch), np.nan), where=total > 0)
@@ -63,7 +61,7 @@ class DistinctCounter:
     def add(self, batch: Batch, rows: Ints) -> None:
         """Take the given rows of a batch into account."""
         tokens = batch.tokens(self.metric.text)
-        hashes, _ = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
+        *_, (hashes, _) = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
         self.total += len(hashes)
         self.seen.add(hashes)
 

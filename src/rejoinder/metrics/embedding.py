@@ -67,6 +67,7 @@ class EmbeddingMetric(TextMetric):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or no word with a vector"
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     vectors: str = SHIPPED
@@ -104,10 +105,10 @@ class EmbeddingMetric(TextMetric):
         )
 
     def finished(self, pair_scores: Scores, batch: Batch, embedded: Embedded) -> Scores:
-        """One score an example: identical pairs are 1 to the last digit, empty replies 0."""
+        """One score an example: identical pairs are 1 to the last digit, empty replies the minimum."""
         pair_scores = np.where(embedded.identical, 1.0, pair_scores)
         scores = best_reference(pair_scores, batch, self.refs)
-        scores[embedded.empty & (batch.reference_counts > 0)] = 0.0
+        scores[embedded.empty & (batch.reference_counts > 0)] = self.range[0]
         return scores
 
 
@@ -132,7 +133,7 @@ class PooledMetric(EmbeddingMetric):
         single = batch.reference_counts == 1
         scores[batch.owner[embedded.identical & single[batch.owner]]] = 1.0
         scores[batch.reference_counts == 0] = np.nan
-        scores[embedded.empty & (batch.reference_counts > 0)] = 0.0
+        scores[embedded.empty & (batch.reference_counts > 0)] = self.range[0]
         return scores
 
 

@@ -20,25 +20,30 @@ Hashes = NDArray[np.uint64]
 
 _IN_MEMORY = 1 << 24  # hashes; more go to disk
 _PARTITION_BITS = 6
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 
 
-def ngram_hashes(tokens: Tokens, rows: Ragged, n: int) -> tuple[Hashes, Ints]:
-    """A hash an n-gram, equal in every batch of a run, and the row that it stands in; in the order of the text."""
-    words = tokens.word_hashes[rows.values]
-    row = rows.row_of_value
-    count = max(0, len(words) - n + 1)
-    hashes = np.full(count, n, np.uint64)
-    for start in range(n):
+def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
+    """For n = 1..orders, a hash an n-gram, equal in every batch of a run, and the row that it stands in.
+
+    They come in the order of the text.
+    """
+    words, row = tokens.word_hashes[rows.values], rows.row_of_value
+    hashes = np.zeros(len(words), np.uint64)
+    for n in range(1, orders + 1):
+        count = max(0, len(words) - n + 1)
         # An odd multiplier is a bijection of 64-bit numbers; the shift carries high bits down before the next word.
-        hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + words[start : start + count]
-    inside = row[:count] == row[n - 1 :]
-    return hashes[inside], row[:count][inside]
+        hashes = (hashes ^ (hashes >> np.uint64(29)))[:count] * _ODD + words[n - 1 :]
+        inside = row[:count] == row[n - 1 :]
+        yield hashes[inside], row[:count][inside]
 
 
-def reference_hashes(batch: Batch, options: TextOptions, n: int) -> tuple[Hashes, Ints]:
+def reference_hashes(batch: Batch, options: TextOptions, orders: int) -> list[tuple[Hashes, Ints]]:
     """The same of a batch's references, computed once for whoever asks."""
     tokens = batch.tokens(options)
-    return batch.keep(("reference hashes", options, n), lambda: ngram_hashes(tokens, tokens.references, n))
+    return batch.keep(
+        ("reference hashes", options, orders), lambda: list(ngram_hashes(tokens, tokens.references, orders))
+    )
 
 
 class HashIndex:
@@ -55,29 +60,48 @@ class HashIndex:
         if not len(self.hashes):
             return np.full(len(wanted), -1)
         last = len(self.hashes) - 1
-        place = np.minimum(self._starts[wanted >> self._shift], last)
+        place = np.minimum(self._starts[(wanted >> self._shift).view(np.int64)], last)
+        there = self.hashes[place]
         # Hashes are spread evenly, so that nearly all are found within two steps of where the index points.
-        waiting = np.flatnonzero(self.hashes[place] < wanted)
+        waiting = np.flatnonzero(there < wanted)
         while len(waiting):
-            further = place[waiting] + 1
-            waiting, further = waiting[further <= last], further[further <= last]
-            place[waiting] = further
-            waiting = waiting[self.hashes[further] < wanted[waiting]]
-        return np.where(self.hashes[place] == wanted, place, -1)
+            waiting = waiting[place[waiting] < last]
+            place[waiting] += 1
+            there[waiting] = self.hashes[place[waiting]]
+            waiting = waiting[there[waiting] < wanted[waiting]]
+        return np.where(there == wanted, place, -1)
 
 
-def once_a_document(hashes: Hashes, document: Ints) -> Hashes:
-    """The hashes without those that repeat one of the same document."""
+def repeated(hashes: Hashes, document: Ints) -> NDArray[np.bool_]:
+    """Which hashes come again in their document: all of those that are equal there, but one."""
     marked = hashes ^ (document.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))
-    ordered = np.sort(marked)  # far cheaper than finding out where each one came from
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    repeated = twice[np.append(twice[1:] != twice[:-1], True)[: len(twice)]]
-    suspects = np.flatnonzero(HashIndex(repeated).find(marked) >= 0)
-    order = suspects[np.lexsort((document[suspects], hashes[suspects]))]
-    same = (hashes[order[1:]] == hashes[order[:-1]]) & (document[order[1:]] == document[order[:-1]])
-    kept = np.ones(len(hashes), np.bool_)
-    kept[order[1:][same]] = False
-    return hashes[kept]
+    place = _place_of_equal(marked)
+    again: NDArray[np.bool_] = place != np.arange(len(place))
+    suspects = np.flatnonzero(again)
+    others = place[suspects]
+    again[suspects] = (hashes[others] == hashes[suspects]) & (document[others] == document[suspects])
+    return again
+
+
+def _place_of_equal(keys: Hashes) -> NDArray[np.int32]:
+    """For each key the place of an equal one, the same place for all that are equal."""
+    bits = max(1, len(keys).bit_length())
+    table = np.empty(1 << bits, np.int32)
+
+    def last_in_slot(places: NDArray[np.int32], mixed: Hashes) -> NDArray[np.int32]:
+        slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
+        table[slot] = places
+        return table[slot]
+
+    found = last_in_slot(np.arange(len(keys), dtype=np.int32), keys)
+    waiting = np.flatnonzero(keys[found] != keys).astype(np.int32)
+    mixed = keys[waiting]
+    while len(waiting):  # each round settles at least one key of every slot
+        mixed = mixed * _ODD
+        found[waiting] = last_in_slot(waiting, mixed)
+        missed = keys[found[waiting]] != keys[waiting]
+        waiting, mixed = waiting[missed], mixed[missed]
+    return found
 
 
 class FrequencyTable:

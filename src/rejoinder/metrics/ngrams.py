@@ -21,6 +21,7 @@ LONGEST_IN_TABLE = 400
 """Above this many words a table costs more than counting in a dictionary."""
 
 _TABLE_BYTES = 1 << 21  # a table of this size stays in the cache
+_SIMILAR = 1.25  # how much longer than the shortest text of a table its longest may be
 
 Counts = NDArray[np.uint8] | NDArray[np.uint16]
 Table = NDArray[np.bool_]  # (reply positions, reference positions, examples)
@@ -59,23 +60,25 @@ def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int)
 def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
     """Rows in groups of similar length, each small enough for one table."""
     rows = rows[np.argsort(longest[rows], kind="stable")]
+    lengths = longest[rows]
     start = 0
     while start < len(rows):
-        # The group's last row is its longest: guess the size from the first one, then shrink to what fits.
-        size = min(max(1, _TABLE_BYTES // max(1, longest[rows[start]]) ** 2), len(rows) - start)
-        while size > 1 and size * longest[rows[start + size - 1]] ** 2 > 2 * _TABLE_BYTES:
-            size = max(1, size // 2)
+        height = int(lengths[start] * _SIMILAR) + 1
+        alike = int(np.searchsorted(lengths, height, side="right")) - start
+        size = min(alike, max(1, _TABLE_BYTES // height**2))
         yield rows[start : start + size]
         start += size
 
 
 def padded(texts: Ragged, rows: Ints, filler: int) -> NDArray[np.int32]:
     """Some rows side by side, filled up to the longest. (positions, rows)"""
-    part = texts.take(rows)
-    table = np.full((int(part.lengths.max(initial=0)), len(rows)), filler, np.int32)
-    column = part.row_of_value
-    table[np.arange(len(part.values)) - part.offsets[column], column] = part.values
-    return table
+    firsts = texts.offsets[rows]
+    lengths = texts.offsets[rows + 1] - firsts
+    position = np.arange(int(lengths.max(initial=0)))[:, None]
+    if not len(position):
+        return np.empty((0, len(rows)), np.int32)
+    words = texts.values.take(firsts + position, mode="clip")  # past a row's end: any word, filled up next
+    return np.where(position < lengths, words, filler).astype(np.int32)
 
 
 def equal_ngrams(left: NDArray[np.int32], right: NDArray[np.int32], orders: int) -> Iterator[Table]:
@@ -109,9 +112,12 @@ def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Int
     for k in range(int(counts.max())):
         holders = np.flatnonzero(counts > k)
         reference = padded(references, firsts[holders] + k, -2)
-        part = reply if len(holders) == len(chunk) else np.ascontiguousarray(reply[:, holders])
-        for n, table in enumerate(equal_ngrams(part, reference, orders)):
-            most[n][:, holders] = np.maximum(most[n][:, holders], count_along(table, axis=1))
+        if len(holders) == len(chunk):
+            for so_far, table in zip(most, equal_ngrams(reply, reference, orders), strict=True):
+                np.maximum(so_far, count_along(table, axis=1), out=so_far)
+            continue
+        for so_far, table in zip(most, equal_ngrams(reply[:, holders], reference, orders), strict=True):
+            so_far[:, holders] = np.maximum(so_far[:, holders], count_along(table, axis=1))
     matches = np.zeros((orders, len(chunk)), np.int64)
     for n, own in enumerate(equal_ngrams(reply, reply, orders)):
         # The k-th time that an n-gram occurs it matches if a reference holds it at least k times.
@@ -121,15 +127,75 @@ def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Int
 
 def _counted_matches(reply: Ints, references: list[Ints], n: int) -> int:
     """The same count, by dictionaries: for texts too long for a table."""
-
-    def ngrams(text: Ints) -> Counter[tuple[int, ...]]:
-        words = text.tolist()
-        return Counter(zip(*(words[start:] for start in range(n)), strict=False))
-
     most: Counter[tuple[int, ...]] = Counter()
     for reference in references:
-        most |= ngrams(reference)
-    return (ngrams(reply) & most).total()
+        most |= Counter(_ngrams(reference, n))
+    return (Counter(_ngrams(reply, n)) & most).total()
+
+
+def _ngrams(text: Ints, n: int) -> Iterator[tuple[int, ...]]:
+    words = text.tolist()
+    return zip(*(words[start:] for start in range(n)), strict=False)
+
+
+def ngram_offsets(texts: Ragged, n: int) -> Ints:
+    """Where the n-grams of each text begin, when those of all texts stand in a row. (texts + 1,)"""
+    return offsets_of(np.maximum(texts.lengths - (n - 1), 0))
+
+
+def counts_within(texts: Ragged, orders: int) -> list[Ints]:
+    """For n = 1..orders, how often each n-gram stands in its own text; those of all texts in a row."""
+    firsts = [ngram_offsets(texts, n) for n in range(1, orders + 1)]
+    counts = [np.ones(first[-1], np.int64) for first in firsts]
+    rows = _rows_with_repeats(texts)
+    short = texts.lengths[rows] <= LONGEST_IN_TABLE
+    for chunk in chunks_by_length(texts.lengths, rows[short]):
+        words = padded(texts, chunk, -1)
+        for first, count, table in zip(firsts, counts, equal_ngrams(words, words, orders), strict=True):
+            in_text = count_along(table, axis=1)
+            position, column = np.nonzero(in_text > 1)
+            place = first[chunk[column]] + position
+            inside = place < first[chunk[column] + 1]  # what fills up a row equals itself, too
+            count[place[inside]] = in_text[position[inside], column[inside]]
+    for row in rows[~short].tolist():
+        for n, (first, count) in enumerate(zip(firsts, counts, strict=True), 1):
+            how_often = Counter(_ngrams(texts[row], n))
+            count[first[row] : first[row + 1]] = [how_often[ngram] for ngram in _ngrams(texts[row], n)]
+    return counts
+
+
+def _rows_with_repeats(texts: Ragged) -> Ints:
+    """The texts in which a word comes twice: in all others every n-gram stands once."""
+    row, size = texts.row_of_value, int(texts.values.max(initial=0)) + 1
+    ordered = np.sort(row * size + texts.values)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]] // size)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNgrams:
+    """The n-grams of replies that stand in a reference too."""
+
+    n: int
+    pair: Ints  # (found,): which reference
+    position: Ints  # (found,): where in the reply
+    count: Ints  # (found,): how often in the reference
+
+
+def shared_ngrams(replies: Ragged, references: Ragged, owner: Ints, orders: int) -> Iterator[SharedNgrams]:
+    """All n-grams for n = 1..orders that a reply shares with each of its references, in no particular order."""
+    longest = np.maximum(replies.lengths[owner], references.lengths)
+    for pairs in chunks_by_length(longest, np.flatnonzero(longest <= LONGEST_IN_TABLE)):
+        reply, reference = padded(replies, owner[pairs], -1), padded(references, pairs, -2)
+        for n, table in enumerate(equal_ngrams(reply, reference, orders), 1):
+            counts = count_along(table, axis=1)
+            position, column = np.nonzero(counts)
+            yield SharedNgrams(n, pairs[column], position, counts[position, column].astype(np.int64))
+    for pair in np.flatnonzero(longest > LONGEST_IN_TABLE).tolist():
+        for n in range(1, orders + 1):
+            how_often = Counter(_ngrams(references[pair], n))
+            each = np.array([how_often[ngram] for ngram in _ngrams(replies[owner[pair]], n)], np.int64)
+            (position,) = np.nonzero(each)
+            yield SharedNgrams(n, np.full(len(position), pair), position, each[position])
 
 
 def longest_of(lengths: Ints, firsts: Ints) -> Ints:

@@ -89,6 +89,7 @@ class Specificity(TextMetric):
     name: ClassVar[str] = "specificity"
     measures: ClassVar[str] = "how rare the reply's words are in conversation: generic replies score low"
     citation: ClassVar[str] = "after NIDF in See et al. 2019"
+    cannot_score: ClassVar[str] = "no word that it knows"
 
     def score_batch(self, batch: Batch) -> Scores:
         """The mean rarity of the words."""

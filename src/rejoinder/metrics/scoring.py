@@ -19,7 +19,7 @@ from rejoinder.metrics.table import ScoreTable
 from rejoinder.registry import ALIASES, build, metric_names, parse_spec
 from rejoinder.types import Example, Scores
 
-DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "distinct-2", "length")
+DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "embedding-average", "distinct-2", "specificity", "length")
 """What runs when no metric is named, as far as the data have what each one needs."""
 
 BATCH = 8192
@@ -48,8 +48,12 @@ def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[s
 def _expanded(specs: Sequence[str | Metric]) -> list[str | Metric]:
     if "all" not in specs:
         return list(specs)
-    with_presets = {base for base, _ in ALIASES.values()}
-    names = [name for name in metric_names() if name not in with_presets] + list(ALIASES)
+    names: list[str | Metric] = []
+    for name in metric_names():
+        presets = {alias: build(alias, {}) for alias, (base, _) in ALIASES.items() if base == name}
+        if build(name, {}) not in presets.values():  # bleu is bleu-4: once is enough
+            names.append(name)
+        names += presets
     return [*names, *(spec for spec in specs if spec != "all")]
 
 
@@ -167,8 +171,8 @@ class Scorer:
         for label, column in scores.items():
             unknown = int(np.isnan(column).sum())
             if unknown:
-                why = " or ".join(sorted(self.metrics[label].needs)) or "text that it can score"
-                notes.append(f"{label} could not score {unknown} of {len(column)} replies (no {why})")
+                why = self.metrics[label].cannot_score
+                notes.append(f"{label} could not score {unknown} of {len(column)} replies ({why})")
         return notes
 
 

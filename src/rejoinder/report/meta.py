@@ -25,7 +25,7 @@ from rejoinder.report.agreement import (
     shown_p,
     within_section,
 )
-from rejoinder.report.headlines import listed
+from rejoinder.report.headlines import listed, system_label
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import counted
 from rejoinder.report.page import Section, render_page
@@ -33,6 +33,7 @@ from rejoinder.report.panels import panel_grid
 from rejoinder.report.signatures import INTRO as SIGNATURES_INTRO
 from rejoinder.report.tables import html_table
 
+WRAPPED = "overflow-wrap: anywhere"
 BESIDE = 2
 """Figures up to which the findings stand beside them; above more they stand over them."""
 
@@ -49,7 +50,7 @@ def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
         return _parts(dimensions[0])
     return [
         Section(
-            dimension.dimension,
+            system_label(dimension.dimension),
             joined(piece for part in _parts(dimension) for piece in (element("h3", part.title), part.html_body)),
         )
         for dimension in dimensions
@@ -69,7 +70,7 @@ def _parts(dimension: DimensionReport) -> list[Section]:
 
 def study_section(study: StudyResult, *, seed: int = 0) -> Section:
     """A study: where it comes from, what it finds, its figures and its table."""
-    findings = element("ul", *(element("li", finding, dir="auto") for finding in study.findings), class_="findings")
+    findings = element("ul", *(element("li", finding, dir="auto") for finding in study.findings), style=WRAPPED)
     few = len(study.panels) <= BESIDE
     body = [
         element("p", f"As in {study.source}.", class_="intro"),

@@ -18,7 +18,7 @@ from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import comparable
 from rejoinder.meta.studies.perturbations import PERTURBATIONS, Perturbation, Words
 from rejoinder.meta.studies.true_replies import left_out, own_references
-from rejoinder.meta.studies.wording import listed, replies, signed
+from rejoinder.meta.studies.wording import above, below, listed, replies, signed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -193,8 +193,8 @@ def _finding(effects: Sequence[Effect]) -> str:
     damaging = [effect for effect in effects if effect.perturbation.lowers and not np.isnan(effect.moves.estimate)]
     if not damaging:
         return f"{effects[0].metric} could score no perturbed reply, or gives one score to all."
-    raised = [effect for effect in damaging if effect.moves.low > 0]
-    blind = [effect for effect in damaging if not effect.moves.high < 0 and effect not in raised]
+    raised = [effect for effect in damaging if above(effect.moves)]
+    blind = [effect for effect in damaging if not below(effect.moves) and effect not in raised]
     lowered = len(damaging) - len(raised) - len(blind)
     parts = [f"{effects[0].metric} scores lower under {lowered} of the {len(damaging)} damaging perturbations"]
     if blind:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
 from rejoinder.meta.studies.true_replies import left_out, own_references
-from rejoinder.meta.studies.wording import listed_with, replies, signed, with_bounds
+from rejoinder.meta.studies.wording import above, below, listed_with, replies, signed, with_bounds
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
@@ -159,15 +159,15 @@ def _is_length(part: ScoredSet, label: str) -> bool:
 
 def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], remark: str) -> list[str]:
     people, *metrics = biases
-    if people.difference.covers(0):
+    if not above(people.difference) and not below(people.difference):
         of_people = (
             f"People's ratings of the two cannot be told apart: they differ by {with_bounds(people.difference)} points."
         )
     else:
         order = "higher" if people.difference.estimate > 0 else "lower"
         of_people = f"People rate the first {order}, by {with_bounds(people.difference)} points."
-    more = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.low > 0}
-    less = {bias.name: bias.beyond.estimate for bias in metrics if bias.beyond.high < 0}
+    more = {bias.name: bias.beyond.estimate for bias in metrics if above(bias.beyond)}
+    less = {bias.name: bias.beyond.estimate for bias in metrics if below(bias.beyond)}
     sentences = [
         f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
         f"further off. Scores have people's mean and variance.{remark}",
@@ -179,7 +179,8 @@ def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], 
         sentences.append(f"Favour them less than people do: {listed_with(less)}.")
     if not more and not less:
         sentences.append("No metric's difference can be told from that of people.")
-    with_length = [bias for bias in metrics if not (_is_length(part, bias.name) or np.isnan(bias.spearman.estimate))]
+    clear = [bias for bias in metrics if above(bias.spearman) or below(bias.spearman)]
+    with_length = [bias for bias in clear if not _is_length(part, bias.name)]
     if with_length:
         most = max(with_length, key=lambda bias: abs(bias.spearman.estimate))
         sentences.append(

@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.meta.panels import HistogramPanel, IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, oriented, scale_of
-from rejoinder.meta.studies.wording import listed
+from rejoinder.meta.studies.wording import ROUNDING, above, below, listed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes, group_sums
@@ -96,7 +96,7 @@ def _ratios(matrix: Floats, part: ScoredSet) -> list[Interval]:
 
 
 def _near_mean(values: Scores, scale: HumanScale) -> float:
-    return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2))
+    return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2 + ROUNDING))
 
 
 def _row(column: Stretched, ratio: Interval, scale: HumanScale) -> tuple[Cell, ...]:
@@ -119,9 +119,9 @@ def _findings(columns: list[Stretched], ratios: list[Interval], scale: HumanScal
         f"{_near_mean(people.values, scale):.0%} of them lie within half a step of their mean."
     ]
     for judgement, chosen in (
-        ("Spread less than people's ratings", [m for m, ratio in with_ratio if ratio.high < 1]),
-        ("Spread more", [m for m, ratio in with_ratio if ratio.low > 1]),
-        ("Cannot be told from them", [m for m, ratio in with_ratio if ratio.covers(1)]),
+        ("Spread less than people's ratings", [m for m, ratio in with_ratio if below(ratio, 1)]),
+        ("Spread more", [m for m, ratio in with_ratio if above(ratio, 1)]),
+        ("Cannot be told from them", [m for m, ratio in with_ratio if not above(ratio, 1) and not below(ratio, 1)]),
     ):
         if chosen:
             named = [f"{m.label} ({_near_mean(m.values, scale):.0%} near the mean)" for m in chosen]

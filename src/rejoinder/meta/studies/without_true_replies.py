@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable
 from rejoinder.meta.studies.true_replies import of_true_systems, own_references
-from rejoinder.meta.studies.wording import listed_with, replies
+from rejoinder.meta.studies.wording import above, below, listed_with, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate
@@ -119,8 +119,8 @@ def _findings(
         f"reference and {int(named.sum()):,} come from a system that is named like the truth, {both:,} of them both."
     ]
     spearman = {label: changes[label]["spearman"].change for label in labels}
-    lower = {label: change.estimate for label, change in spearman.items() if change.high < 0}
-    higher = {label: change.estimate for label, change in spearman.items() if change.low > 0}
+    lower = {label: change.estimate for label, change in spearman.items() if below(change)}
+    higher = {label: change.estimate for label, change in spearman.items() if above(change)}
     if lower:
         sentences.append(f"Without them the Spearman correlation is lower for {listed_with(lower)}.")
     if higher:

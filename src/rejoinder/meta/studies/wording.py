@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
 
+SMALL = 0.005
+ROUNDING = 1e-9
+"""Differences up to this are those of floating-point numbers, not of scores."""
+
 
 def listed(names: Sequence[str]) -> str:
     """The names as "a, b and c"."""
@@ -20,14 +24,24 @@ def listed_with(values: Mapping[str, float]) -> str:
 
 
 def signed(value: float) -> str:
-    """The number with its sign; what rounds to zero has none."""
-    text = f"{value:+.2f}"
+    """The number with its sign and two decimals, three where it is small; what rounds to zero has no sign."""
+    text = f"{value:+.2f}" if abs(value) >= SMALL else f"{value:+.3f}"
     return text[1:] if float(text) == 0 else text
 
 
 def with_bounds(interval: Interval) -> str:
     """An estimate and its 95 % interval: "0.12 [-0.01, 0.25]"."""
     return f"{number(interval.estimate, 2)} [{number(interval.low, 2)}, {number(interval.high, 2)}]"
+
+
+def above(interval: Interval, value: float = 0.0) -> bool:
+    """Whether the interval lies wholly above the value, by more than rounding."""
+    return interval.low > value + ROUNDING
+
+
+def below(interval: Interval, value: float = 0.0) -> bool:
+    """Whether the interval lies wholly below the value, by more than rounding."""
+    return interval.high < value - ROUNDING
 
 
 def replies(count: int) -> str:

@@ -1,0 +1,228 @@
+"""meta.html: every part of the report is in it, every name is text, and a browser has nothing to complain of."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scored_replies import HOSTILE
+
+from rejoinder.meta.meta import MetaReport, meta_evaluate
+from rejoinder.meta.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
+from rejoinder.meta.studies import STUDIES
+from rejoinder.metrics.base import Metric
+from rejoinder.registry import load
+from rejoinder.report.meta import headline, render_meta
+from rejoinder.report.panels import drawn, panel_grid
+from rejoinder.stats.intervals import Interval
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WORDS = "cat dog tree house river cloud stone bread chair lamp road field".split()
+
+
+def records(*dimensions: str, raters: int = 3) -> list[dict[str, Any]]:
+    """Four systems answer 15 contexts; the better ones share more words with the reference."""
+    rng = np.random.default_rng(0)
+    found = []
+    for context in range(15):
+        reference = [str(word) for word in rng.choice(WORDS, 8)]
+        for system in range(4):
+            kept = rng.random(8) < (0.1, 0.3, 0.6, 1.0)[system]
+            others = rng.choice(WORDS, 8)
+            reply = [old if keep else str(new) for keep, old, new in zip(kept, reference, others, strict=True)]
+            reply += [f"more{place}" for place in range(int(rng.integers(0, 12)))] if system < 3 else []
+            ratings = np.clip(np.round(1 + 4 * kept.mean() + rng.normal(0, 0.8, raters)), 1, 5).tolist()
+            found.append(
+                {
+                    "id": f"id-{context}-{system}",
+                    "context": [f"what of {context} ?"],
+                    "response": " ".join(reply),
+                    "references": [" ".join(reference)],
+                    "system": f"system {system}",
+                    "scores": dict.fromkeys(dimensions or ("overall",), ratings),
+                }
+            )
+    return found
+
+
+@cache
+def report() -> MetaReport:
+    return meta_evaluate(records(), ["bleu-2", "rouge-l", "length"], studies=tuple(STUDIES), resamples=40)
+
+
+def text_of(html: str) -> str:
+    """The page's text, without tags."""
+    body = html[html.index("<main") : html.index("</main>")]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+
+
+def titles(html: str, level: int) -> list[str]:
+    found = re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", html)
+    return [re.sub(r"<[^>]*>", "", title) for title in found]
+
+
+def test_every_part_is_a_section() -> None:
+    made = report()
+    html = render_meta(made)
+    studies = [study.title for study in made.dimensions[0].studies]
+    assert len(studies) == len(STUDIES)
+    parts = ["People against people", "Single replies", "Systems", "Within contexts", "Metric against metric"]
+    assert titles(html, 2) == [*parts, *studies, "Signatures and notes"]
+    assert html.count("<svg viewBox") == 1 + 3 + 3 + 2 + sum(len(study.panels) for study in made.dimensions[0].studies)
+
+
+def test_numbers_are_those_of_the_report() -> None:
+    made = report()
+    (dimension,) = made.dimensions
+    text = text_of(render_meta(made))
+    for row in dimension.utterance.rows:
+        interval = row.measured["spearman"].interval
+        assert f"{interval.estimate:.3f} [{interval.low:.2f}, {interval.high:.2f}]" in text
+    assert f"agree with the other half at {dimension.ceiling.split_half_spearman:.2f}" in text
+    assert f"{dimension.ceiling.alpha:.3f}" in text
+    for signature in made.signatures.values():
+        assert signature in text
+    for study in dimension.studies:
+        for finding in study.findings:
+            assert finding.replace("'", "&#x27;").replace("<", "&lt;") in text
+    assert "seed 0, 40 resamples" in text
+    assert "There were no warnings." in text
+
+
+def test_the_matrix_of_contests_is_antisymmetric_and_marks_the_significant() -> None:
+    (dimension,) = report().dimensions
+    html = render_meta(report())
+    table = html[html.index('<section id="part-5') :].split("</table>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)]
+    plain = [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in rows]
+    names = [row.metric for row in dimension.utterance.rows]
+    assert plain[0] == ["metric", *names]
+    values = {(row[0], column): cell for row in plain[1:] for column, cell in zip(names, row[1:], strict=True)}
+    for contest in dimension.utterance.contests:
+        estimate, star = contest.difference.estimate, "*" if contest.p_adjusted < 0.05 else ""
+        assert values[contest.b, contest.a] == f"{estimate:+.2f}{star}"
+        assert values[contest.a, contest.b] == f"{-estimate:+.2f}{star}"
+    assert any(value.endswith("*") for value in values.values())
+
+
+def test_the_same_report_gives_the_same_bytes() -> None:
+    assert render_meta(report()) == render_meta(report())
+
+
+def test_several_dimensions_are_sections_of_their_own() -> None:
+    made = meta_evaluate(records("grammar", "content"), ["length"], dimension="all", resamples=20)
+    html = render_meta(made)
+    assert titles(html, 2) == ["grammar", "content", "Signatures and notes"]
+    assert titles(html, 3).count("Single replies") == 2
+    assert "Metric against metric" not in html  # there is but one
+
+
+def test_one_rating_a_reply_has_no_ceiling() -> None:
+    made = meta_evaluate(records(raters=1), ["length"], resamples=20)
+    text = text_of(render_meta(made))
+    assert "people cannot be compared with people" in text
+    assert "raters" not in text
+
+
+def test_headlines_say_no_more_than_the_tests() -> None:
+    (dimension,) = report().dimensions
+    assert "agrees best with people over single replies: Spearman" in headline(dimension)
+    level = dimension.utterance
+    best = level.rows[0].metric
+
+    def with_p(p_value: float) -> Any:
+        contests = tuple(dataclasses.replace(contest, p_adjusted=p_value) for contest in level.contests)
+        return dataclasses.replace(dimension, utterance=dataclasses.replace(level, contests=contests))
+
+    assert "It is significantly better than every other." in headline(with_p(0.01))
+    assert "No other is significantly worse." in headline(with_p(0.5))
+    one = [dataclasses.replace(c, p_adjusted=0.5 if best in (c.a, c.b) else 0.01) for c in level.contests]
+    one[0] = dataclasses.replace(level.contests[0], p_adjusted=0.01)
+    rest = dataclasses.replace(dimension, utterance=dataclasses.replace(level, contests=tuple(one)))
+    assert "It cannot be told from " in headline(rest)
+    unsure = dataclasses.replace(level.rows[0].measured["spearman"], interval=Interval(0.1, -0.1, 0.3))
+    row = dataclasses.replace(level.rows[0], measured={**level.rows[0].measured, "spearman": unsure})
+    doubtful = dataclasses.replace(dimension, utterance=dataclasses.replace(level, rows=(row, *level.rows[1:])))
+    assert "That is not clearly more than nothing." in headline(doubtful)
+
+
+def test_every_kind_of_panel_is_drawn_with_its_names() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    panels: list[Panel] = [
+        IntervalPanel("intervals", (("one", Interval(0.5, 0.4, 0.6)),)),
+        HistogramPanel("histograms", (("two", values),)),
+        ScatterPanel("dots", values, values, "across", "up", x_jitter=0.3),
+        LinePanel("lines", (Curve("three", (0, 1), (0.5, 0.4), (0.4, 0.3), (0.6, 0.5)),), "noise", "r"),
+    ]
+    grid = panel_grid(panels)
+    for name in ("intervals", "one", "histograms", "two", "dots", "across", "up", "lines", "three", "noise"):
+        assert f">{name}<" in grid
+    assert grid.count('class="point"') == 3
+    assert grid.count('class="band"') == 1
+    assert drawn(panels[2], seed=1) != drawn(panels[2], seed=2)
+    assert drawn(panels[2], seed=1) == drawn(panels[2], seed=1)
+
+
+def hostile_report() -> MetaReport:
+    """Hostile texts as names of data, metrics and dimensions, as ids, and as a note."""
+    dimension = HOSTILE[0]
+    rows = [{**row, "id": f"{HOSTILE[4]}{place}"} for place, row in enumerate(records(dimension))]
+    specs = ("bleu-2", "rouge-l", "length", "bleu-1", "chrf")
+    labels = (HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[6], HOSTILE[7])
+    metrics: Mapping[str, Metric] = {label: load(spec) for label, spec in zip(labels, specs, strict=True)}
+    made = meta_evaluate(rows, metrics, studies=tuple(STUDIES), resamples=20)
+    judged = dataclasses.replace(made.judged, name=HOSTILE[0].replace("/", " "))
+    return dataclasses.replace(made, judged=judged, notes=(HOSTILE[4],))
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("neither chromium nor google-chrome is installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as running:
+        launched = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_names_are_text_and_nothing_is_amiss(browser: Any, tmp_path: Path, scheme: str) -> None:
+    path = tmp_path / "meta.html"
+    path.write_text(render_meta(hostile_report()), encoding="utf-8")
+    problems: list[str] = []
+    page = browser.new_page(color_scheme=scheme, viewport={"width": 1000, "height": 800})
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: problems.append("dialog"))
+    page.on("request", lambda request: problems.append(request.url) if request.url != path.as_uri() else None)
+    page.goto(path.as_uri())
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, iframe, main script, main svg[onload]").count() == 0
+    shown = page.locator("main").inner_text()
+    for text in (HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[7]):
+        assert text in shown
+    assert HOSTILE[4] in page.locator("ul.notes").inner_text()
+    assert HOSTILE[0] in page.locator("header dl.headlines").inner_text()
+    for width in (320, 1000):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert [problem for problem in problems if not problem.startswith("data:")] == []
+    page.close()
