@@ -51,7 +51,7 @@ def test_json_has_the_summary_of_every_metric_and_system(run: Run, replies: Path
     assert told["warnings"] == [
         "bleu-2 could not score 1 of 4 replies (no references)",
         "rouge-l could not score 1 of 4 replies (no references)",
-        "distinct-2 could not score 1 of 4 replies (no text that it can score)",
+        "distinct-2 could not score 1 of 4 replies (too short to hold an n-gram)",
     ]
     assert [f"note: {warning}" for warning in told["warnings"]] == ran.err.splitlines()
 

@@ -31,7 +31,6 @@ class Perturbation:
     """A change to replies, and what it should do to their scores."""
 
     name: str
-    what: str
     lowers: bool
     """Whether a person would rate the reply lower; else it should not matter."""
     change: Change
@@ -95,12 +94,12 @@ def _some(words: Words, rng: np.random.Generator) -> list[int]:
 
 
 PERTURBATIONS = (
-    Perturbation("word drop", "three words in ten are left out", True, lambda words, _, rng: word_drop(words, rng)),
-    Perturbation("shuffle", "the words are put in a random order", True, lambda words, _, rng: shuffle(words, rng)),
-    Perturbation("repetition", "three words in ten come twice", True, lambda words, _, rng: repetition(words, rng)),
-    Perturbation("reversed", "the words come last to first", True, lambda words, *_: reversed_words(words)),
-    Perturbation("stop words removed", "no function words", True, lambda words, *_: without_stop_words(words)),
-    Perturbation("generic reply", "one that fits anywhere", True, lambda words, _, rng: generic_reply(words, rng)),
-    Perturbation("echoed context", "what it answers", True, lambda words, answered, _: echoed_context(words, answered)),
-    Perturbation("punctuation removed", "letters and digits only", False, lambda words, *_: without_punctuation(words)),
+    Perturbation("word drop", True, lambda words, _, rng: word_drop(words, rng)),
+    Perturbation("shuffle", True, lambda words, _, rng: shuffle(words, rng)),
+    Perturbation("repetition", True, lambda words, _, rng: repetition(words, rng)),
+    Perturbation("reversed", True, lambda words, *_: reversed_words(words)),
+    Perturbation("stop words removed", True, lambda words, *_: without_stop_words(words)),
+    Perturbation("generic reply", True, lambda words, _, rng: generic_reply(words, rng)),
+    Perturbation("echoed context", True, lambda words, answered, _: echoed_context(words, answered)),
+    Perturbation("punctuation removed", False, lambda words, *_: without_punctuation(words)),
 )
