@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.metrics.scoring import score
     from rejoinder.metrics.table import ScoreTable
@@ -36,6 +37,7 @@ _HOMES = {
     "FieldMap": "data.record",
     "Judgement": "types",
     "LeakageError": "errors",
+    "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
     "RejoinderError": "errors",
@@ -43,6 +45,7 @@ _HOMES = {
     "ScoreWarning": "metrics.base",
     "compare": "meta.compare",
     "load": "registry",
+    "meta_evaluate": "meta.meta",
     "read": "data.source",
     "score": "metrics.scoring",
 }
@@ -56,6 +59,7 @@ __all__ = [
     "FieldMap",
     "Judgement",
     "LeakageError",
+    "MetaReport",
     "Metric",
     "NeedsError",
     "RejoinderError",
@@ -64,6 +68,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "meta_evaluate",
     "read",
     "score",
 ]

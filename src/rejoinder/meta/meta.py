@@ -151,21 +151,26 @@ def meta_evaluate(
     for name in chosen_dimensions(judged, dimension):
         scored = ScoredSet(judged, name, columns, chosen, seed, resamples)
         _check_enough(scored)
+        report, silent = _dimension_report(scored, studies)
+        reports.append(report)
         notes += _coverage_notes(scored)
-        reports.append(_dimension_report(scored, studies))
+        notes += [f"the study {study} found nothing to look at in {name}" for study in silent]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
 
 
-def _dimension_report(scored: ScoredSet, studies: Sequence[str]) -> DimensionReport:
+def _dimension_report(scored: ScoredSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
+    """The report, and the names of studies for which the data do not have what they look at."""
     names = tuple(STUDIES) if "all" in studies else studies
-    return DimensionReport(
+    results = {name: run_study(name, scored) for name in names}
+    report = DimensionReport(
         scored,
         human_ceiling(scored.judged, scored.dimension, seed=scored.seed),
         utterance_level(scored),
         system_level(scored),
         within_context(scored),
-        tuple(result for name in names if (result := run_study(name, scored)) is not None),
+        tuple(result for result in results.values() if result is not None),
     )
+    return report, [name for name, result in results.items() if result is None]
 
 
 def _columns(

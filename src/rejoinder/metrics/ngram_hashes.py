@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens
+from rejoinder.text.coding import Hashes, place_of_equal
 from rejoinder.text.ragged import Ints, Ragged
-
-Hashes = NDArray[np.uint64]
 
 _IN_MEMORY = 1 << 24  # hashes; more go to disk
 _PARTITION_BITS = 6
@@ -75,33 +74,12 @@ class HashIndex:
 def repeated(hashes: Hashes, document: Ints) -> NDArray[np.bool_]:
     """Which hashes come again in their document: all of those that are equal there, but one."""
     marked = hashes ^ (document.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))
-    place = _place_of_equal(marked)
+    place = place_of_equal(marked)
     again: NDArray[np.bool_] = place != np.arange(len(place))
     suspects = np.flatnonzero(again)
     others = place[suspects]
     again[suspects] = (hashes[others] == hashes[suspects]) & (document[others] == document[suspects])
     return again
-
-
-def _place_of_equal(keys: Hashes) -> NDArray[np.int32]:
-    """For each key the place of an equal one, the same place for all that are equal."""
-    bits = max(1, len(keys).bit_length())
-    table = np.empty(1 << bits, np.int32)
-
-    def last_in_slot(places: NDArray[np.int32], mixed: Hashes) -> NDArray[np.int32]:
-        slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
-        table[slot] = places
-        return table[slot]
-
-    found = last_in_slot(np.arange(len(keys), dtype=np.int32), keys)
-    waiting = np.flatnonzero(keys[found] != keys).astype(np.int32)
-    mixed = keys[waiting]
-    while len(waiting):  # each round settles at least one key of every slot
-        mixed = mixed * _ODD
-        found[waiting] = last_in_slot(waiting, mixed)
-        missed = keys[found[waiting]] != keys[waiting]
-        waiting, mixed = waiting[missed], mixed[missed]
-    return found
 
 
 class FrequencyTable:

@@ -97,10 +97,9 @@ def mean_intervals(
     """The mean of each column (one metric) with its interval, all columns over the same resamples.
 
     `matrix` is (examples, metrics); NaN is left out of its own column. No values: NaN throughout; values of
-    one group only: NaN bounds. The interval is an expanded BCa (see `intervals`): over 50 contexts of
-    correlated scores it holds what it promises for normal, skewed and binary scores, where a percentile
-    interval falls short (`benchmarks/coverage.py`). From 20,000 groups on, the cluster-robust normal interval
-    stands in.
+    one group only: NaN bounds. The interval is an expanded BCa (see `intervals`): over 20 or more contexts it
+    covers 93.7 to 96 % of true means, normal, rated or rarely yes, where a plain percentile interval sinks to
+    91 % (`benchmarks/coverage.py`). From 20,000 groups on, the cluster-robust normal interval stands in.
     """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:

@@ -32,4 +32,5 @@ def number(value: float, digits: int = 3) -> str:
     """A number for a table; NaN is a dash."""
     if value != value:
         return "-"
-    return f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return shown.removeprefix("-") if not shown.strip("-0.") else shown  # a rounded nothing has no sign

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import polars as pl
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.text.ragged import Ragged, offsets_of
+from rejoinder.text.coding import coded_lists
+from rejoinder.text.ragged import Ragged
 
 # Python's str.split and str.rstrip also know these four separators, which a regex's \s leaves out.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"
@@ -78,6 +78,7 @@ TOKENISERS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "intl": _mteval_intl,
     "rouge": _rouge,
 }
+_SEES_SPACES = {"intl"}  # to it, punctuation beside a space is not what it is at a text's edge
 
 
 def tokenise(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> pl.Series:
@@ -88,11 +89,11 @@ def tokenise(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> pl.Series:
 def token_codes(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> tuple[pl.Series, Ragged]:
     """The different tokens of all texts, and each text as codes into them."""
     texts = _trimmed(texts, tokeniser)
-    if tokeniser != "13a":
-        return _coded(_tokens(texts, tokeniser, lowercase))
-    # A dozen replacements are slow, and none of them looks past a space: each different piece is tokenised once.
-    pieces, rows = _coded(texts.str.split(" "))
-    vocabulary, parts = _coded(_tokens(pieces, tokeniser, lowercase))
+    if tokeniser in _SEES_SPACES:
+        return coded_lists(_tokens(texts, tokeniser, lowercase))
+    # No token reaches over a space, nor depends on what is beyond it: each different piece is tokenised once.
+    pieces, rows = coded_lists(texts.str.split(" "))
+    vocabulary, parts = coded_lists(_tokens(pieces, tokeniser, lowercase))
     tokens = parts.take(rows.values)  # a row a piece
     return vocabulary, Ragged(tokens.values, tokens.offsets[rows.offsets])
 
@@ -107,12 +108,3 @@ def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
         raise UnknownNameError("tokeniser", tokeniser, TOKENISERS)
     column = pl.col("text").str.to_lowercase() if lowercase else pl.col("text")
     return texts.rename("text").to_frame().select(tokens=TOKENISERS[tokeniser](column))["tokens"]
-
-
-def _coded(lists: pl.Series) -> tuple[pl.Series, Ragged]:
-    """The different strings in a column of lists, and the lists as codes into them."""
-    offsets = offsets_of(lists.list.len().to_numpy().astype(np.int64))
-    # Categories of its own, so that codes are dense and no string outlives the batch.
-    categories = pl.Categories.random()
-    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(categories))
-    return categories.to_series(), Ragged(flat.to_physical().to_numpy().astype(np.int64), offsets)
