@@ -1,6 +1,7 @@
 """chrF: F-measure of character n-grams (Popović 2015).
 
-Characters are packed into integers, pair | n-gram | side, and sorted; equal n-grams of a pair then stand side by side.
+Short texts are laid out as tables of equal characters, as `ngrams` does with words. In long ones characters are packed
+into integers, pair | n-gram | side, and sorted; equal n-grams of a pair then stand side by side.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from numpy.typing import NDArray
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.ngrams import ngram_overlap
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.text.tokenise import WHITE_SPACE
 from rejoinder.types import Scores
 
+_LONGEST_IN_TABLE = 200  # characters; above this, sorting is faster
 _CHUNK = 4096  # pairs that are sorted together
 _PAIR_BITS = 12
 _ROOM = 64 - _PAIR_BITS - 1  # bits left for an n-gram, beside the pair and the side
+
+_VISIBLE = np.ones(max(map(ord, WHITE_SPACE)) + 2, np.bool_)  # by code point; the last stands for all after it
+_VISIBLE[list(map(ord, WHITE_SPACE))] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +117,12 @@ def _pair_counts(batch: Batch, orders: int, lowercase: bool, whitespace: bool) -
     counts = np.zeros((3, orders, len(batch.owner)), np.int64)
     steps = np.arange(orders)[:, None]
     counts[0], counts[1] = np.maximum(own - steps, 0), np.maximum(theirs - steps, 0)
-    for start in range(0, len(batch.owner), _CHUNK):
-        pairs = np.arange(start, min(start + _CHUNK, len(batch.owner)))
+    longest = np.maximum(own, theirs)
+    short, long = np.flatnonzero(longest <= _LONGEST_IN_TABLE), np.flatnonzero(longest > _LONGEST_IN_TABLE)
+    replies, references = characters.take(batch.owner[short]), characters.take(len(batch) + short)
+    counts[2][:, short] = ngram_overlap(replies, references, np.arange(len(short)), orders).matches
+    for start in range(0, len(long), _CHUNK):
+        pairs = long[start : start + _CHUNK]
         texts = characters.take(np.concatenate([batch.owner[pairs], len(batch) + pairs]))
         counts[2][:, pairs] = list(_shared(texts, len(pairs), orders))
     return counts
@@ -121,11 +132,13 @@ def _characters(texts: pl.Series, lowercase: bool, whitespace: bool) -> Ragged:
     """Texts as dense character codes."""
     if lowercase:
         texts = texts.str.to_lowercase()
-    if not whitespace:
-        texts = texts.str.replace_all(r"[\s\x1c-\x1f]+", "")
     offsets = offsets_of(texts.str.len_chars().to_numpy().astype(np.int64))
     points = np.frombuffer("".join(texts.to_list()).encode("utf-32-le"), "<u4")
-    present = np.zeros(0x110000, np.bool_)
+    if not whitespace:
+        kept = _VISIBLE[np.minimum(points, len(_VISIBLE) - 1)]
+        offsets = offsets_of(kept)[offsets]
+        points = points[kept]
+    present = np.zeros(int(points.max(initial=0)) + 1, np.bool_)
     present[points] = True
     return Ragged((np.cumsum(present) - 1)[points], offsets)
 

@@ -23,6 +23,7 @@ LONGEST_IN_TABLE = 400
 _TABLE_BYTES = 1 << 21  # a table of this size stays in the cache
 _SIMILAR = 1.25  # how much longer than the shortest text of a table its longest may be
 
+Words = NDArray[np.int32]  # (positions, examples)
 Counts = NDArray[np.uint8] | NDArray[np.uint16]
 Table = NDArray[np.bool_]  # (reply positions, reference positions, examples)
 
@@ -70,7 +71,7 @@ def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
         start += size
 
 
-def padded(texts: Ragged, rows: Ints, filler: int) -> NDArray[np.int32]:
+def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
     """Some rows side by side, filled up to the longest. (positions, rows)"""
     firsts = texts.offsets[rows]
     lengths = texts.offsets[rows + 1] - firsts
@@ -81,7 +82,7 @@ def padded(texts: Ragged, rows: Ints, filler: int) -> NDArray[np.int32]:
     return np.where(position < lengths, words, filler).astype(np.int32)
 
 
-def equal_ngrams(left: NDArray[np.int32], right: NDArray[np.int32], orders: int) -> Iterator[Table]:
+def equal_ngrams(left: Words, right: Words, orders: int) -> Iterator[Table]:
     """For n = 1..orders, where the n-grams of two padded texts are equal."""
     words = left[:, None, :] == right[None, :, :]
     table = words
@@ -98,11 +99,17 @@ def count_along(table: Table, axis: int) -> Counts:
     return counts
 
 
-def occurrences_before(own: Table) -> Counts:
-    """How often the n-gram at each position stood before, from a text's table with itself. (positions, examples)"""
-    before = np.zeros((own.shape[0], own.shape[2]), np.uint8 if own.shape[0] <= 255 else np.uint16)
-    for i in range(1, len(own)):
-        before[i] = count_along(own[i, :i], axis=0)
+def occurrences_before(text: Words, orders: int) -> list[Counts]:
+    """For n = 1..orders, how often the n-gram at each position of a padded text stood before. (positions, examples)"""
+    height, width = text.shape
+    narrow: type[np.uint8] | type[np.uint16] = np.uint8 if height <= 255 else np.uint16
+    before: list[Counts] = [np.zeros((max(0, height - n), width), narrow) for n in range(orders)]
+    for lag in range(1, height):
+        words = run = text[lag:] == text[:-lag]
+        for n, count in enumerate(before[: height - lag]):
+            if n:
+                run = run[:-1] & words[n:]
+            count[lag:] += run
     return before
 
 
@@ -119,9 +126,9 @@ def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Int
         for so_far, table in zip(most, equal_ngrams(reply[:, holders], reference, orders), strict=True):
             so_far[:, holders] = np.maximum(so_far[:, holders], count_along(table, axis=1))
     matches = np.zeros((orders, len(chunk)), np.int64)
-    for n, own in enumerate(equal_ngrams(reply, reply, orders)):
+    for n, before in enumerate(occurrences_before(reply, orders)):
         # The k-th time that an n-gram occurs it matches if a reference holds it at least k times.
-        matches[n] = (occurrences_before(own) < most[n]).sum(axis=0)
+        matches[n] = (before < most[n]).sum(axis=0)
     return matches
 
 

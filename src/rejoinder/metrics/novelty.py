@@ -65,9 +65,8 @@ class Repetition(TextMetric):
             return np.zeros(len(chunk), np.int64)
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
-            *_, own = equal_ngrams(reply, reply, self.n)
             # Fillers are equal to one another, but no n-gram that counts begins where one would have to end on them.
-            before |= occurrences_before(own) > 0
+            before |= occurrences_before(reply, self.n)[-1] > 0
         context = padded(contexts, chunk, -2)
         if self.of != "reply" and len(context) >= self.n:
             *_, shared = equal_ngrams(reply, context, self.n)

@@ -64,7 +64,7 @@ class RougeL(TextMetric):
 def common_subsequence(tokens: Tokens, batch: Batch) -> Scores:
     """Length of the longest common subsequence of each reference with its reply. (references,)"""
     replies = as_strings(tokens.responses)
-    own = [replies[row] for row in batch.owner.tolist()]
+    own = replies if (batch.reference_counts == 1).all() else [replies[row] for row in batch.owner.tolist()]
     return cpdist(own, as_strings(tokens.references), scorer=LCSseq.similarity, dtype=np.int32).astype(np.float64)
 
 

@@ -21,7 +21,8 @@ from rejoinder.text.ragged import Ragged
 
 # Python's str.split and str.rstrip also know these four separators, which a regex's \s leaves out.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"
-_WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+"""What Python takes for white space; none comes after the ideographic space, U+3000."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 # Of no script of their own: Japanese signs that lengthen or voice the character before them.
@@ -100,7 +101,7 @@ def token_codes(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> tuple[p
 
 def _trimmed(texts: pl.Series, tokeniser: str) -> pl.Series:
     """The texts without white space at their end, where sacreBLEU takes it off."""
-    return texts.str.strip_chars_end(_WHITE_SPACE) if tokeniser in {"13a", "intl"} else texts
+    return texts.str.strip_chars_end(WHITE_SPACE) if tokeniser in {"13a", "intl"} else texts
 
 
 def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
