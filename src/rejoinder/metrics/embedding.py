@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import ClassVar
@@ -20,6 +21,7 @@ from rejoinder.types import Scores
 Floats = NDArray[np.float32]
 
 _ROWS = 1024
+_PAIRS = 512
 
 
 @cache
@@ -183,28 +185,34 @@ class GreedyMatching(EmbeddingMetric):
         own, theirs = embedded.responses, embedded.references
         longest = np.maximum(own.lengths[batch.owner], theirs.lengths)
         scorable = (own.lengths[batch.owner] > 0) & (theirs.lengths > 0)
-        for pairs in chunks_by_length(longest * 2, np.flatnonzero(scorable)):
-            scores[pairs] = _greedy(unit, own.take(batch.owner[pairs]), theirs.take(pairs))
+        for pairs in _chunks(longest, np.flatnonzero(scorable)):
+            scores[pairs] = _greedy(unit, own, batch.owner[pairs], theirs, pairs)
         return self.finished(scores, batch, embedded)
 
 
-def _greedy(unit: Floats, own: Ragged, theirs: Ragged) -> Scores:
-    left, in_left = _padded_vectors(unit, own)
-    right, in_right = _padded_vectors(unit, theirs)
-    cosines = left @ right.transpose(0, 2, 1)  # (pairs, own, theirs)
-    cosines[~(in_left[:, :, None] & in_right[:, None, :])] = -np.inf
-    forward = np.where(in_left, cosines.max(axis=2), 0).sum(axis=1) / own.lengths
-    backward = np.where(in_right, cosines.max(axis=1), 0).sum(axis=1) / theirs.lengths
+def _chunks(longest: Ints, pairs: Ints) -> Iterator[Ints]:
+    """Pairs of similar length, few enough that their vectors stay in the cache."""
+    for alike in chunks_by_length(longest, pairs):
+        yield from np.array_split(alike, -(-len(alike) // _PAIRS))
+
+
+def _greedy(unit: Floats, own: Ragged, own_rows: Ints, theirs: Ragged, their_rows: Ints) -> Scores:
+    left, in_left = _padded_words(own, own_rows)
+    right, in_right = _padded_words(theirs, their_rows)
+    cosines = unit[left] @ unit[right].transpose(0, 2, 1)  # (pairs, own, theirs)
+    cosines = np.ascontiguousarray(cosines.transpose(1, 2, 0))  # maxima are far quicker along the longest axis
+    forward = (cosines.max(axis=1) * in_left.T).sum(axis=0) / in_left.sum(axis=1)
+    backward = (cosines.max(axis=0) * in_right.T).sum(axis=0) / in_right.sum(axis=1)
     mean: Scores = ((forward + backward) / 2).astype(np.float64)
-    return mean
+    return np.minimum(mean, 1.0)
 
 
-def _padded_vectors(unit: Floats, rows: Ragged) -> tuple[Floats, NDArray[np.bool_]]:
-    """Word vectors by row and position, and which positions hold a word. (rows, positions, dims), (rows, positions)"""
-    inside = np.arange(int(rows.lengths.max())) < rows.lengths[:, None]
-    table = np.zeros((*inside.shape, unit.shape[1]), np.float32)
-    table[inside] = unit[rows.values]
-    return table, inside
+def _padded_words(texts: Ragged, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Words by row and position, and which positions are the row's own: the last word fills up, as no maximum minds."""
+    firsts = texts.offsets[rows][:, None]
+    lengths = texts.offsets[rows + 1][:, None] - firsts
+    position = np.arange(int(lengths.max()))
+    return texts.values[firsts + np.minimum(position, lengths - 1)], position < lengths
 
 
 def pool_rows(vectors: Floats, rows: Ragged) -> Pooled:

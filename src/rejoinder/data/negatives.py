@@ -1,0 +1,202 @@
+"""Replies that do not fit, made of dialogues: what a model learns to rank below the reply that was really given.
+
+Each kind teaches one thing. A *random* utterance teaches topic; one of the *same dialogue*, order; an *echo* of the
+context, that repeating is no answer; a *generic* reply, that a phrase which fits everywhere says little; *shuffled*
+words and a *truncated* reply, form; a *neighbour*, an utterance much like the true reply, the small differences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError
+from rejoinder.types import Dialogue
+
+_GENERIC_KINDS = 100
+_TRIES = 8
+
+
+class Place(NamedTuple):
+    """A turn of a dialogue that replies to what comes before it."""
+
+    dialogue: Dialogue
+    turn: int
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """What the turn replies to, oldest first."""
+        return self.dialogue.turns[: self.turn]
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """One label a context turn, or none."""
+        return self.dialogue.speakers[: self.turn]
+
+    @property
+    def response(self) -> str:
+        """The reply that was really given."""
+        return self.dialogue.turns[self.turn]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeMixture:
+    """How much of each kind there is; only the proportions matter."""
+
+    random: float = 0.4
+    same_dialogue: float = 0.15
+    echo: float = 0.1
+    generic: float = 0.1
+    shuffled: float = 0.05
+    truncated: float = 0.05
+    neighbour: float = 0.15
+
+    def __post_init__(self) -> None:
+        weights = self.weights
+        if not all(0 <= weight < np.inf for weight in weights.values()) or not sum(weights.values()):
+            raise CallError(f"the mixture of negatives needs weights of at least 0, one above: found {weights}")
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Kind -> weight."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def places_of(dialogues: Iterable[Dialogue]) -> list[Place]:
+    """Every turn that replies to another speaker's; where speakers are not named, every turn but the first."""
+    return [
+        Place(dialogue, turn)
+        for dialogue in dialogues
+        for turn in range(1, len(dialogue.turns))
+        if dialogue.turns[turn].strip()
+        and not (dialogue.speakers and dialogue.speakers[turn] == dialogue.speakers[turn - 1])
+    ]
+
+
+class Negatives:
+    """Draws replies that do not fit, for places of one corpus.
+
+    `neighbours` holds for each place the numbers of places whose replies are much like its own, -1 where there are
+    fewer: what `near_neighbours` gives. Where a kind cannot be made (one word cannot be shuffled), a random reply
+    takes its place.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        mixture: NegativeMixture | None = None,
+        neighbours: NDArray[np.int64] | None = None,
+    ) -> None:
+        if len({_bare(place.response) for place in places}) < 2:
+            raise CallError("negatives are drawn from other replies: expected dialogues with two different ones at least")
+        self.places = places
+        weights = dict((mixture or NegativeMixture()).weights)
+        if neighbours is None:
+            weights["random"] += weights.pop("neighbour")
+        self._neighbours = neighbours
+        self._kinds = list(weights)
+        self._shares = np.array(list(weights.values())) / sum(weights.values())
+        counted = Counter(_bare(place.response) for place in places).most_common(_GENERIC_KINDS)
+        common = {text for text, count in counted if count > 1}
+        self._generic = sorted({place.response for place in places if _bare(place.response) in common})
+        self._makers: dict[str, Callable[[int, np.random.Generator], str]] = {
+            "random": self._random,
+            "same_dialogue": self._same_dialogue,
+            "echo": self._echo,
+            "generic": self._generic_reply,
+            "shuffled": self._shuffled,
+            "truncated": self._truncated,
+            "neighbour": self._neighbour,
+        }
+
+    def draw(self, place: int, rng: np.random.Generator) -> tuple[str, str]:
+        """The kind and the text of a negative for the place of this number; never the true reply, never empty."""
+        kind = self._kinds[int(rng.choice(len(self._kinds), p=self._shares))]
+        truth = _bare(self.places[place].response)
+        text = self._makers[kind](place, rng)
+        if _bare(text) not in {"", truth}:
+            return kind, text
+        for _ in range(_TRIES):
+            text = self._random(place, rng)
+            if _bare(text) not in {"", truth}:
+                return "random", text
+        return "random", next(other.response for other in self.places if _bare(other.response) != truth)
+
+    def _random(self, place: int, rng: np.random.Generator) -> str:
+        """A reply from another dialogue, if a few draws find one."""
+        home = self.places[place].dialogue
+        for _ in range(_TRIES):
+            other = self.places[int(rng.integers(len(self.places)))]
+            if other.dialogue is not home:
+                break
+        return other.response
+
+    def _same_dialogue(self, place: int, rng: np.random.Generator) -> str:
+        """A later turn, or one before the last: the last itself would be an echo."""
+        dialogue, turn = self.places[place]
+        others = [*dialogue.turns[: turn - 1], *dialogue.turns[turn + 1 :]]
+        return others[int(rng.integers(len(others)))] if others else ""
+
+    def _echo(self, place: int, rng: np.random.Generator) -> str:
+        """The last utterance, whole or its second half."""
+        last = self.places[place].context[-1]
+        words = last.split()
+        return last if rng.random() < 0.5 or len(words) < 4 else " ".join(words[len(words) // 2 :])
+
+    def _generic_reply(self, _: int, rng: np.random.Generator) -> str:
+        return self._generic[int(rng.integers(len(self._generic)))] if self._generic else ""
+
+    def _shuffled(self, place: int, rng: np.random.Generator) -> str:
+        words = self.places[place].response.split()
+        return " ".join(words[index] for index in rng.permutation(len(words)))
+
+    def _truncated(self, place: int, rng: np.random.Generator) -> str:
+        """The first quarter to three quarters of the words."""
+        words = self.places[place].response.split()
+        return " ".join(words[: int(len(words) * rng.uniform(0.25, 0.75))])
+
+    def _neighbour(self, place: int, rng: np.random.Generator) -> str:
+        if self._neighbours is None:
+            return ""
+        known = self._neighbours[place][self._neighbours[place] >= 0]
+        return self.places[int(rng.choice(known))].response if len(known) else ""
+
+
+def near_neighbours(
+    vectors: NDArray[np.floating], *, nearest: int = 20, keep: int = 5, most: int = 20_000, seed: int = 0
+) -> NDArray[np.int64]:
+    """For each row the numbers of `keep` rows whose vectors are near its own by cosine, -1 where there are fewer.
+
+    They are drawn from the `nearest` rows. A row with no length has none. With more than `most` rows each looks for
+    its neighbours among a random `most` of them, so that time grows with rows and not with their square.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = np.linalg.norm(vectors, axis=1)
+    unit = (vectors / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32)
+    pool = np.flatnonzero(lengths > 0)
+    if len(pool) > most:
+        pool = np.sort(rng.choice(pool, most, replace=False))
+    found = np.full((len(vectors), keep), -1, np.int64)
+    wanted = min(nearest + 1, len(pool))
+    for start in range(0, len(vectors) if wanted else 0, 1024):
+        cosines = unit[start : start + 1024] @ unit[pool].T
+        best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
+        for offset, columns in enumerate(best):
+            row = start + offset
+            # Cosine 1 is the same utterance, or one of the same words: as good a reply as the true one.
+            near = pool[columns[cosines[offset, columns] < 0.999]]
+            near = near[near != row]
+            if lengths[row] > 0 and len(near):
+                chosen = rng.permutation(near)[:keep]
+                found[row, : len(chosen)] = chosen
+    return found
+
+
+def _bare(text: str) -> str:
+    """A text without case and white space at its ends or doubled."""
+    return " ".join(text.casefold().split())

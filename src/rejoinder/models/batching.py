@@ -1,0 +1,55 @@
+"""Sequences of like length together, so that little of a batch is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.pairs import Encoded
+
+Ints = NDArray[np.int64]
+
+
+def by_length(encoded: Sequence[Encoded], tokens: int) -> list[list[int]]:
+    """Row numbers in batches of at most `tokens` tokens, padding counted; longest first, and no row left out.
+
+    The batches depend on what the rows hold and not on their order.
+    """
+    order = sorted(range(len(encoded)), key=lambda row: (-len(encoded[row].ids), encoded[row].ids))
+    batches: list[list[int]] = []
+    width = 0
+    for row in order:
+        if not batches or (len(batches[-1]) + 1) * width > tokens:
+            batches.append([])
+            width = len(encoded[row].ids)  # the first is the longest
+        batches[-1].append(row)
+    return batches
+
+
+def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list[list[int]]:
+    """Row numbers in shuffled batches of `size` rows of like length; the last may be smaller.
+
+    Rows are shuffled, sorted within stretches of 50 batches, cut, and the batches shuffled: random enough to learn
+    from, with a tenth of the padding.
+    """
+    order = rng.permutation(len(lengths))
+    cut: list[list[int]] = []
+    stretch = size * 50
+    for start in range(0, len(order), stretch):
+        part = sorted(order[start : start + stretch].tolist(), key=lambda row: lengths[row])
+        cut += [part[at : at + size] for at in range(0, len(part), size)]
+    return [cut[place] for place in rng.permutation(len(cut))]
+
+
+def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
+    """The rows as the arrays that encoders read, filled up to the longest. Each (rows, longest)"""
+    longest = max(len(row.ids) for row in encoded)
+    ids = np.full((len(encoded), longest), pad, np.int64)
+    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    for place, row in enumerate(encoded):
+        ids[place, : len(row.ids)] = row.ids
+        types[place, : len(row.ids)] = row.types
+        mask[place, : len(row.ids)] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}

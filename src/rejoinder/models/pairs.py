@@ -1,0 +1,114 @@
+"""A context and a reply as the numbers that an encoder reads.
+
+The context is one text, every turn after a mark that says who speaks: `me:` for the one whose reply is judged, `you:`
+for anyone else. Then comes the reply, set apart as the encoder's own tokeniser does it (`[SEP]`, `</s></s>`). A context
+that is too long loses its beginning; the reply is kept whole up to a limit. Only the library `tokenizers` is used,
+in training and in scoring alike, so both see the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from rejoinder.errors import CallError, DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+ME, YOU = "me:", "you:"
+
+
+class Pair(NamedTuple):
+    """What a reply is judged by."""
+
+    context: tuple[str, ...]
+    speakers: tuple[str, ...]
+    response: str
+
+
+class Encoded(NamedTuple):
+    """A pair as token numbers, with which of the encoder's two segments each belongs to."""
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PairTokeniser:
+    """Turns pairs into token numbers."""
+
+    definition: str = field(repr=False)
+    """What the library `tokenizers` writes as tokenizer.json."""
+    max_length: int = 128
+    """Tokens of context and reply together, special ones included."""
+    max_response: int = 64
+    """Tokens of a reply; what comes after them is not read."""
+    speaker_marks: bool = True
+
+    def __post_init__(self) -> None:
+        if self.max_response < 1 or self.max_response + self.special > self.max_length:
+            raise CallError(
+                f"max_length must have room for max_response ({self.max_response}) and {self.special} special tokens, "
+                f"not be {self.max_length}"
+            )
+
+    @cached_property
+    def tokeniser(self) -> Tokenizer:
+        """The library's own object."""
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtraError("scoring with an encoder", "encoder") from error
+        try:
+            tokeniser = Tokenizer.from_str(self.definition)
+        except Exception as error:  # the library raises nothing narrower
+            raise DataError(f"is not a tokeniser's definition ({error})", file="tokenizer.json") from error
+        tokeniser.no_padding()
+        tokeniser.no_truncation()
+        return tokeniser
+
+    @cached_property
+    def special(self) -> int:
+        """How many special tokens a pair gets."""
+        return int(self.tokeniser.num_special_tokens_to_add(is_pair=True))
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        """The token numbers of each pair."""
+        contexts = [writable(context_text(pair, marks=self.speaker_marks)) for pair in pairs]
+        before = self.tokeniser.encode_batch(contexts, add_special_tokens=False)
+        after = self.tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
+        encoded = []
+        for context, response in zip(before, after, strict=True):
+            response.truncate(self.max_response)
+            context.truncate(self.max_length - self.special - len(response), direction="left")
+            joined = self.tokeniser.post_process(context, response, add_special_tokens=True)
+            encoded.append(Encoded(tuple(joined.ids), tuple(joined.type_ids)))
+        return encoded
+
+
+def context_text(pair: Pair, *, marks: bool = True) -> str:
+    """The turns of a context as one text."""
+    if not marks:
+        return " ".join(pair.context)
+    mine = by_replier(len(pair.context), pair.speakers)
+    return " ".join(f"{ME if own else YOU} {turn}" for own, turn in zip(mine, pair.context, strict=True))
+
+
+def by_replier(turns: int, speakers: Sequence[str] = ()) -> list[bool]:
+    """Which turns of a context are by the one who replies.
+
+    That is never the one who spoke last. Without labels the speakers alternate; with labels it is the one, of those
+    who are not the last, that spoke most lately.
+    """
+    if not speakers:
+        return [(turns - turn) % 2 == 0 for turn in range(turns)]
+    replier = next((speaker for speaker in reversed(speakers) if speaker != speakers[-1]), None)
+    return [speaker == replier for speaker in speakers]
+
+
+def writable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which the tokeniser could not take."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
