@@ -81,7 +81,15 @@ def per_pair(score: Callable[[str, str], float]) -> Run:
 def sacrebleu_bleu() -> Run:
     """BLEU-4 a pair, sacreBLEU's defaults for sentences."""
     bleu = importlib.import_module("sacrebleu.metrics").BLEU(effective_order=True)
-    return per_pair(lambda reply, reference: float(bleu.sentence_score(reply, [reference]).score) / 100)
+    scores = per_pair(lambda reply, reference: float(bleu.sentence_score(reply, [reference]).score) / 100)
+
+    def run(pairs: Pairs) -> Scores | None:
+        for tokeniser in (bleu.tokenizer, bleu.tokenizer._post_tokenizer):
+            remembered: Any = type(tokeniser).__call__
+            remembered.cache_clear()  # or the second run would find all texts tokenised
+        return scores(pairs)
+
+    return run
 
 
 def nltk_bleu() -> Run:
@@ -231,7 +239,8 @@ def plain_embedding_loop(vectors: str) -> Run:
 
     def extrema(words: list[Vector]) -> Vector:
         highest, lowest = np.max(words, axis=0), np.min(words, axis=0)
-        return np.where(highest >= -lowest, highest, lowest)
+        chosen: Vector = np.where(highest >= -lowest, highest, lowest)
+        return chosen
 
     def one_way(these: list[Vector], those: list[Vector]) -> float:
         return sum(max(cosine(word, other) for other in those) for word in these) / len(these)

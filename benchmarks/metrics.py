@@ -10,16 +10,13 @@ A peer that scores what one of ours does is also compared with it: `apart` is th
 
 from __future__ import annotations
 
-import os
-
-for _variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before any of them is imported
-
 import argparse
 import gzip
 import json
+import os
 import random
 import resource
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,14 +24,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import metric_peers as peers
 import numpy as np
-from metric_peers import Pairs, Peer
 
+import metric_peers as peers
 import rejoinder
+from metric_peers import Pairs, Peer
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.scoring import BATCH
 from rejoinder.registry import load
+from rejoinder.text import stemming, wordnet
 from rejoinder.text.grid import grid
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
@@ -43,6 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORPORA = ("dailydialog.train", "empatheticdialogues.train")
 SHORTEST, LONGEST = 3, 14
 SLOW_PAIRS = 2000
+ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 HEADER = ("metric", "who", "pairs", "pairs/s", "pairs/CPU-s", "ours is", "apart", "")
 
 
@@ -117,7 +116,7 @@ def rows(vectors: str, models: Path) -> list[Row]:
         Row(
             "meteor",
             "METEOR",
-            {"rejoinder": ("meteor",)},
+            {"rejoinder, words met before": ("meteor",), "rejoinder": ("meteor",)},
             (
                 Peer("NLTK", partial(peers.nltk_meteor, models / "wordnet"), note="another METEOR"),
                 Peer(
@@ -168,6 +167,9 @@ def main() -> None:
     parser.add_argument("--vectors", default=SHIPPED)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
+    if any(os.environ.get(variable) != "1" for variable in ONE_THREAD):  # read when a library is imported: start again
+        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        os.execv(sys.executable, [sys.executable, *sys.argv])
     pairs = Pairs.of(read_pairs(arguments.dialogues, max(*arguments.sizes, SLOW_PAIRS)))
     words = np.mean([len(text.split()) for text in (*pairs.responses, *pairs.references)])
     print(f"{len(pairs):,} pairs of {words:.1f} words, best of {arguments.repeats}\n", flush=True)
@@ -206,11 +208,14 @@ def measure_row(row: Row, pairs: Pairs, sizes: Sequence[int], repeats: int, foun
     rates: dict[int, float] = {}  # of the last of ours, by size
     for label, specs in row.ours.items():
         run = partial(through_score if row.together else through_batches, specs)
+        if label == "rejoinder":
+            run = partial(forgetting, run)
         costs = {}
         for size in sizes:
             timing = best_of(repeats, run, pairs.first(size))
             found.cells.append((row.title, label, *speeds(size, timing), "", "", ""))
-            costs[size], rates[size] = timing.cpu, size / timing.cpu
+            costs[size] = timing.cpu
+            rates[size] = size / timing.cpu
         if len(sizes) > 1:
             growth = costs[sizes[-1]] / costs[sizes[0]]
             asked = f"at most {1.1 * sizes[-1] / sizes[0]:.1f}x"
@@ -252,16 +257,8 @@ def measure_peer(
             timing = Timing(timing.wall - start.wall, timing.cpu - start.cpu, timing.scores)
         ratio = rates.get(size, rates[sizes[0]]) / (size / timing.cpu)
         apart = difference(peer.same, sample, timing.scores) if peer.same and timing.scores is not None else ""
-        found.cells.append(
-            (
-                row.title,
-                peer.name,
-                *speeds(size, timing),
-                f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x",
-                apart,
-                peer.note,
-            )
-        )
+        times = f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.0f}x"
+        found.cells.append((row.title, peer.name, *speeds(size, timing), times, apart, peer.note))
         if (asked := ASKED.get((row.key, peer.name))) is not None:
             found.claims.append((f"{row.title}, {size:,} pairs, over {peer.name}", f"{asked}x", f"{ratio:.2f}x"))
 
@@ -280,6 +277,13 @@ def through_batches(specs: Sequence[str], pairs: Pairs) -> Scores:
         part = parts.pop(0)  # let go of each batch when it is done
         columns.append(np.stack([metric.score_batch(part) for metric in metrics]))
     return np.concatenate(columns, axis=1)
+
+
+def forgetting(run: Callable[[Pairs], Scores | None], pairs: Pairs) -> Scores | None:
+    """The same without the stems and synsets that earlier runs have left."""
+    stemming.stem.cache_clear()
+    wordnet.synsets.cache_clear()
+    return run(pairs)
 
 
 def through_score(specs: Sequence[str], pairs: Pairs) -> None:
@@ -307,9 +311,11 @@ def processor_time() -> float:
 
 
 def difference(spec: str, pairs: Pairs, theirs: Scores) -> str:
-    """The largest difference between our scores and a peer's; only what both could score counts."""
+    """The largest difference between our scores and a peer's, and how many pairs differ, if any do."""
     ours = through_batches([spec], pairs)[0]
-    return f"{np.nanmax(np.abs(ours - theirs)):.0e}"
+    apart = np.abs(ours - theirs)
+    differing = int(((apart > 1e-6) | (np.isnan(ours) != np.isnan(theirs))).sum())
+    return f"{np.nanmax(apart):.0e}" + (f" in {differing}" if differing else "")
 
 
 def speeds(size: int, timing: Timing) -> tuple[str, str, str]:

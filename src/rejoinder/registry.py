@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -33,6 +34,11 @@ METRICS: dict[str, str] = {
     "specificity": "rejoinder.metrics.novelty:Specificity",
     "length": "rejoinder.metrics.length:Length",
 }
+
+EVALUATORS: dict[str, str] = {
+    "encoder": "rejoinder.evaluators.encoder:Encoder",
+}
+"""Name -> where the class is, of metrics that are trained and then loaded from their folder."""
 
 # The papers' own names for settings of one metric.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -92,10 +98,27 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator from its folder."""
     text = str(name_or_folder)
-    if text not in {"", *metric_names(), *ALIASES} and Path(text).is_dir():
-        raise CallError(f"{text} is a folder, but this version has no trained evaluators to load")
+    known = {"", *metric_names(), *ALIASES}
+    if text not in known and Path(text).is_dir():
+        return load_evaluator(Path(text), parameters)
     name, given = parse_spec(text)
+    if name not in known and Path(name).is_dir():
+        return load_evaluator(Path(name), given | parameters)
     return build(name, given | parameters)
+
+
+def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
+    """The trained evaluator of a folder; `parameters` are those of its class's `load`."""
+    # By name: the registry stands before all that it names, so nothing of it is imported here.
+    name = _import("rejoinder.evaluators.saving:read_config")(folder)["name"]
+    if name not in EVALUATORS:
+        raise UnknownNameError(f"evaluator in {folder}:", name, EVALUATORS)
+    loader = _import(EVALUATORS[name]).load
+    taken = set(inspect.signature(loader).parameters) - {"folder"}
+    for key in parameters:
+        if key not in taken:
+            raise UnknownNameError(f"parameter of {folder}:", key, taken)
+    return loader(folder, **parameters)
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Any:

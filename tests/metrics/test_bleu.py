@@ -127,3 +127,14 @@ def test_a_reply_of_a_hundred_thousand_words() -> None:
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match="bleu: "):
         Bleu(**wrong)  # type: ignore[arg-type]
+
+
+def test_corpus_level_is_what_the_signature_says() -> None:
+    short = [Example("1", (), "yes please", ("yes please do",)), Example("2", (), "not at all", ("at all costs",))]
+    texts, references = [e.response for e in short], [[e.references[0] for e in short]]
+    for effective in (False, True):
+        expected = BLEU(effective_order=effective, tokenize="13a").corpus_score(texts, references).score / 100
+        ours = Bleu(tokenise="13a", lowercase=False, effective_order=effective)
+        assert ours.corpus_score(short) == pytest.approx(expected, abs=1e-9)
+    several = [Example("1", (), "a b", ("a x", "y b"))]
+    assert Bleu(n=1, refs="max").corpus_score(several) == 0.5

@@ -61,3 +61,13 @@ def test_many_characters_and_high_orders_need_recoding() -> None:
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match="chrf: "):
         ChrF(**wrong)  # type: ignore[arg-type]
+
+
+def test_corpus_level_with_references_shorter_than_the_order() -> None:
+    examples = [
+        Example("1", (), "yes of course I do", ("yes",)),
+        Example("2", (), "no way at all my friend", ("no way at all friend",)),
+    ]
+    texts, references = [e.response for e in examples], [[e.references[0] for e in examples]]
+    expected = CHRF().corpus_score(texts, references).score / 100
+    assert ChrF().corpus_score(examples) == pytest.approx(expected, abs=1e-9)

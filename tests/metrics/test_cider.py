@@ -70,3 +70,13 @@ def test_must_see_the_corpus_first() -> None:
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match="cider: "):
         Cider(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_system_scores_the_same_alone_and_beside_others(bundled: list[Example]) -> None:
+    metric = Cider(idf="system")
+    together = metric.score(bundled)
+    for system in ("good", "garbled"):
+        rows = [row for row, example in enumerate(bundled) if example.system == system]
+        alone = [bundled[row] for row in rows]
+        np.testing.assert_allclose(together[rows], metric.score(alone), atol=1e-12)
+        np.testing.assert_allclose(together[rows], Cider().score(alone), atol=1e-12)

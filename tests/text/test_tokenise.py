@@ -8,7 +8,6 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
@@ -20,12 +19,12 @@ from sacrebleu.metrics.bleu import BLEU
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.tokenise import TOKENISERS, token_codes, tokenise
+from rejoinder.types import Example
 
 JUDGED = Path(__file__).resolve().parents[3] / "shared" / "data" / "judged"
-Tokens = list[list[str]]
 
 
-def ours(texts: list[str], tokeniser: str, *, lowercase: bool) -> Tokens:
+def ours(texts: list[str], tokeniser: str, *, lowercase: bool) -> list[list[str]]:
     """As metrics see them: codes, looked up again."""
     vocabulary, rows = token_codes(pl.Series(texts, dtype=pl.String), tokeniser, lowercase=lowercase)
     words = vocabulary.to_list()
@@ -51,13 +50,12 @@ with_peers = pytest.mark.parametrize(("tokeniser", "lowercase", "peer"), PEERS)
 
 
 @pytest.fixture(scope="module")
-def bundled() -> list[str]:
-    lines = (files("rejoinder") / "examples" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
-    return [text for record in map(json.loads, lines) for text in (record["response"], *record["references"])]
+def bundled_text(bundled: list[Example]) -> list[str]:
+    return [text for example in bundled for text in (example.response, *example.references)]
 
 
 @pytest.fixture(scope="module")
-def real() -> list[str]:
+def real_text() -> list[str]:
     """12,000 replies and references, untokenised ones and the customer service of DSTC6."""
     texts: list[str] = []
     for name in ("humod", "zhao2020_personachat", "dstc6_t2"):
@@ -72,17 +70,17 @@ def real() -> list[str]:
 
 @with_peers
 def test_equals_the_peer_on_the_bundled_text(
-    tokeniser: str, lowercase: bool, peer: Callable[[str], list[str]], bundled: list[str]
+    tokeniser: str, lowercase: bool, peer: Callable[[str], list[str]], bundled_text: list[str]
 ) -> None:
-    assert ours(bundled, tokeniser, lowercase=lowercase) == [peer(text) for text in bundled]
+    assert ours(bundled_text, tokeniser, lowercase=lowercase) == [peer(text) for text in bundled_text]
 
 
 @with_peers
 def test_equals_the_peer_on_real_text(
-    tokeniser: str, lowercase: bool, peer: Callable[[str], list[str]], real: list[str]
+    tokeniser: str, lowercase: bool, peer: Callable[[str], list[str]], real_text: list[str]
 ) -> None:
-    assert len(real) > 10_000
-    assert ours(real, tokeniser, lowercase=lowercase) == [peer(text) for text in real]
+    assert len(real_text) > 10_000
+    assert ours(real_text, tokeniser, lowercase=lowercase) == [peer(text) for text in real_text]
 
 
 @cache
@@ -161,10 +159,10 @@ def test_no_visible_character_is_lost(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("tokeniser", TOKENISERS)
-def test_codes_are_the_tokens(tokeniser: str, bundled: list[str]) -> None:
-    lists = tokenise(pl.Series(bundled), tokeniser, lowercase=True)
-    assert ours(bundled, tokeniser, lowercase=True) == lists.to_list()
-    vocabulary, rows = token_codes(pl.Series(bundled), tokeniser, lowercase=True)
+def test_codes_are_the_tokens(tokeniser: str, bundled_text: list[str]) -> None:
+    lists = tokenise(pl.Series(bundled_text), tokeniser, lowercase=True)
+    assert ours(bundled_text, tokeniser, lowercase=True) == lists.to_list()
+    vocabulary, rows = token_codes(pl.Series(bundled_text), tokeniser, lowercase=True)
     assert vocabulary.n_unique() == len(vocabulary) == rows.values.max() + 1  # dense: no word twice, none unused
 
 

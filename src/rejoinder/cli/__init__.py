@@ -21,6 +21,7 @@ VERBS = {
     "compare": "tell whether one system's replies are better than another's",
     "meta": "tell which metric agrees with people, on judged replies",
     "report": "turn a file of scores into report.html",
+    "train": "train an evaluator on dialogues and on judged replies",
     "metrics": "list the metrics, what each needs and measures",
 }
 

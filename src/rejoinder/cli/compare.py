@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     labels.add_argument(
         "--labels",
         metavar="FILE",
-        help="human scores of some replies (id, system, scores): also tell what people would say",
+        help="human scores of some replies (id, system, scores): also tell what people would say of all; the labelled "
+        "replies must be a random sample of the replies",
     )
     labels.add_argument("--dimension", metavar="NAME", help="what was judged (default: the overall one)")
     labels.add_argument(

@@ -93,7 +93,7 @@ class Negatives:
         neighbours: NDArray[np.int64] | None = None,
     ) -> None:
         if len({_bare(place.response) for place in places}) < 2:
-            raise CallError("negatives are drawn from other replies: expected dialogues with two different ones at least")
+            raise CallError("negatives are drawn from other replies: expected two different ones at least")
         self.places = places
         weights = dict((mixture or NegativeMixture()).weights)
         if neighbours is None:

@@ -61,7 +61,12 @@ def example_of(record: Any, number: int, fields: FieldMap) -> Example:
     if isinstance(record, Example):  # made by hand, so its fields may hold anything
         if _is_plain(record):
             return record
-        record, fields = {name: getattr(record, name) for name in Example.__slots__}, FieldMap()
+        checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap())
+        return record if checked == record else checked
+    return _example_of(record, number, fields)
+
+
+def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
     if not isinstance(record, dict):
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
     get = _Getter(record, fields)

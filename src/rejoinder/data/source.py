@@ -37,6 +37,7 @@ class Source:
         self.skipped: dict[int, DataError] = {}
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
+        self._all_examples = False
         if isinstance(origin, str | Path):
             # A file's name need not be text; what is shown and written must be.
             self.name = "standard input" if str(origin) == "-" else str(origin).encode(errors="replace").decode()
@@ -51,6 +52,10 @@ class Source:
 
     def numbered(self) -> Iterator[tuple[int, int, Example]]:
         """Examples with their numbers among the records, and with their lines."""
+        if self._all_examples and not self.skipped:  # looked through before, and nothing was found wrong
+            yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
+            return
+        untouched = isinstance(self._origin, list)
         unseen, seen = set(self.fields.names.values()), set[str]()
         for number, (line, record) in enumerate(self._rows(), start=1):
             if unseen and isinstance(record, dict):
@@ -67,7 +72,9 @@ class Source:
             except DataError as error:
                 self.refuse(number, error)
             else:
+                untouched = untouched and example is record
                 yield number, line, example
+        self._all_examples = untouched and not self.skipped
         if seen and unseen:
             raise UnknownNameError(f"field in {self.name}:", min(unseen), seen)
 

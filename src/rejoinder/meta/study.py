@@ -67,7 +67,7 @@ class StudyResult:
     panels: tuple[Panel, ...] = ()
 
     def __str__(self) -> str:
-        table = grid(self.header, [[shown(cell) for cell in row] for row in self.rows])
+        table = grid(self.header, [list(map(_under, self.header, row)) for row in self.rows])
         return "\n".join([f"{self.title} ({self.source})", table, *self.findings])
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +84,12 @@ def shown(cell: Cell) -> str:
         bounds = "" if np.isnan(cell.low) else f" [{number(cell.low, 2)}, {number(cell.high, 2)}]"
         return f"{number(cell.estimate)}{bounds}"
     return number(cell) if isinstance(cell, float) else str(cell)
+
+
+def _under(title: str, cell: Cell) -> str:
+    """A cell as text under its column's title: a p-value that would round to nothing is told as a bound."""
+    is_p_value = title == "p" or title.startswith("p ")
+    return "<.001" if is_p_value and isinstance(cell, float) and cell < 0.001 else shown(cell)
 
 
 def _plain(cell: Cell) -> object:

@@ -46,28 +46,37 @@ class Bleu(TextMetric):
         check_choice(self, "refs", ("joint", "max", "mean"))
         if not 1 <= self.n <= 9:
             raise CallError(f"bleu: n must be from 1 to 9, not {self.n}")
+        if self.smooth_value is not None and self.smooth not in {"floor", "add-k"}:
+            raise CallError(f"bleu: smooth={self.smooth} takes no smooth_value")
+        if self.smooth_value is not None and not 0 <= self.smooth_value < 1e6:
+            raise CallError(f"bleu: smooth_value must be from 0 to 1e6, not {self.smooth_value}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level BLEU, smoothed."""
         if self.refs == "joint":
-            overlap = shared_overlap(batch, self.text, self._orders)
-            scores = self._smoothed(overlap)
+            overlap = shared_overlap(batch, self.text, self.orders)
+            scores = self.smoothed(overlap)
             scores[batch.reference_counts == 0] = np.nan
             return scores
         tokens = batch.tokens(self.text)
         alone = tokens.responses.take(batch.owner)
-        pairs = ngram_overlap(alone, tokens.references, np.arange(len(batch.owner)), self._orders)
-        return best_reference(self._smoothed(pairs), batch, self.refs)
+        pairs = ngram_overlap(alone, tokens.references, np.arange(len(batch.owner)), self.orders)
+        return best_reference(self.smoothed(pairs), batch, self.refs)
 
-    def counter(self) -> BleuCounter:
-        """Corpus-level BLEU: counts are added up before any ratio is taken; no smoothing, as in the papers."""
-        return BleuCounter(self)
+    def counter(self) -> BleuCounter | None:
+        """Corpus-level BLEU: counts are added up before any ratio is taken. With refs=max or mean it is the mean.
+
+        Smoothing is that of the signature; it matters only where a whole corpus has not one match of some order.
+        """
+        return BleuCounter(self) if self.refs == "joint" else None
 
     @property
-    def _orders(self) -> int:
+    def orders(self) -> int:
+        """How many orders of n-grams are counted."""
         return max(_SHARED_ORDERS, self.n) + (self.smooth in {"nltk-5", "nltk-7"})
 
-    def _smoothed(self, overlap: NgramOverlap) -> Scores:
+    def smoothed(self, overlap: NgramOverlap) -> Scores:
+        """BLEU from counts."""
         return smoothed_bleu(
             overlap, self.n, self.smooth, value=self.smooth_value, effective_order=self.effective_order
         )
@@ -83,16 +92,16 @@ class BleuCounter:
     lengths: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        self.matches = np.zeros(self.metric.n, np.int64)
-        self.totals = np.zeros(self.metric.n, np.int64)
+        self.matches = np.zeros(self.metric.orders, np.int64)
+        self.totals = np.zeros(self.metric.orders, np.int64)
         self.lengths = np.zeros(2, np.int64)  # of the replies, of the references
 
     def add(self, batch: Batch, rows: Ints) -> None:
         """Take the given rows of a batch into account; those without references are left out."""
         rows = rows[batch.reference_counts[rows] > 0]
-        overlap = shared_overlap(batch, self.metric.text, max(_SHARED_ORDERS, self.metric.n)).take(rows)
-        self.matches += overlap.matches[: self.metric.n].sum(axis=1)
-        totals = overlap.totals[: self.metric.n]
+        overlap = shared_overlap(batch, self.metric.text, self.metric.orders).take(rows)
+        self.matches += overlap.matches.sum(axis=1)
+        totals = overlap.totals
         if self.metric.smooth.startswith("nltk-"):
             totals = np.maximum(totals, 1)  # NLTK counts one n-gram in a reply that is too short for any
         self.totals += totals.sum(axis=1)
@@ -105,7 +114,7 @@ class BleuCounter:
         overlap = NgramOverlap(
             self.matches[:, None], self.totals[:, None], self.lengths[:1].copy(), self.lengths[1:].copy()
         )
-        return float(smoothed_bleu(overlap, self.metric.n, "none", effective_order=False)[0])
+        return float(self.metric.smoothed(overlap)[0])
 
 
 def shared_overlap(batch: Batch, options: TextOptions, orders: int) -> NgramOverlap:

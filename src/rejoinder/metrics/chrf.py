@@ -53,16 +53,16 @@ class ChrF(Metric):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean"))
-        if not 1 <= self.n <= 20 or not self.beta > 0:
-            raise CallError(f"chrf: n must be from 1 to 20 and beta above 0, not {self.n} and {self.beta}")
+        if not 1 <= self.n <= 20 or not 0 < self.beta < 1e6:
+            raise CallError(f"chrf: n must be from 1 to 20 and beta from 0 to 1e6, not {self.n} and {self.beta}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level chrF."""
         return best_reference(self._f_measure(self._counts(batch)), batch, self.refs)
 
-    def counter(self) -> ChrFCounter:
-        """Corpus-level chrF: the counts of each reply's best reference are added up."""
-        return ChrFCounter(self)
+    def counter(self) -> ChrFCounter | None:
+        """Corpus-level chrF: the counts of each reply's best reference are added up; with refs=mean it is the mean."""
+        return ChrFCounter(self) if self.refs == "max" else None
 
     def _counts(self, batch: Batch) -> Ints:
         """N-grams of the reply, of the reference, of both. (3, orders, references)"""
@@ -116,7 +116,9 @@ def _pair_counts(batch: Batch, orders: int, lowercase: bool, whitespace: bool) -
     own, theirs = lengths[: len(batch)][batch.owner], lengths[len(batch) :]
     counts = np.zeros((3, orders, len(batch.owner)), np.int64)
     steps = np.arange(orders)[:, None]
-    counts[0], counts[1] = np.maximum(own - steps, 0), np.maximum(theirs - steps, 0)
+    counts[1] = np.maximum(theirs - steps, 0)
+    # As sacreBLEU: an order that the reference is too short for does not count against the reply.
+    counts[0] = np.where(counts[1] > 0, np.maximum(own - steps, 0), 0)
     longest = np.maximum(own, theirs)
     short, long = np.flatnonzero(longest <= _LONGEST_IN_TABLE), np.flatnonzero(longest > _LONGEST_IN_TABLE)
     replies, references = characters.take(batch.owner[short]), characters.take(len(batch) + short)
@@ -129,18 +131,16 @@ def _pair_counts(batch: Batch, orders: int, lowercase: bool, whitespace: bool) -
 
 
 def _characters(texts: pl.Series, lowercase: bool, whitespace: bool) -> Ragged:
-    """Texts as dense character codes."""
+    """Texts as code points."""
     if lowercase:
         texts = texts.str.to_lowercase()
     offsets = offsets_of(texts.str.len_chars().to_numpy().astype(np.int64))
     points = np.frombuffer("".join(texts.to_list()).encode("utf-32-le"), "<u4")
     if not whitespace:
-        kept = _VISIBLE[np.minimum(points, len(_VISIBLE) - 1)]
-        offsets = offsets_of(kept)[offsets]
-        points = points[kept]
-    present = np.zeros(int(points.max(initial=0)) + 1, np.bool_)
-    present[points] = True
-    return Ragged((np.cumsum(present) - 1)[points], offsets)
+        visible = _VISIBLE[np.minimum(points, len(_VISIBLE) - 1)]
+        offsets = offsets - np.searchsorted(np.flatnonzero(~visible), offsets)
+        points = points[visible]
+    return Ragged(points.astype(np.int64), offsets)
 
 
 def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:
@@ -148,14 +148,15 @@ def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:
     row = texts.row_of_value
     # The side is the lowest bit and the pair the highest ones, so that a pair's equal n-grams are neighbours.
     label = ((row % pairs) << (_ROOM + 1) | (row >= pairs)).astype(np.uint64)
-    size = int(texts.values.max(initial=0)) + 1
-    codes, distinct = texts.values.astype(np.uint64), size
+    characters, dense = np.unique(texts.values, return_inverse=True)
+    letters, size = dense.astype(np.uint64), len(characters)
+    codes, distinct = letters, size
     for n in range(1, orders + 1):
         if n > 1:
             if distinct * size >= 1 << _ROOM:
                 names, places = np.unique(codes, return_inverse=True)
                 codes, distinct = places.astype(np.uint64), len(names)
-            codes = codes[:-1] * np.uint64(size) + texts.values[n - 1 :].astype(np.uint64)
+            codes = codes[:-1] * np.uint64(size) + letters[n - 1 :]
             distinct *= size
         count = max(0, len(row) - n + 1)
         codes = codes[:count]

@@ -7,11 +7,13 @@ each position, which the tables of `ngrams` give, and weights, which need the do
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.errors import CallError
@@ -30,15 +32,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DocumentFrequencies:
-    """In how many documents (the references of one example) each n-gram stands."""
+    """In how many documents (the references of one example) of a corpus each n-gram stands."""
 
-    documents: int
+    documents: Mapping[str, int]
+    """Corpus -> examples with references."""
     table: FrequencyTable
+    by_system: bool
+    """Whether every system is a corpus of its own, or all examples are one."""
 
-    def squared_weights(self, hashes: NDArray[np.uint64]) -> Floats:
+    def corpus_sizes(self, batch: Batch) -> Ints:
+        """The documents of each example's corpus. (examples,)"""
+        return np.array([self.documents.get(name, 0) for name in _corpora(batch, self.by_system)], np.int64)
+
+    def squared_weights(self, hashes: NDArray[np.uint64], example: Ints, batch: Batch) -> Floats:
         """Inverse document frequency, squared; an n-gram of no document counts as one of a single document."""
-        weights = np.log(self.documents) - np.log(np.maximum(self.table.lookup(hashes), 1))
-        squared: Floats = weights**2
+        sizes = np.log(np.maximum(self.corpus_sizes(batch), 1))
+        seen = self.table.lookup(hashes ^ _corpus_salts(batch, self.by_system)[example])
+        squared: Floats = (sizes[example] - np.log(np.maximum(seen, 1))) ** 2
         return squared
 
 
@@ -64,8 +74,9 @@ class Cider(TextMetric):
 
     `variant=d` clips counts and punishes a difference in length, as every tool that prints "CIDEr" does
     (coco-caption, pycocoevalcap, nlg-eval); the paper calls it CIDEr-D. `variant=plain` is the paper's first
-    definition, a plain cosine. Weights come from all examples that are scored together: an n-gram of many references
-    says little. With fewer than two of them no weight is defined, and the score is NaN.
+    definition, a plain cosine. Weights come from the references of all examples that are scored together: an n-gram of
+    many references says little. So a system's score depends a little on which others stand in the same file; with
+    `idf=system` it does not. With fewer than two examples no weight is defined, and the score is NaN.
     """
 
     name: ClassVar[str] = "cider"
@@ -76,6 +87,8 @@ class Cider(TextMetric):
     range: ClassVar[tuple[float, float]] = (0.0, _SCALE)
 
     variant: str = "d"
+    idf: str = "all"
+    """The corpus that weights come from: all examples scored together, or those of the same `system`."""
     sigma: float = 6.0
     """How wide the penalty on a difference in length is (variant d)."""
     frequencies: DocumentFrequencies | None = field(default=None, init=False, repr=False, compare=False)
@@ -83,6 +96,7 @@ class Cider(TextMetric):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "variant", ("d", "plain"))
+        check_choice(self, "idf", ("all", "system"))
         if not self.sigma > 0:
             raise CallError(f"cider: sigma must be above 0, not {self.sigma}")
 
@@ -94,26 +108,47 @@ class Cider(TextMetric):
         """The mean over references of the mean over n = 1..4 of the similarity, times 10."""
         if self.frequencies is None:
             raise CallError("cider must see all examples before it scores the first: call score()")
-        if self.frequencies.documents < 2:
-            return np.full(len(batch), np.nan)
         tokens = batch.tokens(self.text)
         replies, references = tokens.responses, tokens.references
-        own = _weighted(
-            self.frequencies, replies, ngram_hashes(tokens, replies, _ORDERS), counts_within(replies, _ORDERS)
+        own = self._weighted(
+            batch,
+            replies,
+            np.arange(len(batch)),
+            ngram_hashes(tokens, replies, _ORDERS),
+            counts_within(replies, _ORDERS),
         )
-        theirs = _weighted(
-            self.frequencies,
-            references,
-            reference_hashes(batch, self.text, _ORDERS),
-            _reference_counts(batch, self.text),
-        )
+        their_hashes, their_counts = reference_hashes(batch, self.text, _ORDERS), _reference_counts(batch, self.text)
+        theirs = self._weighted(batch, references, batch.owner, their_hashes, their_counts)
         products = np.zeros((_ORDERS, len(references)))
         for shared in shared_ngrams(replies, references, batch.owner, _ORDERS):
             products[shared.n - 1] += self._products(shared, own[shared.n - 1], batch.owner)
         lengths = np.sqrt([mine.norms[batch.owner] * other.norms for mine, other in zip(own, theirs, strict=True)])
         cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
         similarity = self._penalised(cosines.mean(axis=0), replies.lengths[batch.owner], references.lengths)
-        return best_reference(similarity * _SCALE, batch, "mean")
+        scores = best_reference(similarity * _SCALE, batch, "mean")
+        scores[self.frequencies.corpus_sizes(batch) < 2] = np.nan  # one document gives every n-gram the weight 0
+        return scores
+
+    def _weighted(
+        self,
+        batch: Batch,
+        texts: Ragged,
+        example_of_text: Ints,
+        hashes: Iterable[tuple[NDArray[np.uint64], Ints]],
+        counts: Iterable[Ints],
+    ) -> list[_WeightedNgrams]:
+        """The n-grams of all texts, an item an order."""
+        if self.frequencies is None:
+            raise CallError("cider must see all examples before it scores the first: call score()")
+        return [
+            _WeightedNgrams(
+                ngram_offsets(texts, n),
+                rows,
+                count,
+                self.frequencies.squared_weights(of_order, example_of_text[rows], batch),
+            )
+            for n, ((of_order, rows), count) in enumerate(zip(hashes, counts, strict=True), 1)
+        ]
 
     def _products(self, shared: SharedNgrams, own: _WeightedNgrams, owner: Ints) -> Floats:
         """The dot product of reply and reference, for n-grams of one order. (references,)"""
@@ -138,12 +173,15 @@ class _FrequencyObserver:
 
     def __init__(self, metric: Cider) -> None:
         self._metric = metric
-        self._documents = 0
+        self._documents: Counter[str] = Counter()
         self._counter = FrequencyCounter()
 
     def add(self, batch: Batch) -> None:
         """Count the n-grams of this batch's references, each once an example."""
-        self._documents += int((batch.reference_counts > 0).sum())
+        by_system = self._metric.idf == "system"
+        corpora = zip(_corpora(batch, by_system), batch.examples, strict=True)
+        self._documents.update(corpus for corpus, example in corpora if example.references)
+        salts = _corpus_salts(batch, by_system)
         several = batch.reference_counts > 1
         ngrams = zip(
             reference_hashes(batch, self._metric.text, _ORDERS),
@@ -155,26 +193,28 @@ class _FrequencyObserver:
             suspects = np.flatnonzero((count > 1) | several[document])
             kept = np.ones(len(hashes), np.bool_)
             kept[suspects] = ~repeated(hashes[suspects], document[suspects])
-            self._counter.add(hashes[kept])
+            self._counter.add(hashes[kept] ^ salts[document[kept]])
 
     def finish(self) -> Cider:
         """The metric with its document frequencies."""
+        frequencies = DocumentFrequencies(self._documents, self._counter.table(), self._metric.idf == "system")
         ready = replace(self._metric)
-        object.__setattr__(ready, "frequencies", DocumentFrequencies(self._documents, self._counter.table()))
+        object.__setattr__(ready, "frequencies", frequencies)
         return ready
 
 
-def _weighted(
-    frequencies: DocumentFrequencies,
-    texts: Ragged,
-    hashes: Iterable[tuple[NDArray[np.uint64], Ints]],
-    counts: Iterable[Ints],
-) -> list[_WeightedNgrams]:
-    """The n-grams of all texts, an item an order."""
-    return [
-        _WeightedNgrams(ngram_offsets(texts, n), rows, count, frequencies.squared_weights(of_order))
-        for n, ((of_order, rows), count) in enumerate(zip(hashes, counts, strict=True), 1)
-    ]
+def _corpora(batch: Batch, by_system: bool) -> list[str]:
+    """The name of each example's corpus."""
+    return [example.system if by_system else "" for example in batch.examples]
+
+
+def _corpus_salts(batch: Batch, by_system: bool) -> NDArray[np.uint64]:
+    """What turns an n-gram's hash into one of its corpus: the same in every batch of a run. (examples,)"""
+
+    def salts() -> NDArray[np.uint64]:
+        return pl.Series(_corpora(batch, by_system), dtype=pl.String).hash(seed=1).to_numpy()
+
+    return batch.keep(("corpus salts", by_system), salts)
 
 
 def _reference_counts(batch: Batch, options: TextOptions) -> list[Ints]:

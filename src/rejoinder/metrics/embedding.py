@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.ngrams import chunks_by_length
+from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
@@ -21,7 +21,7 @@ from rejoinder.types import Scores
 Floats = NDArray[np.float32]
 
 _ROWS = 1024
-_PAIRS = 512
+_PAIRS = 256
 
 
 @cache
@@ -185,8 +185,11 @@ class GreedyMatching(EmbeddingMetric):
         own, theirs = embedded.responses, embedded.references
         longest = np.maximum(own.lengths[batch.owner], theirs.lengths)
         scorable = (own.lengths[batch.owner] > 0) & (theirs.lengths > 0)
-        for pairs in _chunks(longest, np.flatnonzero(scorable)):
+        short = longest <= LONGEST_IN_TABLE
+        for pairs in _chunks(longest, np.flatnonzero(scorable & short)):
             scores[pairs] = _greedy(unit, own, batch.owner[pairs], theirs, pairs)
+        for pair in np.flatnonzero(scorable & ~short).tolist():
+            scores[pair] = _greedy_long(unit, own[batch.owner[pair]], theirs[pair])
         return self.finished(scores, batch, embedded)
 
 
@@ -205,6 +208,20 @@ def _greedy(unit: Floats, own: Ragged, own_rows: Ints, theirs: Ragged, their_row
     backward = (cosines.max(axis=0) * in_right.T).sum(axis=0) / in_right.sum(axis=1)
     mean: Scores = ((forward + backward) / 2).astype(np.float64)
     return np.minimum(mean, 1.0)
+
+
+def _greedy_long(unit: Floats, own: Ints, theirs: Ints) -> float:
+    """The same of one pair that is too long for a table: each different word once, some of them at a time."""
+    words, counts = np.unique(own, return_counts=True)
+    their_words, their_counts = np.unique(theirs, return_counts=True)
+    forward, backward = np.empty(len(words), np.float32), np.full(len(their_words), -1, np.float32)
+    for start in range(0, len(words), _ROWS):
+        part = slice(start, start + _ROWS)
+        cosines = unit[words[part]] @ unit[their_words].T
+        forward[part] = cosines.max(axis=1)
+        np.maximum(backward, cosines.max(axis=0), out=backward)
+    mean = (np.average(forward, weights=counts) + np.average(backward, weights=their_counts)) / 2
+    return min(float(mean), 1.0)
 
 
 def _padded_words(texts: Ragged, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:

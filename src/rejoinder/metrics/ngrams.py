@@ -115,20 +115,17 @@ def occurrences_before(text: Words, orders: int) -> list[Counts]:
 
 def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Ints, counts: Ints, orders: int) -> Ints:
     reply = padded(replies, chunk, -1)
-    most = [np.zeros((max(0, len(reply) - n), len(chunk)), np.uint16) for n in range(orders)]
-    for k in range(int(counts.max())):
+    tables = equal_ngrams(reply, padded(references, firsts, -2), orders)
+    most = [count_along(table, axis=1).astype(np.uint16) for table in tables]  # in the first reference, then in any
+    for k in range(1, int(counts.max())):
         holders = np.flatnonzero(counts > k)
         reference = padded(references, firsts[holders] + k, -2)
-        if len(holders) == len(chunk):
-            for so_far, table in zip(most, equal_ngrams(reply, reference, orders), strict=True):
-                np.maximum(so_far, count_along(table, axis=1), out=so_far)
-            continue
-        for so_far, table in zip(most, equal_ngrams(reply[:, holders], reference, orders), strict=True):
-            so_far[:, holders] = np.maximum(so_far[:, holders], count_along(table, axis=1))
+        for n, table in enumerate(equal_ngrams(reply[:, holders], reference, orders)):
+            most[n][:, holders] = np.maximum(most[n][:, holders], count_along(table, axis=1))
     matches = np.zeros((orders, len(chunk)), np.int64)
     for n, before in enumerate(occurrences_before(reply, orders)):
         # The k-th time that an n-gram occurs it matches if a reference holds it at least k times.
-        matches[n] = (before < most[n]).sum(axis=0)
+        matches[n] = count_along(before < most[n], axis=0)
     return matches
 
 

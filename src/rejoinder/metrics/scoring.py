@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from rejoinder.errors import CallError, NeedsError
 from rejoinder.metrics.base import Counter, Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.table import ScoreTable
-from rejoinder.registry import ALIASES, build, metric_names, parse_spec
+from rejoinder.registry import ALIASES, build, load, metric_names
 from rejoinder.types import Example, Scores
 
 DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "embedding-average", "distinct-2", "specificity", "length")
@@ -24,6 +25,8 @@ DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "embedding-average", "distinct
 
 BATCH = 8192
 """Examples scored together: large enough for the vector instructions, small enough for a laptop's memory."""
+
+_KEPT = 16 * BATCH  # up to here, tokens made for a first look at the corpus are kept for the scores
 
 
 def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[str, Metric]:
@@ -37,8 +40,7 @@ def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[s
         elif not isinstance(spec, str):
             raise CallError(f"{spec!r} is no metric: expected a name or what load() gives")
         else:
-            name, parameters = parse_spec(spec)
-            label, metric = spec.strip(), build(name, parameters)
+            label, metric = spec.strip(), load(spec)
         if label in metrics:
             raise CallError(f"the metric {label!r} is named twice")
         metrics[label] = metric
@@ -200,24 +202,29 @@ def score(
         if metrics is not None and "all" in metrics:
             chosen = with_needs_met(chosen, seen)
         check_needs(chosen, seen, source.name)
-        table = _score_all(source, Scorer(chosen, seen.systems), seed, resamples)
+        table = _score_all(source, Scorer(chosen, seen.systems), seen.count, seed, resamples)
     for note in table.notes:
         warnings.warn(note, ScoreWarning, stacklevel=2)
     return table
 
 
-def _score_all(source: Source, scorer: Scorer, seed: int, resamples: int) -> ScoreTable:
+def _score_all(source: Source, scorer: Scorer, count: int, seed: int, resamples: int) -> ScoreTable:
+    kept: deque[Batch] = deque()
     if scorer.must_observe:
         for part in in_batches(source, BATCH):
-            scorer.observe(Batch(part))
+            batch = Batch(part)
+            scorer.observe(batch)
+            if count <= _KEPT:
+                kept.append(batch)
     scorer.finish_observing()
     ids: list[str] = []
     codes: list[Any] = []
     columns: dict[str, list[Scores]] = {label: [] for label in scorer.metrics}
     for part in in_batches(source, BATCH):
+        batch = kept.popleft() if kept else Batch(part)
         ids += [example.id for example in part]
         codes.append(scorer.system_codes(part))
-        for label, scores in scorer.score(Batch(part)).items():
+        for label, scores in scorer.score(batch).items():
             columns[label].append(scores)
     joined = {label: np.concatenate(parts) for label, parts in columns.items()}
     return scorer.table(joined, np.concatenate(codes), ids=ids, seed=seed, resamples=resamples)

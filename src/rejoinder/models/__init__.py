@@ -1,1 +1,1 @@
-"""Neural networks that score replies, how they are trained, and how they run without the library they were trained in."""
+"""Neural networks that score replies: how they are trained, and how they run without what trained them."""

@@ -106,6 +106,43 @@ def compare_correlations(
     return CorrelationComparison(r_a, r_b, interval, p_value, target.size)
 
 
+def permutation_p_values(
+    scores: ArrayLike, human: ArrayLike, groups: Groups = None, *, n_permutations: int = 1000, seed: int = 0
+) -> Floats:
+    """For every two columns the two-sided p-value of their Pearson correlations' difference. (metrics, metrics)
+
+    The permutation test of `compare_correlations`, for all pairs by the same swaps, so that many metrics cost one
+    matrix product. Ranks in place of scores give the test for Spearman. NaN on the diagonal; no value may be missing.
+    """
+    columns = np.stack([standardised(column) for column in np.asarray(scores, np.float64).T], axis=1)
+    target = np.asarray(human, np.float64)
+    target = (target - target.mean()) / np.linalg.norm(target - target.mean())
+    codes, n_groups = group_codes(groups, target.size)
+    first, second = np.triu_indices(columns.shape[1], 1)
+    sums = [
+        _pair_sums(columns[:, a], columns[:, b], target, codes, n_groups) for a, b in zip(first, second, strict=True)
+    ]
+    moved = np.concatenate(sums, axis=1) if sums else np.zeros((n_groups, 0))  # (groups, 3 x pairs)
+    products = target @ columns
+    at_a, at_b, n = products[first], products[second], target.size
+    observed = np.abs(at_b - at_a) / np.sqrt(n)
+    beyond = np.zeros(len(first))
+    for swaps in swap_chunks(n_groups, n_permutations, seed):
+        totals, squares, crossed = np.moveaxis((swaps @ moved).reshape(len(swaps), -1, 3), 2, 0)
+        spread_a = np.sqrt(n + squares - totals**2 / n)  # columns are standardised: their squares sum to n
+        spread_b = np.sqrt(n - squares - totals**2 / n)
+        gaps = np.abs((at_b - crossed) / spread_b - (at_a + crossed) / spread_a)
+        beyond += np.count_nonzero(gaps >= observed * (1 - 1e-12), axis=0)
+    p_values = np.full((columns.shape[1], columns.shape[1]), np.nan)
+    p_values[first, second] = p_values[second, first] = (beyond + 1) / (n_permutations + 1)
+    return p_values
+
+
+def _pair_sums(a: Floats, b: Floats, target: Floats, codes: Ints, n_groups: int) -> Floats:
+    """What swapping a group moves: the sums of a, of its squares, and of its products with the target. (groups, 3)"""
+    return group_sums(np.stack([b - a, b**2 - a**2, (b - a) * target], axis=1), codes, n_groups)
+
+
 def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups) -> tuple[Floats, Floats, Floats, Ints]:
     """Both metrics' scores, the human ones and the groups' numbers, where none is NaN."""
     vectors = [np.asarray(v, np.float64) for v in (a, b, human)]

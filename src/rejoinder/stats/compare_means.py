@@ -2,13 +2,14 @@
 
 *Paired*: both systems answered the same contexts, so a pair's difference is free of how hard its context is.
 *Unpaired*: they answered different ones. Each gives a permutation test (the p-value), a bootstrap test and
-interval, an effect size, the rate of wins, and the number of examples needed. Examples of one group (context)
-are swapped, shuffled and drawn together.
+interval (under 10 groups a t-test and its interval), an effect size, the rate of wins, and the number of examples
+needed. Examples of one group (context) are swapped, shuffled and drawn together.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from rejoinder.stats.effect_size import (
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds, t_quantile
 from rejoinder.stats.permutation import membership_chunks, permutation_p_value, swap_chunks
 from rejoinder.stats.resampling import (
+    FEW,
     LARGE,
     Groups,
     Ints,
@@ -33,6 +35,9 @@ from rejoinder.stats.resampling import (
     mean_replicates,
     means_without_each,
 )
+
+ENOUGH_EXTREME = 20
+"""Permutations as extreme as the data that make a p-value precise enough to stop drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class MeanComparison:
     p_value: float
     """Two-sided, by permutation; from 20,000 groups on by the cluster-robust t-test, which then agrees."""
     bootstrap_p_value: float
+    """By the bootstrap that gives the interval; under 10 groups by the t-test that does."""
     effect_size: float
     effect_name: str
     """`d_z` (Cohen's, paired) or `g` (Hedges', unpaired)."""
@@ -93,6 +99,7 @@ def compare_paired(
     *,
     n_resamples: int = 1000,
     n_permutations: int = 9999,
+    most_permutations: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
     tolerance: float = 0.0,
@@ -100,7 +107,8 @@ def compare_paired(
     """How two systems compare on the same examples, a[i] beside b[i]; a pair with a NaN is left out.
 
     The permutation test swaps a and b within groups (Fisher's sign-flip test); the bootstrap draws groups of
-    pairs.
+    pairs. Where fewer than 20 permutations are as extreme as the data, up to `most_permutations` are drawn: among many
+    comparisons only a very small p-value survives the correction.
     """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if first.shape != second.shape or first.ndim != 1:
@@ -115,7 +123,7 @@ def compare_paired(
         mean_a=float(first.mean()) if first.size else math.nan,
         mean_b=float(second.mean()) if second.size else math.nan,
         difference=interval,
-        p_value=_sign_flip_p_value(gain, n_permutations, seed),
+        p_value=_sign_flip_p_value(gain, (n_permutations, most_permutations), seed),
         bootstrap_p_value=bootstrap_p,
         effect_size=effect,
         effect_name="d_z",
@@ -136,6 +144,7 @@ def compare_unpaired(
     *,
     n_resamples: int = 1000,
     n_permutations: int = 9999,
+    most_permutations: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
     tolerance: float = 0.0,
@@ -144,7 +153,8 @@ def compare_unpaired(
 
     The permutation test shuffles whole groups between the systems and compares Welch's t, not the raw
     difference, so it holds where the systems have unequal variances and sizes (Janssen 1997). A group belongs
-    to one system: contexts that both answered call for `compare_paired`.
+    to one system, even if both name one alike: contexts that both answered call for `compare_paired`.
+    `most_permutations` as there.
     """
     first, second = _known_side(a, groups_a), _known_side(b, groups_b)
     interval, bootstrap_p = _bootstrap_difference(second, first, n_resamples, confidence, seed)
@@ -154,7 +164,7 @@ def compare_unpaired(
         mean_a=first.mean,
         mean_b=second.mean,
         difference=interval,
-        p_value=_shuffle_p_value(first, second, n_permutations, seed),
+        p_value=_shuffle_p_value(first, second, (n_permutations, most_permutations), seed),
         bootstrap_p_value=bootstrap_p,
         effect_size=effect,
         effect_name="g",
@@ -191,7 +201,8 @@ def _bootstrap_difference(
     The p-value is the share of resamples whose difference strays from the observed one by at least its size:
     the observed difference, seen from a world in which the true one is 0.
     """
-    if min(side.sums.size, other.sums.size if other else LARGE) >= LARGE:
+    fewest = min(side.sums.size, other.sums.size if other else side.sums.size)
+    if fewest < FEW or fewest >= LARGE:
         return _normal_difference(side, other, confidence)
     replicates = _replicates(side, n_resamples, seed)
     without, n_groups, difference = means_without_each(side.sums, side.sizes), side.sums.size, side.mean
@@ -202,18 +213,27 @@ def _bootstrap_difference(
         without = np.concatenate([without - other.mean, other_without])
         n_groups, difference = min(n_groups, other.sums.size), side.mean - other.mean
     interval = bootstrap_bounds(replicates, difference, n_groups, confidence, without)
-    if n_groups < 2:
-        return interval, math.nan
     return interval, _shifted_p_value(difference, replicates)
 
 
 def _normal_difference(side: _Side, other: _Side | None, confidence: float) -> tuple[Interval, float]:
     difference = side.mean - (other.mean if other else 0.0)
     variance = side.mean_variance + (other.mean_variance if other else 0.0)
-    degrees = min(side.sums.size, other.sums.size if other else side.sums.size) - 1
+    if math.isnan(variance):
+        return Interval(difference, math.nan, math.nan), math.nan
+    degrees = _degrees(side, other)
     margin = t_quantile(confidence, degrees) * math.sqrt(variance)
     interval = Interval(difference, difference - margin, difference + margin)
     return interval, _t_test(difference, variance, degrees)
+
+
+def _degrees(side: _Side, other: _Side | None) -> float:
+    """The degrees of freedom of a difference's variance, by Welch and Satterthwaite."""
+    parts = [(part.mean_variance, part.sums.size - 1) for part in (side, other) if part is not None]
+    squares = sum(variance**2 / degrees for variance, degrees in parts)
+    if squares == 0:
+        return float(min(degrees for _, degrees in parts))
+    return float(sum(variance for variance, _ in parts) ** 2 / squares)
 
 
 def _replicates(side: _Side, n_resamples: int, seed: int) -> Floats:
@@ -224,33 +244,47 @@ def _shifted_p_value(difference: float, replicates: Floats) -> float:
     return permutation_p_value(difference, replicates - difference)
 
 
-def _sign_flip_p_value(gain: _Side, n_permutations: int, seed: int) -> float:
+def _two_stage_p_value(observed: float, permuted: Callable[[int], Iterator[Floats]], stages: tuple[int, int]) -> float:
+    """The p-value from the first stage's permutations; from the second's where too few of them were extreme."""
+    first, most = stages
+    found = permutation_p_value(observed, np.concatenate(list(permuted(first))))
+    if most > first and found * (first + 1) <= ENOUGH_EXTREME:
+        return permutation_p_value(observed, np.concatenate(list(permuted(most))))
+    return found
+
+
+def _sign_flip_p_value(gain: _Side, stages: tuple[int, int], seed: int) -> float:
     if gain.sums.size < 2:
         return math.nan
     if gain.sums.size >= LARGE:
         return _t_test(gain.mean, gain.mean_variance, gain.sums.size - 1)
     total = float(gain.sums.sum())
-    flipped = [total - 2 * (swaps @ gain.sums) for swaps in swap_chunks(gain.sums.size, n_permutations, seed)]
-    return permutation_p_value(total, np.concatenate(flipped))
+
+    def flipped(n_permutations: int) -> Iterator[Floats]:
+        for swaps in swap_chunks(gain.sums.size, n_permutations, seed):
+            yield total - 2 * (swaps @ gain.sums)
+
+    return _two_stage_p_value(total, flipped, stages)
 
 
-def _shuffle_p_value(first: _Side, second: _Side, n_permutations: int, seed: int) -> float:
+def _shuffle_p_value(first: _Side, second: _Side, stages: tuple[int, int], seed: int) -> float:
     groups_a, groups_b = first.sums.size, second.sums.size
     if min(groups_a, groups_b) < 2:
         return math.nan
     if groups_a + groups_b >= LARGE:
         variance = first.mean_variance + second.mean_variance
-        return _t_test(second.mean - first.mean, variance, min(groups_a, groups_b) - 1)
+        return _t_test(second.mean - first.mean, variance, _degrees(first, second))
     sums, sizes = np.concatenate([first.sums, second.sums]), np.concatenate([first.sizes, second.sizes])
     sums = sums - sums.sum() / sizes.sum() * sizes  # centred: the squares below must not drown in a common offset
     moments = np.stack([sums, sizes, sums**2, sums * sizes, sizes**2], axis=1)
     in_b = np.repeat([0.0, 1.0], [groups_a, groups_b])
     observed = _welch_t(in_b[None] @ moments, moments.sum(axis=0), groups_a, groups_b)[0]
-    shuffled = [
-        _welch_t(labels @ moments, moments.sum(axis=0), groups_a, groups_b)
-        for labels in membership_chunks(in_b.size, groups_b, n_permutations, seed)
-    ]
-    return permutation_p_value(float(observed), np.concatenate(shuffled))
+
+    def shuffled(n_permutations: int) -> Iterator[Floats]:
+        for labels in membership_chunks(in_b.size, groups_b, n_permutations, seed):
+            yield _welch_t(labels @ moments, moments.sum(axis=0), groups_a, groups_b)
+
+    return _two_stage_p_value(float(observed), shuffled, stages)
 
 
 def _welch_t(of_b: Floats, of_all: Floats, groups_a: int, groups_b: int) -> Floats:
@@ -267,7 +301,7 @@ def _welch_t(of_b: Floats, of_all: Floats, groups_a: int, groups_b: int) -> Floa
         return np.where(difference == 0, 0.0, difference / np.sqrt(variance))
 
 
-def _t_test(difference: float, variance: float, degrees: int) -> float:
+def _t_test(difference: float, variance: float, degrees: float) -> float:
     from scipy.special import stdtr
 
     if variance == 0:

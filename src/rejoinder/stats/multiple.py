@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike
 from rejoinder.stats.intervals import Floats
 from rejoinder.stats.resampling import Ints
 
+ALPHA = 0.05
+"""The level of every verdict."""
+
 
 def holm(p_values: ArrayLike) -> Floats:
     """The p-values adjusted so that the chance of any false alarm stays at the level (Holm 1979); NaN stays
@@ -26,16 +29,17 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def significance_clusters(
-    estimates: ArrayLike, p_values: ArrayLike, alpha: float = 0.05, *, rule: str = "every"
+    estimates: ArrayLike, p_values: ArrayLike, alpha: float = ALPHA, *, rule: str = "every"
 ) -> Ints:
     """The cluster of each item, 1 for the best: from the top down, a new one starts where an item is clearly
     worse.
 
-    `p_values[i, j]` is the p-value of the difference between items i and j. With the rule `every`, clearly
-    worse means significantly worse than every item above, as in the human rankings of WMT: clusters never
-    overlap. With `any`, it means significantly worse than any item of the current cluster, as in the metrics
-    tasks of WMT (Freitag et al. 2022): no cluster holds two items that differ significantly. An item without
-    an estimate gets 0.
+    `p_values[i, j]` is the p-value of the difference between items i and j. With the rule `every`, clearly worse means
+    significantly worse than every item above, as in the human rankings of WMT: that holds for the first item of a
+    cluster, the next ones need not differ from those above, and two items of one cluster may differ significantly. With
+    `any`, it means significantly worse than any item of the current cluster, as in the metrics tasks of WMT (Freitag et
+    al. 2022): no cluster holds two items that differ significantly, but items of different clusters need not differ. An
+    item without an estimate gets 0.
     """
     if rule not in ("every", "any"):
         raise ValueError(f"rule must be 'every' or 'any', not {rule!r}")

@@ -51,6 +51,8 @@ class PredictionPowered:
     """lambda of each system: how much of a change in its scores counts, in units of the labels."""
     n_labelled: int
     n_unlabelled: int
+    p_value: float
+    """Two-sided, that the mean or difference is 0: below .05 where a 95 % interval leaves out 0."""
     gain: float
     """The factor by which labels alone would have to be more for the same precision."""
     label_variance: float
@@ -94,9 +96,9 @@ def prediction_powered_difference(
 
 
 def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The labels, of both systems together, that would settle a true difference of the estimated size.
+    """The labels, of both systems together, that show a true difference of the estimated size as often as `power` says.
 
-    The unlabelled replies stay as they are; inf where they are too few for any number of labels to settle it.
+    The unlabelled replies stay as they are; inf where they are too few for any number of labels to show it.
     """
     if not 0 < power < 1 or not 0 < alpha < 1:
         raise ValueError(f"power and alpha must lie between 0 and 1, not {power} and {alpha}")
@@ -115,7 +117,8 @@ def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confide
     """The signed sum of the systems' means.
 
     Every group moves the estimate by its labels' move and by lambda times its scores' moves; the variance is
-    the sum of squared moves, and the tuned lambdas are its least squares. They cost a degree of freedom each.
+    the sum of squared moves, and the tuned lambdas are its least squares. They cost a degree of freedom each, but for
+    scores that do not move, which have nothing to tune.
     """
     check_confidence(confidence)
     n_groups = min(part.n_groups for _, part in systems)
@@ -123,19 +126,21 @@ def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confide
     unlabelled = np.stack([sign * part.unlabelled_score_moves for sign, part in systems], axis=1)
     labelled = np.stack([sign * part.labelled_score_moves for sign, part in systems], axis=1)
     weights = _tuned(label_moves, unlabelled - labelled) if weight is None else np.full(len(systems), float(weight))
-    degrees = n_groups - 1 - (len(systems) if weight is None else 0)
+    degrees = n_groups - 1 - (int(np.linalg.matrix_rank(unlabelled - labelled)) if weight is None else 0)
     moves = label_moves + (unlabelled - labelled) @ weights
     variance = _variance(moves, n_groups, degrees)
     label_only_variance = _variance(label_moves, n_groups, n_groups - 1)
     score_variance = _variance(unlabelled @ weights, n_groups, degrees)
     label_mean = sum(sign * part.label_mean for sign, part in systems)
     gap = sum(sign * w * part.score_gap for w, (sign, part) in zip(weights, systems, strict=True))
+    estimate = label_mean + float(gap)
     return PredictionPowered(
-        interval=_interval(label_mean + float(gap), variance, degrees, confidence),
+        interval=_interval(estimate, variance, degrees, confidence),
         labels_only=_interval(label_mean, label_only_variance, n_groups - 1, confidence),
         weights=tuple(float(w) for w in weights),
         n_labelled=sum(part.n_labelled for _, part in systems),
         n_unlabelled=sum(part.n_unlabelled for _, part in systems),
+        p_value=_p_value(estimate, variance, degrees),
         gain=label_only_variance / variance if variance > 0 else math.nan,
         label_variance=max(variance - score_variance, 0.0) if not math.isnan(variance) else math.nan,
         score_variance=score_variance,
@@ -156,6 +161,16 @@ def _interval(estimate: float, variance: float, degrees: int, confidence: float)
         return Interval(float(estimate), math.nan, math.nan)
     margin = t_quantile(confidence, degrees) * math.sqrt(variance)
     return Interval(float(estimate), float(estimate - margin), float(estimate + margin))
+
+
+def _p_value(estimate: float, variance: float, degrees: int) -> float:
+    from scipy.special import stdtr
+
+    if degrees < 1 or math.isnan(estimate + variance):
+        return math.nan
+    if variance == 0:
+        return 1.0 if estimate == 0 else 0.0
+    return float(2 * stdtr(degrees, -abs(estimate) / math.sqrt(variance)))
 
 
 def _systems(*given: LabelledScores) -> list[_System]:
@@ -210,5 +225,6 @@ def _moves(values: Floats, codes: Ints, n_codes: int) -> Floats:
     """By how much each group moves the mean of the values. (groups,)"""
     if not values.size:
         return np.zeros(n_codes)
-    moves = np.bincount(codes, weights=(values - values.mean()) / values.size, minlength=n_codes)
-    return moves.astype(np.float64)
+    centred = values - values.mean()
+    centred[np.abs(centred) <= 1e-12 * np.abs(values).max()] = 0  # equal values, up to rounding, move nothing
+    return np.bincount(codes, weights=centred / values.size, minlength=n_codes).astype(np.float64)

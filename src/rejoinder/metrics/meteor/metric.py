@@ -84,9 +84,9 @@ class Meteor(TextMetric):
 
         return batch.keep(self, align)
 
-    def counter(self) -> MeteorCounter:
-        """METEOR of a corpus: statistics are added up before the score is taken."""
-        return MeteorCounter(self)
+    def counter(self) -> MeteorCounter | None:
+        """METEOR of a corpus: statistics are added up before the score is taken; with refs=mean it is the mean."""
+        return MeteorCounter(self) if self.refs == "max" else None
 
     def _table(self) -> ParaphraseTable | None:
         return _paraphrases(self.paraphrases) if self.paraphrases is not None else None

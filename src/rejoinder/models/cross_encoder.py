@@ -1,0 +1,119 @@
+"""The network of roberta-eval: score = 4 * sigmoid(MLP(encoder([context; response]))) + 1 (section 5.3)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rejoinder.errors import CallError
+from rejoinder.models.stored import HIGHEST, LOWEST
+
+_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text"}
+"""Encoders that count positions from the padding token's number + 1, so that fewer remain."""
+
+
+class CrossEncoder(nn.Module):
+    """Reads context and reply together and gives one score, 1 to 5."""
+
+    def __init__(self, encoder: nn.Module, pooling: str = "mean") -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.pooling = pooling
+        if getattr(encoder, "pooler", None) is not None:
+            # Its output is not used, and weights without a gradient trouble several processes.
+            encoder.pooler = None  # type: ignore[assignment]
+        width = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
+        self.head = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Dropout(0.1), nn.Linear(width, 1))
+
+    @property
+    def config(self) -> Any:
+        """The encoder's configuration, a class of transformers."""
+        return self.encoder.config
+
+    @property
+    def takes_types(self) -> bool:
+        """Whether the encoder tells context from reply by a number beside each token."""
+        return int(getattr(self.config, "type_vocab_size", 0) or 0) > 1
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """One score a row. (rows, tokens) -> (rows,)"""
+        types = {"token_type_ids": token_type_ids} if self.takes_types else {}
+        # (rows, tokens, width)
+        vectors = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
+        if self.pooling == "cls":
+            pooled = vectors[:, 0]
+        else:
+            weights = attention_mask.unsqueeze(-1).to(vectors.dtype)
+            pooled = (vectors * weights).sum(1) / weights.sum(1)
+        logits = self.head(pooled).squeeze(-1).float()
+        score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
+        return score
+
+
+def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
+    """An encoder by its Hugging Face name or folder, and its tokeniser's definition (tokenizer.json)."""
+    import transformers
+
+    try:
+        with quiet_transformers():
+            encoder = transformers.AutoModel.from_pretrained(name_or_folder, dtype=torch.float32)
+            tokeniser = transformers.AutoTokenizer.from_pretrained(name_or_folder, use_fast=True)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CallError(f"the encoder {name_or_folder} cannot be loaded ({reason})") from error
+    if not getattr(tokeniser, "is_fast", False):
+        raise CallError(f"the encoder {name_or_folder} has no fast tokeniser: expected tokenizer.json")
+    if getattr(encoder.config, "is_encoder_decoder", False) or not hasattr(encoder.config, "hidden_size"):
+        raise CallError(f"{name_or_folder} is no encoder such as RoBERTa, BERT, MPNet, DeBERTa or ELECTRA")
+    backend = tokeniser.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+    return encoder, str(backend.to_str())
+
+
+def encoder_from(definition: str) -> nn.Module:
+    """An encoder of the shape that encoder.json tells, with weights that mean nothing yet."""
+    import transformers
+
+    with quiet_transformers():
+        config = transformers.AutoConfig.for_model(**json.loads(definition))
+        encoder: nn.Module = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    return encoder.float()
+
+
+def encoder_definition(model: CrossEncoder) -> str:
+    """The shape of a model's encoder, for encoder.json."""
+    shape = json.loads(model.config.to_json_string(use_diff=False))
+    shape.pop("_name_or_path", None)
+    return json.dumps(shape, indent=2) + "\n"
+
+
+def longest_input(encoder: nn.Module) -> int | None:
+    """How many tokens the encoder has positions for; None where it has no limit."""
+    config: Any = encoder.config
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is None or positions <= 0:
+        return None
+    return int(positions) - (int(config.pad_token_id) + 1 if config.model_type in _OFFSET_POSITIONS else 0)
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Nothing printed while weights are loaded: a missing pooler is no news, and the bar is not ours."""
+    from transformers.utils import logging as noise
+
+    before, bars = noise.get_verbosity(), noise.is_progress_bar_enabled()
+    noise.set_verbosity(logging.CRITICAL)
+    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        noise.set_verbosity(before)
+        if bars:
+            noise.enable_progress_bar()  # type: ignore[no-untyped-call]

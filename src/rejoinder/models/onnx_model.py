@@ -1,0 +1,72 @@
+"""A trained model in ONNX Runtime: no torch, no transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import DataError, MissingExtraError
+from rejoinder.models.batching import by_length, padded
+from rejoinder.models.pairs import Pair, PairTokeniser
+from rejoinder.models.stored import LOWEST, TOKENISER, WEIGHTS, Settings, read_text
+
+BATCH_TOKENS = 2048
+"""Tokens run at once: enough for the matrix products, little enough for the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """Scores pairs with ONNX Runtime on all cores."""
+
+    precision: str
+    settings: Settings
+    tokeniser: PairTokeniser
+    weights: bytes = field(repr=False)
+
+    @classmethod
+    def load(cls, folder: Path, settings: Settings, precision: str) -> OnnxModel:
+        """The model of a folder, with weights of this precision."""
+        path = folder / WEIGHTS[precision]
+        try:
+            weights = path.read_bytes()
+        except FileNotFoundError as error:
+            raise DataError("is missing: expected the weights of the model", file=str(path)) from error
+        return cls(precision, settings, settings.tokeniser(read_text(folder / TOKENISER)), weights)
+
+    def save(self, folder: Path) -> None:
+        """Write tokeniser and weights."""
+        (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
+        (folder / WEIGHTS[self.precision]).write_bytes(self.weights)
+
+    @cached_property
+    def session(self) -> Any:
+        """ONNX Runtime's own object, made when the first pair is scored."""
+        try:
+            import onnxruntime  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise MissingExtraError("scoring with an encoder", "encoder") from error
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3  # errors
+        # Lengths differ from batch to batch: memory that is kept for every shape only grows.
+        options.enable_mem_pattern = False
+        try:
+            return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library's errors share no class of their own
+            raise DataError(f"is no ONNX model ({error})", file=WEIGHTS[self.precision]) from error
+
+    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """One score a pair; those of like length run together, the order is that of the pairs."""
+        encoded = self.tokeniser.encode(pairs)
+        scores = np.full(len(pairs), LOWEST)
+        names = {taken.name for taken in self.session.get_inputs()}
+        for rows in by_length(encoded, BATCH_TOKENS):
+            arrays = padded([encoded[row] for row in rows], self.settings.pad)
+            given = {name: array for name, array in arrays.items() if name in names}
+            scores[rows] = self.session.run(["score"], given)[0]
+        return scores

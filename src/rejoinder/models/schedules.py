@@ -1,0 +1,91 @@
+"""How long a stage of training runs and how large its steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from rejoinder.data.negatives import NegativeMixture
+from rejoinder.errors import CallError
+
+_LOWEST_RATE = 1e-7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """One stage: AdamW with these settings."""
+
+    learning_rate: float
+    batch: int
+    epochs: int
+    most_steps: int | None = None
+    """Stops earlier than the epochs say, and the learning rate falls accordingly."""
+    decay: Literal["linear", "plateau"] = "linear"
+    """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7."""
+    warm_up: float = 0.1
+    """The share of all steps in which the rate rises from 0 (linear only)."""
+    look_every: int | None = None
+    """Steps between two looks at the validation data; once an epoch unless given."""
+    patience: int = 5
+    """Looks without improvement before training stops (linear only)."""
+    clip: float = 1.0
+    weight_decay: float = 0.01
+
+    def __post_init__(self) -> None:
+        counts = (self.batch, self.epochs, self.most_steps or 1, self.look_every or 1, self.patience)
+        if min(counts) < 1 or self.learning_rate <= 0:
+            raise CallError(f"a schedule needs a learning rate above 0 and counts of at least 1: found {self}")
+
+    def total(self, steps_an_epoch: int) -> int:
+        """How many steps there are at most."""
+        every = self.epochs * steps_an_epoch
+        return every if self.most_steps is None else min(every, self.most_steps)
+
+    def rate(self, step: int, total: int, plateaus: int) -> float:
+        """The learning rate of a step, the first being 0."""
+        if self.decay == "plateau":
+            return self.learning_rate * 0.1**plateaus
+        rising = max(1, round(self.warm_up * total))
+        if step < rising:
+            return self.learning_rate * (step + 1) / rising
+        return self.learning_rate * (total - step) / max(1, total - rising)
+
+    def is_over(self, since_best: int, plateaus: int) -> bool:
+        """Whether the last looks at the validation data say to stop."""
+        if self.decay == "plateau":
+            return self.learning_rate * 0.1**plateaus < _LOWEST_RATE
+        return since_best >= self.patience
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Both stages of training."""
+
+    ranking: Schedule
+    regression: Schedule
+    negatives: int = 1
+    """Replies that do not fit, for each that does."""
+    margin: float = 1.0
+    """By how much of the 1..5 scale the true reply shall be above one that does not fit."""
+    mixture: NegativeMixture = field(default_factory=NegativeMixture)
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        # For a small encoder on a few cores: hours at most.
+        "cpu": Preset(
+            ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, look_every=250),
+            regression=Schedule(learning_rate=3e-5, batch=16, epochs=10),
+        ),
+        # roberta-eval, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives no
+        # margin: this is ours. It decays by the validation loss, we by the figure that decides which weights are kept.
+        "paper": Preset(
+            ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau"),
+            regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau"),
+            mixture=NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0),
+        ),
+    }
+)
+"""Name -> how both stages run."""

@@ -1,0 +1,105 @@
+"""A model while it can still be trained: torch weights, with tokeniser and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from rejoinder.errors import CallError, DataError
+from rejoinder.models.batching import by_length, padded
+from rejoinder.models.cross_encoder import CrossEncoder, encoder_definition, encoder_from, longest_input, pretrained
+from rejoinder.models.pairs import Encoded, Pair, PairTokeniser
+from rejoinder.models.stored import ENCODER, LOWEST, TOKENISER, WEIGHTS, Settings, read_text
+
+_BATCH_TOKENS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TorchModel:
+    """A cross-encoder with what turns pairs into its input."""
+
+    network: CrossEncoder
+    settings: Settings
+    tokeniser: PairTokeniser
+
+    @property
+    def precision(self) -> str:
+        """As torch has it."""
+        return "torch"
+
+    @classmethod
+    def start(
+        cls, encoder: str, *, max_length: int, max_response: int, speaker_marks: bool, pooling: str, seed: int
+    ) -> TorchModel:
+        """A pretrained encoder under a head with random weights, drawn by the seed."""
+        body, definition = pretrained(encoder)
+        longest = longest_input(body)
+        if longest is not None and max_length > longest:
+            raise CallError(f"{encoder} reads at most {longest} tokens: max_length cannot be {max_length}")
+        torch.manual_seed(seed)
+        network = CrossEncoder(body, pooling)
+        settings = Settings(
+            max_length=max_length,
+            max_response=max_response,
+            speaker_marks=speaker_marks,
+            pad=int(network.config.pad_token_id or 0),
+            token_types=network.takes_types,
+            pooling=pooling,
+        )
+        return cls(network.eval(), settings, settings.tokeniser(definition))
+
+    @classmethod
+    def load(cls, folder: Path, settings: Settings) -> TorchModel:
+        """The model of a folder."""
+        network = CrossEncoder(encoder_from(read_text(folder / ENCODER)), settings.pooling)
+        path = folder / WEIGHTS["torch"]
+        try:
+            network.load_state_dict(load_file(path))
+        except FileNotFoundError as error:
+            raise DataError("is missing: expected the weights of the model", file=str(path)) from error
+        except (SafetensorError, RuntimeError) as error:
+            raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+        return cls(network.eval(), settings, settings.tokeniser(read_text(folder / TOKENISER)))
+
+    def save(self, folder: Path) -> None:
+        """Write tokeniser, shape and weights."""
+        (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
+        (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
+        save_file(plain_state(self.network), folder / WEIGHTS["torch"])
+
+    def tensors(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
+        """The network's input. Each (rows, longest)"""
+        device = next(self.network.parameters()).device
+        arrays = padded(encoded, self.settings.pad)
+        if not self.settings.token_types:
+            del arrays["token_type_ids"]
+        return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+
+    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """One score a pair; those of like length run together, the order is that of the pairs."""
+        return self.score_encoded(self.tokeniser.encode(pairs))
+
+    def score_encoded(self, encoded: Sequence[Encoded]) -> NDArray[np.float64]:
+        """One score a row of tokens."""
+        scores = np.full(len(encoded), LOWEST)
+        training = self.network.training
+        self.network.eval()
+        with torch.inference_mode():
+            for rows in by_length(encoded, _BATCH_TOKENS):
+                found = self.network(**self.tensors([encoded[row] for row in rows]))
+                scores[rows] = found.cpu().numpy()
+        self.network.train(training)
+        return scores
+
+
+def plain_state(network: torch.nn.Module) -> dict[str, Tensor]:
+    """The weights, each with memory of its own, as safetensors wants them."""
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}

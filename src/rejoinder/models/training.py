@@ -1,0 +1,158 @@
+"""The training loop that both stages share."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rejoinder.errors import RejoinderError
+from rejoinder.models.checkpoints import Checkpoints, Progress
+from rejoinder.models.schedules import Schedule
+from rejoinder.models.stages import Stage
+from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.progress import bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What does not change what is learned: where checkpoints go, and what is shown."""
+
+    checkpoints: Path | None = None
+    resume: bool = False
+    """Go on from the checkpoints; else those of an earlier run are removed."""
+    save_every: int = 500
+    """Steps between checkpoints."""
+    mixed_precision: str = "no"
+    """`no`, `bf16` or `fp16`, as `accelerate` has it."""
+    quiet: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stage came to."""
+
+    stage: str
+    steps: int
+    figure: str
+    best: float | None
+    """The validation figure of the weights that were kept; None where nothing was kept aside to validate on."""
+
+
+def train(
+    model: TorchModel, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
+) -> Outcome:
+    """Train the model in place; it ends with its best weights, or with the last where there is no validation."""
+    with torch.random.fork_rng():
+        return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
+
+
+class _Loop:
+    """One stage, step by step."""
+
+    def __init__(
+        self,
+        model: TorchModel,
+        stage: Stage,
+        schedule: Schedule,
+        seed: int,
+        run: TrainingRun,
+        checkpoints: Checkpoints | None,
+    ) -> None:
+        from accelerate import Accelerator  # type: ignore[import-untyped]
+
+        self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
+        self.checkpoints = checkpoints
+        self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
+        weights = list(model.network.parameters())
+        optimiser = torch.optim.AdamW(weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
+        self.forward, self.optimiser = self.accelerator.prepare(model.network, optimiser)
+        self.progress, self.best = Progress(), _nothing()
+        if checkpoints is not None and run.resume:
+            found = checkpoints.read(stage.name, model.network, self.optimiser)
+            if found is not None:
+                self.progress, self.best = found
+        self.steps_an_epoch = -(-len(stage) // schedule.batch)
+        self.total = schedule.total(self.steps_an_epoch)
+
+    def run_all(self) -> Outcome:
+        """Every step that is left."""
+        progress = self.progress
+        batches: list[list[int]] = []
+        with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
+            moving.update(progress.step)
+            while not progress.finished:
+                epoch, place = divmod(progress.step, self.steps_an_epoch)
+                if not batches or not place:
+                    batches = self.stage.batches(epoch, self.schedule.batch)
+                loss = self._step(batches[place], epoch)
+                progress.step += 1
+                moving.update(1)
+                moving.set_postfix(loss=f"{loss:.3f}", best=_shown(progress.best), refresh=False)
+                self._after_step(loss, moving)
+        if self.best is not None:
+            self.model.network.load_state_dict(self.best)
+        self.model.network.eval()
+        return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
+
+    def _step(self, rows: list[int], epoch: int) -> float:
+        # A seed a step: dropout is then the same in a run that was interrupted.
+        drawn = np.random.SeedSequence([self.seed, self.progress.step, self.accelerator.process_index])
+        torch.manual_seed(int(drawn.generate_state(1)[0]))
+        self.model.network.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.schedule.rate(self.progress.step, self.total, self.progress.plateaus)
+        mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
+        with self.accelerator.autocast():
+            loss: Tensor = self.stage.loss(self.forward, mine, epoch)
+        value = float(loss.detach())
+        if not np.isfinite(value):
+            raise RejoinderError(f"the loss is {value} at step {self.progress.step}: a smaller learning rate may help")
+        self.optimiser.zero_grad()
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.forward.parameters(), self.schedule.clip)
+        self.optimiser.step()
+        return value
+
+    def _after_step(self, loss: float, moving: Any) -> None:
+        progress = self.progress
+        ended = progress.step >= self.total
+        look = ended or progress.step % (self.schedule.look_every or self.steps_an_epoch) == 0
+        if look:
+            self._look(loss, moving)
+        progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
+        if progress.finished and self.best is not None:
+            self.model.network.load_state_dict(self.best)
+        due = look or progress.finished or progress.step % self.run.save_every == 0
+        if due and self.checkpoints is not None and self.accelerator.is_main_process:
+            self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
+
+    def _look(self, loss: float, moving: Any) -> None:
+        """Validate; keep the weights where they are the best so far."""
+        progress, found = self.progress, self.stage.validate()
+        if found is not None and (progress.best is None or found > progress.best):
+            progress.best, progress.since_best, self.best = found, 0, plain_state(self.model.network)
+        elif found is not None:
+            progress.since_best += 1
+            progress.plateaus += 1
+        if not self._quiet:
+            said = "" if found is None else f", {self.stage.figure} {found:.3f}"
+            line = f"{self.stage.name}: step {progress.step} of {self.total}, loss {loss:.3f}{said}"
+            moving.write(line, file=sys.stderr)
+
+    @property
+    def _quiet(self) -> bool:
+        return self.run.quiet or not self.accelerator.is_main_process
+
+
+def _nothing() -> dict[str, Tensor] | None:
+    return None
+
+
+def _shown(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.3f}"

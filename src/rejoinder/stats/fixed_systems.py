@@ -1,0 +1,154 @@
+"""Correlations over system means, the systems being given: how far would other contexts have moved them?
+
+Resampling contexts adds the noise of the means a second time, so that replicates of a correlation lie below it and a
+percentile interval may even leave it out. What replicates tell rightly is the spread. So the interval is centred on the
+estimate: for Pearson on Fisher's z, with the jackknife's standard error over contexts; for the rank coefficients, which
+leaving out one context rarely moves at all, plus and minus t times the bootstrap's standard deviation.
+`benchmarks/coverage.py` measures both. Neither says what other systems would have shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejoinder.stats.intervals import Floats, Interval, t_quantile
+from rejoinder.stats.permutation import swap_chunks
+from rejoinder.stats.resampling import Groups, Ints, bootstrap_chunks, group_codes
+
+_NEARLY_ONE = 1 - 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSystems:
+    """Scores of some metrics and of people, summed by context and system."""
+
+    sums: Floats  # (contexts, systems, 1 + metrics); people first
+    sizes: Floats  # (contexts, systems)
+
+    @classmethod
+    def of(cls, scores: ArrayLike, human: ArrayLike, systems: Groups, contexts: Groups = None) -> FixedSystems:
+        """From one row an example (examples, metrics), without NaN."""
+        columns = np.column_stack([np.asarray(human, np.float64), np.asarray(scores, np.float64)])
+        system, n_systems = group_codes(systems, len(columns))
+        context, n_contexts = group_codes(contexts, len(columns))
+        cell: Ints = context * n_systems + system
+        sums = [np.bincount(cell, weights=column, minlength=n_contexts * n_systems) for column in columns.T]
+        sizes = np.bincount(cell, minlength=n_contexts * n_systems).astype(np.float64)
+        return cls(np.stack(sums, axis=1).reshape(n_contexts, n_systems, -1), sizes.reshape(n_contexts, n_systems))
+
+    @cached_property
+    def means(self) -> Floats:
+        """Of people and of each metric, by system. (systems, 1 + metrics)"""
+        means: Floats = self.sums.sum(axis=0) / self.sizes.sum(axis=0)[:, None]
+        return means
+
+    def correlations(self, kind: str) -> Floats:
+        """Of each metric with people. (metrics,)"""
+        return row_correlations(self.means[None, :, 1:], self.means[None, :, :1], kind)[0]
+
+    def replicates(self, kind: str, n_resamples: int, seed: int) -> Floats:
+        """The same in each resample of contexts. (resamples, metrics)"""
+        flat = self.sums.reshape(len(self.sums), -1)
+        found = []
+        for counts in bootstrap_chunks(len(flat), n_resamples, seed):
+            totals = (counts @ flat).reshape(len(counts), *self.sums.shape[1:])
+            found.append(_correlations_of(totals, counts @ self.sizes, kind))
+        return np.concatenate(found)
+
+    def leave_one_out(self) -> Floats:
+        """Fisher's z of each metric's Pearson correlation without each context. (contexts, metrics)"""
+        totals, sizes = self.sums.sum(axis=0) - self.sums, self.sizes.sum(axis=0) - self.sizes
+        return _fisher(_correlations_of(totals, sizes, "pearson"))
+
+    def intervals(self, kind: str, n_resamples: int, seed: int) -> list[Interval]:
+        """Each metric's correlation, with what other contexts would have made of it."""
+        estimates = self.correlations(kind)
+        reach = t_quantile(0.95, len(self.sums) - 1)
+        if kind == "pearson":
+            z, error = _fisher(estimates), _jackknife_error(self.leave_one_out())
+            low, high = np.tanh(z - reach * error), np.tanh(z + reach * error)
+        else:
+            error = np.nanstd(self.replicates(kind, n_resamples, seed), axis=0, ddof=1)
+            low, high = np.maximum(estimates - reach * error, -1), np.minimum(estimates + reach * error, 1)
+        return [Interval(*map(float, row)) for row in zip(estimates, low, high, strict=True)]
+
+    def difference(self, a: int, b: int) -> Interval:
+        """By how much metric b's Pearson correlation is above metric a's, by the jackknife over contexts."""
+        estimates, without = self.correlations("pearson"), np.tanh(self.leave_one_out())
+        error = float(_jackknife_error(without[:, [b]] - without[:, [a]])[0])
+        gap, reach = float(estimates[b] - estimates[a]), t_quantile(0.95, len(self.sums) - 1)
+        return Interval(gap, gap - reach * error, gap + reach * error)
+
+    def permutation_p_value(self, a: int, b: int, n_permutations: int, seed: int) -> float:
+        """Two-sided: the metrics' standardised scores are swapped context by context (Deutsch et al. 2021)."""
+        first, second = self._standardised(a), self._standardised(b)
+        counts = self.sizes.sum(axis=0)
+        human, mean_a, mean_b = self.means[:, 0], first.sum(axis=0) / counts, second.sum(axis=0) / counts
+        moved = (second - first) / counts  # (contexts, systems)
+        observed = abs(self._gap(mean_a[None], mean_b[None], human)[0])
+        beyond = 0
+        for swaps in swap_chunks(len(moved), n_permutations, seed):
+            shift = swaps @ moved
+            gaps = self._gap(mean_a + shift, mean_b - shift, human)
+            beyond += int(np.count_nonzero(np.abs(gaps) >= observed * (1 - 1e-12)))
+        return (beyond + 1) / (n_permutations + 1)
+
+    def _standardised(self, metric: int) -> Floats:
+        """The metric's sums with its scale taken out: that of its system means is all that a sum still shows."""
+        spread = float(self.means[:, metric + 1].std())
+        centred = self.sums[:, :, metric + 1] - self.means[:, metric + 1].mean() * self.sizes
+        standardised: Floats = centred / spread if spread > 0 else centred
+        return standardised
+
+    def _gap(self, mean_a: Floats, mean_b: Floats, human: Floats) -> Floats:
+        target = human[None, :, None]
+        of_b, of_a = (row_correlations(mean[:, :, None], target, "pearson")[:, 0] for mean in (mean_b, mean_a))
+        gap: Floats = of_b - of_a
+        return gap
+
+
+def row_correlations(scores: Floats, human: Floats, kind: str) -> Floats:
+    """Over the middle axis. (rows, systems, metrics) and (rows or 1, systems, 1) -> (rows, metrics); NaN stays NaN."""
+    if kind == "kendall":
+        left, right = np.triu_indices(scores.shape[1], 1)
+        return _cosine(np.sign(scores[:, left] - scores[:, right]), np.sign(human[:, left] - human[:, right]))
+    if kind == "spearman":
+        scores, human = _ranks(scores), _ranks(human)
+    return _cosine(scores - scores.mean(axis=1, keepdims=True), human - human.mean(axis=1, keepdims=True))
+
+
+def _correlations_of(totals: Floats, sizes: Floats, kind: str) -> Floats:
+    """From sums (rows, systems, 1 + metrics) and sizes (rows, systems). (rows, metrics)"""
+    means = np.divide(totals, sizes[:, :, None], out=np.full(totals.shape, np.nan), where=sizes[:, :, None] > 0)
+    return row_correlations(means[:, :, 1:], means[:, :, :1], kind)
+
+
+def _cosine(left: Floats, right: Floats) -> Floats:
+    below = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+    cosine: Floats = np.divide((left * right).sum(axis=1), below, out=np.full(below.shape, np.nan), where=below > 0)
+    return cosine
+
+
+def _ranks(values: Floats) -> Floats:
+    """Mean ranks along the middle axis: systems are few, so each is simply compared with all others."""
+    below = (values[:, :, None, :] > values[:, None, :, :]).sum(axis=2)
+    equal = (values[:, :, None, :] == values[:, None, :, :]).sum(axis=2)
+    ranks: Floats = np.where(np.isnan(values), np.nan, below + equal / 2.0)
+    return ranks
+
+
+def _fisher(correlations: Floats) -> Floats:
+    z: Floats = np.arctanh(np.clip(correlations, -_NEARLY_ONE, _NEARLY_ONE))
+    return z
+
+
+def _jackknife_error(without: Floats) -> Floats:
+    """The standard error of estimates, from those without each context. (contexts, estimates) -> (estimates,)"""
+    n_contexts = len(without)
+    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    error: Floats = np.sqrt((n_contexts - 1) / n_contexts * squares)
+    return error

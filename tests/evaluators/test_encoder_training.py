@@ -1,0 +1,197 @@
+"""Training: it can learn by heart, goes on where it stopped, and gives the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_encoder import dialogues, judged, write_encoder
+
+from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
+from rejoinder.errors import CallError, DataError, RejoinderError
+from rejoinder.evaluators.encoder import Encoder
+from rejoinder.evaluators.encoder_training import (
+    observed_scale,
+    on_our_scale,
+    ranking_stage,
+    regression_stage,
+    reply_vectors,
+)
+from rejoinder.evaluators.training import TrainingData
+from rejoinder.models.checkpoints import Checkpoints
+from rejoinder.models.pairs import Pair
+from rejoinder.models.schedules import PRESETS, Schedule
+from rejoinder.models.stages import RankingStage, RegressionStage
+from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.models.training import TrainingRun, train
+
+QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=300, look_every=20, patience=100)
+TOPIC_ONLY = NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoders") / "tiny")
+
+
+@pytest.fixture
+def model(tiny: Path) -> TorchModel:
+    return start(tiny)
+
+
+def start(tiny: Path, seed: int = 0) -> TorchModel:
+    return TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling="mean", seed=seed)
+
+
+def ranking(model: TorchModel) -> RankingStage:
+    places = places_of(replace(dialogue, turns=dialogue.turns[:2]) for dialogue in dialogues())
+    every = np.arange(len(places))
+    return RankingStage(model, Negatives(places, TOPIC_ONLY), every, every, seed=0, negatives=2)
+
+
+def regression(model: TorchModel, seed: int = 0) -> RegressionStage:
+    pairs = [Pair(item.example.context, (), item.example.response) for item in judged()]
+    human = np.array([item.scores["overall"][0] for item in judged()])
+    return RegressionStage(model, pairs, human, [], np.empty(0), seed)
+
+
+def same(first: TorchModel, second: TorchModel) -> bool:
+    ours, theirs = plain_state(first.network), plain_state(second.network)
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_ranking_learns_twenty_dialogues_by_heart(model: TorchModel) -> None:
+    stage = ranking(model)
+    before = stage.validate()
+    outcome = train(model, stage, QUICK, 0, TrainingRun(), None)
+    assert before is not None
+    assert before < 0.9
+    assert outcome.best == stage.validate() == 1.0
+
+
+def test_regression_learns_twenty_labels_by_heart(model: TorchModel) -> None:
+    stage = regression(model)
+    outcome = train(model, stage, replace(QUICK, epochs=150), 0, TrainingRun(), None)
+    assert outcome.best is None, "nothing was kept aside"
+    assert np.mean((model.score(stage.pairs) - stage.human) ** 2) < 0.05
+
+
+def test_one_seed_one_result(tiny: Path) -> None:
+    short = replace(QUICK, most_steps=6)
+    models = [start(tiny), start(tiny), start(tiny, seed=1)]
+    for number, each in enumerate(models):
+        train(each, ranking(each), short, number // 2, TrainingRun(), None)
+    assert same(models[0], models[1])
+    assert not same(models[0], models[2])
+
+
+@pytest.mark.parametrize("decay", ["linear", "plateau"])
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tiny: Path, tmp_path: Path, decay: str) -> None:
+    schedule = replace(QUICK, most_steps=9, look_every=4, decay=decay)  # type: ignore[arg-type]
+    whole = start(tiny)
+    train(whole, ranking(whole), schedule, 0, TrainingRun(), None)
+
+    broken, checkpoints = start(tiny), Checkpoints(tmp_path / "kept", "key")
+    stage = Interrupted(**vars(ranking(broken)))
+    with pytest.raises(KeyboardInterrupt):
+        train(broken, stage, schedule, 0, TrainingRun(save_every=3), checkpoints)
+    assert [folder.name for folder in (tmp_path / "kept").iterdir()] == ["ranking-00000006"]
+
+    resumed = start(tiny, seed=5)  # its own weights must not matter
+    outcome = train(resumed, ranking(resumed), schedule, 0, TrainingRun(resume=True), checkpoints)
+    assert outcome.steps == 9
+    assert same(whole, resumed)
+
+    done = start(tiny, seed=6)
+    assert train(done, ranking(done), schedule, 0, TrainingRun(resume=True), checkpoints) == outcome
+    assert same(whole, done), "a finished stage is only read"
+
+
+class Interrupted(RankingStage):
+    """Stops in the middle of its eighth step."""
+
+    calls = 0
+
+    def loss(self, forward, rows, epoch):  # type: ignore[no-untyped-def]
+        type(self).calls += 1
+        if type(self).calls % 8 == 0:
+            raise KeyboardInterrupt
+        return super().loss(forward, rows, epoch)
+
+
+def test_checkpoints_of_another_run_are_refused(model: TorchModel, tmp_path: Path) -> None:
+    short = replace(QUICK, most_steps=2)
+    train(model, ranking(model), short, 0, TrainingRun(), Checkpoints(tmp_path, "one"))
+    with pytest.raises(CallError, match="another run"):
+        train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "two"))
+    (tmp_path / "ranking-00000002" / "optimiser.safetensors").write_bytes(b"broken")
+    with pytest.raises(DataError, match="no whole checkpoint"):
+        train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "one"))
+
+
+def test_early_stopping_keeps_the_best_weights(model: TorchModel) -> None:
+    stage = Worsening(**vars(ranking(model)))
+    outcome = train(model, stage, replace(QUICK, look_every=1, patience=3), 0, TrainingRun(), None)
+    assert (outcome.steps, outcome.best) == (5, 0.9)
+    states = Worsening.states
+    kept = plain_state(model.network)
+    assert all(torch.equal(kept[name], states[1][name]) for name in kept), "those of the second look"
+
+
+class Worsening(RankingStage):
+    """Gets better once and then worse."""
+
+    states: list[dict[str, torch.Tensor]] = []  # noqa: RUF012 - read by the test
+
+    def validate(self) -> float:
+        self.states.append(plain_state(self.model.network))
+        return [0.5, 0.9, 0.8, 0.7, 0.9, 0.6][len(self.states) - 1]
+
+
+def test_a_loss_that_is_not_finite_stops_training(model: TorchModel) -> None:
+    with torch.no_grad():
+        model.network.head[0].weight.fill_(float("nan"))
+    with pytest.raises(RejoinderError, match="the loss is nan at step 0"):
+        train(model, ranking(model), QUICK, 0, TrainingRun(), None)
+
+
+def test_a_part_is_kept_aside_of_what_is_large_enough(model: TorchModel, tiny: Path) -> None:
+    few, many = dialogues(), [replace(item, id=f"{item.id}{n}") for n in range(3) for item in dialogues()]
+    assert len(ranking_stage(model, PRESETS["cpu"], TrainingData(tuple(few))).held_out) == 0
+    stage = ranking_stage(model, PRESETS["cpu"], TrainingData(tuple(many)))
+    inside = {stage.source.places[row].dialogue.id for row in stage.rows}
+    aside = {stage.source.places[row].dialogue.id for row in stage.held_out}
+    assert (len(inside), len(aside)) == (54, 6)
+    assert not inside & aside
+    evaluator = Encoder(encoder=str(tiny))
+    items = [
+        replace(item, example=replace(item.example, context=(f"{n} {item.example.context[0]}",)))
+        for n in range(4)
+        for item in judged()
+    ]
+    split = regression_stage(model, evaluator, TrainingData(judged=tuple(items)))
+    assert (len(split.pairs), len(split.held_out)) == (72, 8)
+    assert not {pair.context for pair in split.pairs} & {pair.context for pair in split.held_out}
+    given = regression_stage(model, evaluator, TrainingData(judged=tuple(items), valid=tuple(judged())))
+    assert (len(given.pairs), len(given.held_out)) == (80, 20)
+
+
+def test_scores_of_people_on_our_scale() -> None:
+    assert observed_scale(judged(), "overall") == (2.0, 5.0)
+    np.testing.assert_allclose(on_our_scale(np.array([0.0, 0.5, 1.0]), (0.0, 1.0)), [1.0, 3.0, 5.0])
+    with pytest.raises(CallError, match="score 7: expected 1 to 5"):
+        on_our_scale(np.array([7.0]), (1.0, 5.0))
+    alike = [replace(item, scores={"overall": (3.0,)}) for item in judged()]
+    with pytest.raises(CallError, match="every judged example has the score 3"):
+        observed_scale(alike, None)
+
+
+def test_vectors_of_replies() -> None:
+    places = places_of(dialogues())
+    vectors = reply_vectors(places)
+    assert vectors.shape[0] == len(places)
+    assert np.isfinite(vectors).all()
+    assert (np.linalg.norm(vectors, axis=1) > 0).all()
