@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types format docs benchmarks clean
+.PHONY: demo test lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder score src/rejoinder/examples/demo.jsonl --metric all --report report.html

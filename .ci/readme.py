@@ -1,4 +1,8 @@
-"""Runs the README's own commands and Python, in order, as a newcomer would; stops at the first that fails."""
+"""Runs the README's own commands and Python, in order, as a newcomer would; stops at the first that fails.
+
+A block of text shows what the commands before it print: each of its lines must be there, and one that ends in "..."
+must be how a line begins.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +18,53 @@ ALREADY_DONE = {"make demo", "make test"}
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
-    """The fenced blocks in sh or python, in order."""
-    return re.findall(r"^```(sh|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    """The fenced blocks in sh, python or text, in order."""
+    return re.findall(r"^```(sh|python|text)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def main() -> None:
-    """Run every block."""
+def commands_of(language: str, code: str) -> list[list[str]]:
+    """What a block runs, one list of arguments a command."""
+    if language == "python":
+        return [[sys.executable, "-c", code]]
+    lines = [line.split("  #")[0].strip() for line in code.replace("\\\n", " ").splitlines()]
+    return [["bash", "-c", line] for line in lines if line and line not in ALREADY_DONE]
+
+
+def not_printed(shown: str, output: str) -> list[str]:
+    """The lines of a block of text that the output lacks."""
+    printed = [line.strip() for line in output.splitlines()]
+    return [
+        line
+        for line in map(str.strip, shown.splitlines())
+        if not (
+            any(found.startswith(line.removesuffix("...").rstrip()) for found in printed)
+            if line.endswith("...")
+            else line in printed
+        )
+    ]
+
+
+def check(text: str) -> int:
+    """Run every block of a README; how many commands that were."""
     environment = os.environ | {"PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
-    done = 0
-    for language, code in blocks((ROOT / "README.md").read_text(encoding="utf-8")):
-        if language == "python":
-            commands = [[sys.executable, "-c", code]]
-        else:
-            lines = [line.split("  #")[0].strip() for line in code.replace("\\\n", " ").splitlines()]
-            commands = [["bash", "-c", line] for line in lines if line and line not in ALREADY_DONE]
-        for command in commands:
+    done, output = 0, ""
+    for language, code in blocks(text):
+        if language == "text":
+            if missing := not_printed(code, output):
+                raise SystemExit(f"README.md shows what its commands do not print: {missing[0]}")
+            continue
+        output = ""
+        for command in commands_of(language, code):
             print(f"$ {command[-1].strip()}", flush=True)
-            subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+            ran = subprocess.run(
+                command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, encoding="utf-8"
+            )
+            output += ran.stdout
             done += 1
     if not done:
         raise SystemExit("README.md holds no commands to run")
-    print(f"README: {done} passed, 0 failed")
+    return done
 
 
-main()
+if __name__ == "__main__":
+    print(f"README: {check((ROOT / 'README.md').read_text(encoding='utf-8'))} passed, 0 failed")

@@ -71,6 +71,8 @@ def test_numbers_of_numpy_and_whole_numbers_for_fractions_will_do() -> None:
 def test_unknown_names_come_with_the_near_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"^unknown metric 'rouge'; did you mean rouge-l"):
         metric_class("rouge")
+    with pytest.raises(UnknownNameError, match=r"^unknown metric 'BLEU'; did you mean bleu or "):
+        load("BLEU")
     with pytest.raises(UnknownNameError, match=r"^unknown parameter of bleu: 'smoothing'; did you mean smooth"):
         load("bleu", smoothing="exp")
 

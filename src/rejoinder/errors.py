@@ -32,7 +32,11 @@ class UnknownNameError(CallError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        spelt: dict[str, list[str]] = {}
+        for one in known:
+            spelt.setdefault(one.casefold(), []).append(one)
+        matches = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)
+        near = [one for match in matches for one in spelt[match]]
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         else:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from rejoinder.metrics.score_file import read_scores
 
 if TYPE_CHECKING:
     from conftest import Run
@@ -54,9 +56,10 @@ def lines(run: Run, demo: Path, tmp_path: Path) -> Path:
 def test_the_page_is_the_same_from_every_format(lines: Path, run: Run, demo: Path, tmp_path: Path) -> None:
     pages = set()
     for suffix in (".jsonl", ".csv", ".parquet"):
-        run("score", demo, "-m", "bleu-2", "-m", "length", "-o", f"s{suffix}")
-        run("report", f"s{suffix}", "--replies", demo)
-        pages.add((tmp_path / "report.html").read_text(encoding="utf-8").replace(f"s{suffix}", "s"))
+        name = f"as-{suffix[1:]}{suffix}"
+        run("score", demo, "-m", "bleu-2", "-m", "length", "-o", name)
+        assert run("report", name, "--replies", demo).code == 0
+        pages.add((tmp_path / "report.html").read_text(encoding="utf-8").replace(name, "s"))
     assert len(pages) == 1
 
 
@@ -66,6 +69,40 @@ def test_replies_that_are_not_those_that_were_scored(lines: Path, run: Run, tmp_
     message = "no reply of other.jsonl has the id and system of a score in scores.jsonl"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_other_texts_under_the_same_ids_are_refused(scores: Path, run: Run, demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl").write_text(demo.read_text(encoding="utf-8").replace("the", "teh"), encoding="utf-8")
+    ran = run("report", scores.name, "--replies", "other.jsonl", "-o", "page.html")
+    message = (
+        f"other.jsonl differs from what {scores.name} was made from: give the file that was scored, with the options "
+        "that it was read with, or score this one anew"
+    )
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_without_meta_data_nobody_can_tell_whether_the_replies_are_others(
+    lines: Path, run: Run, demo: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "scores.meta.json").unlink()
+    (tmp_path / "other.jsonl").write_text(demo.read_text(encoding="utf-8").replace("the", "teh"), encoding="utf-8")
+    assert run("report", "scores.jsonl", "--replies", "other.jsonl").code == 0
+
+
+def test_meta_data_of_another_score_file_are_not_used(lines: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("id,bleu-2\n1,0.5\n")
+    table = read_scores(tmp_path / "scores.csv")
+    assert table.signatures == {"bleu-2": "unknown (scores.meta.json is of scores.jsonl)"}
+    assert (table.ranges, table.notes) == ({}, ())
+
+
+def test_scores_and_meta_data_may_be_renamed_together(lines: Path, run: Run, demo: Path, tmp_path: Path) -> None:
+    before = read_scores(lines)
+    lines.rename(tmp_path / "old.jsonl")
+    (tmp_path / "scores.meta.json").rename(tmp_path / "old.meta.json")
+    assert read_scores(tmp_path / "old.jsonl").signatures == before.signatures
+    assert run("report", "old.jsonl", "--replies", demo).code == 0
 
 
 def test_scores_without_meta_data_still_make_a_page(lines: Path, run: Run, tmp_path: Path) -> None:
@@ -80,6 +117,10 @@ BAD_SCORES = {
     "replies": ('{"id": "1", "response": "hi"}', "s.jsonl:1: field 'response': expected a number or null, found 'hi'"),
     "no scores": ('{"id": "1", "scores": {}}', "s.jsonl:1: field 'scores': expected names with numbers"),
     "text": ('{"id": "1", "scores": {"a": "x"}}', "s.jsonl:1: field 'a': expected a number or null, found 'x'"),
+    "digits": (f'{{"id": "1", "scores": {{"a": {"9" * 400}}}}}',
+               f"s.jsonl:1: field 'a': expected a number or null, found {'9' * 40}..."),
+    "infinity": ('{"id": "1", "scores": {"a": Infinity}}',
+                 "s.jsonl:1: field 'a': expected a number or null, found inf"),
     "broken": ("{", "s.jsonl:1: is not valid JSON (Expecting property name enclosed in double quotes at column 2): "
                     "expected one object a line"),
 }  # fmt: skip
@@ -98,13 +139,43 @@ def test_what_is_no_file_of_scores(content: str, message: str, run: Run, tmp_pat
         ("{", "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
         ("[]", "s.meta.json: expected one object, as `rejoinder score -o` wrote it"),
         ('{"seed": "x"}', "s.meta.json: field 'seed': expected a whole number, as `rejoinder score -o` wrote it"),
-        ('{"signatures": 1}', "s.meta.json: field 'signatures': expected an object, as `rejoinder score -o` wrote it"),
+        ("[" * 200_000, "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
     ],
+    ids=lambda value: value[:20],
 )
 def test_meta_data_that_were_damaged(meta: str, message: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "scores": {"a": 1}}))
     (tmp_path / "s.meta.json").write_text(meta)
     ran = run("report", "s.jsonl")
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("scores", 1, "a file's name"),
+        ("data", [], "an object"),
+        ("data", {"digest": 1}, "an object"),
+        ("signatures", 1, "an object of strings"),
+        ("signatures", {"a": 1}, "an object of strings"),
+        ("summary", {"bleu": [1]}, "an object of metrics and systems"),
+        ("summary", {"bleu": {"A": 1}}, "an object of metrics and systems"),
+        ("summary", {"bleu": {"A": {"corpus": "x"}}}, "an object of metrics and systems"),
+        ("ranges", {"bleu": [1]}, "an object of pairs of numbers"),
+        ("ranges", {"bleu": 1}, "an object of pairs of numbers"),
+        ("ranges", {"bleu": [0, "x"]}, "an object of pairs of numbers"),
+        ("ranges", {"bleu": [0, 10**400]}, "an object of pairs of numbers"),
+        ("higher_is_better", {"bleu": 1}, "an object of true and false"),
+        ("warnings", [1], "a list of strings"),
+        ("seed", -1, "a whole number"),
+        ("resamples", 0, "a whole number above 0"),
+    ],
+)
+def test_meta_data_with_a_damaged_field(field: str, value: Any, expected: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "scores": {"bleu": 1}}))
+    (tmp_path / "s.meta.json").write_text(json.dumps({field: value}))
+    ran = run("report", "s.jsonl")
+    message = f"s.meta.json: field '{field}': expected {expected}, as `rejoinder score -o` wrote it"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
 
 

@@ -50,19 +50,19 @@ def test_json_has_the_summary_of_every_metric_and_system(run: Run, replies: Path
     assert told["skipped"] == []
     assert told["warnings"] == [
         "bleu-2 could not score 1 of 4 replies (no references)",
-        "rouge-l could not score 1 of 4 replies (no references)",
+        "rouge-l could not score 1 of 4 replies (no references, or no token to compare)",
         "distinct-2 could not score 1 of 4 replies (too short to hold an n-gram)",
     ]
     assert [f"note: {warning}" for warning in told["warnings"]] == ran.err.splitlines()
 
 
-def test_the_table_shows_means_with_their_half_widths(run: Run, demo: Path) -> None:
+def test_the_table_shows_means_with_their_intervals(run: Run, demo: Path) -> None:
     ran = run("score", demo, "-m", "length")
     header, rule, row = ran.out.splitlines()
     assert header.split() == ["metric", "good", "generic", "off-topic", "garbled"]
     assert set(rule) == {"─", " "}
     told = run("score", demo, "-m", "length", "--json").json["summary"]["length"]
-    cells = [f"{c['mean']:.3f} ±{(c['high'] - c['low']) / 2:.3f}" for c in told.values()]
+    cells = [f"{c['mean']:.3f} [{c['low']:.3f}, {c['high']:.3f}]" for c in told.values()]
     assert row.split("  ")[0] == "length"
     assert all(cell in row for cell in cells)
 
@@ -108,6 +108,7 @@ def test_rows_in_parquet_with_their_meta_data(run: Run, replies: Path, tmp_path:
 def test_meta_data_beside_the_scores_is_what_json_prints(run: Run, replies: Path, tmp_path: Path) -> None:
     told = run("score", replies, *METRICS, "-o", "scores.jsonl", "--json", "--seed", 5).json
     meta = json.loads((tmp_path / "scores.meta.json").read_text(encoding="utf-8"))
+    assert meta.pop("scores") == "scores.jsonl", "whose they are"
     assert meta == {key: value for key, value in told.items() if key != "skipped"}
     assert meta["seed"] == 5
     assert meta["data"]["name"] == str(replies)
@@ -135,10 +136,42 @@ def test_scores_read_back_are_the_scores_that_were_written(
 def test_a_row_that_no_metric_could_score_reads_back(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
     path = write_lines([{"id": "x", "response": "a b", "references": ["a"]}, {"id": "y", "response": "a b"}])
     for suffix in (".csv", ".jsonl", ".parquet"):
-        run("score", path, "-m", "rouge-l", "-o", f"scores{suffix}")
-        table = read_scores(tmp_path / f"scores{suffix}")
+        name = f"as-{suffix[1:]}{suffix}"
+        run("score", path, "-m", "rouge-l", "-o", name)
+        table = read_scores(tmp_path / name)
         assert table.ids == ["x", "y"]
         assert np.isnan(table["rouge-l"]).tolist() == [False, True]
+
+
+def test_a_second_score_file_may_not_take_the_meta_data_of_the_first(run: Run, replies: Path, tmp_path: Path) -> None:
+    assert run("score", replies, *METRICS, "-o", "scores.jsonl").code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    ran = run("score", "absent.jsonl", "-o", "scores.csv")
+    message = "scores.meta.json is of scores.jsonl: expected a name for scores.csv that differs by more than its suffix"
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n"), "told before anything is read"
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert run("score", replies, "-m", "length", "-o", "scores.jsonl").code == 0, "over itself"
+    assert run("score", replies, "-m", "length", "-o", "scores.parquet").code == 0, "which has its own within"
+    (tmp_path / "scores.jsonl").unlink()
+    assert run("score", replies, "-m", "length", "-o", "scores.csv").code == 0, "nobody's any more"
+    assert json.loads((tmp_path / "scores.meta.json").read_text(encoding="utf-8"))["scores"] == "scores.csv"
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", '{"scores": 1}', "\udcff"])
+def test_meta_data_that_say_nothing_are_replaced(damaged: str, run: Run, replies: Path, tmp_path: Path) -> None:
+    (tmp_path / "scores.meta.json").write_text(damaged, encoding="utf-8", errors="surrogateescape")
+    assert run("score", replies, *METRICS, "-o", "scores.csv").code == 0
+    assert read_scores(tmp_path / "scores.csv").signatures["bleu-2"].startswith("bleu|n:2")
+
+
+def test_resume_over_a_finished_file_says_that_it_starts_over(run: Run, replies: Path, tmp_path: Path) -> None:
+    note = "note: starting over; scores.jsonl is finished, so that --resume has nothing to go on from\n"
+    assert note not in run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume").err
+    first = (tmp_path / "scores.jsonl").read_bytes()
+    again = run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume")
+    assert again.err.startswith(note)
+    assert (tmp_path / "scores.jsonl").read_bytes() == first
+    assert note not in run("score", replies, "-m", "length", "-o", "scores.jsonl").err
 
 
 def test_several_runs_over_one_file_agree(run: Run, demo: Path) -> None:

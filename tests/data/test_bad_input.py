@@ -124,7 +124,7 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     ),
     "invalid UTF-8": (
         b'{"response": "caf\xe9"}',
-        "is not valid UTF-8 (byte 0xe9 at position 18)",
+        "is not valid UTF-8 (byte 0xe9 at position 18): expected UTF-8 text",
     ),
     "a lone surrogate": (
         b'{"response": "hi", "context": ["ok \\ud83d"]}',
@@ -298,7 +298,7 @@ CSV_LINES = {
     "too few cells": ("b", "has 1 cells: expected 2, as in the header"),
     "text after a quote": ('b,"x"y', "is not valid CSV (',' expected after '\"'): expected quotes in pairs"),
     "a NUL": ("b,x\x00y", "holds a NUL byte: expected UTF-8 text"),
-    "a Latin-1 letter": ("b,caf\udce9", "is not valid UTF-8 (byte 0xe9 at position 6)"),
+    "a Latin-1 letter": ("b,caf\udce9", "is not valid UTF-8 (byte 0xe9 at position 6): expected UTF-8 text"),
 }
 
 
@@ -325,7 +325,7 @@ def test_a_quote_that_is_never_closed_is_named_where_it_opens(run: Run, tmp_path
     [
         (b"id,response,id", "names the column 'id' twice: expected names of their own"),
         (b'id,"resp"onse', "is not valid CSV (',' expected after '\"'): expected quotes in pairs"),
-        (b"id,r\xe9ponse", "is not valid UTF-8 (byte 0xe9 at position 5)"),
+        (b"id,r\xe9ponse", "is not valid UTF-8 (byte 0xe9 at position 5): expected UTF-8 text"),
     ],
 )
 def test_a_bad_header_cannot_be_skipped(header: bytes, problem: str, run: Run, tmp_path: Path) -> None:
@@ -333,6 +333,21 @@ def test_a_bad_header_cannot_be_skipped(header: bytes, problem: str, run: Run, t
     for more in ([], ["--on-error", "skip"]):
         ran = run("score", "bad.csv", *more)
         assert (ran.code, ran.err) == (2, f"rejoinder: bad.csv:1: {problem}\n")
+
+
+@pytest.mark.parametrize("length", [200_000, 4_000_000])
+def test_a_long_cell_is_read(length: int, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(f"id,response\na,{'x' * length}\n")
+    ran = run("score", "long.csv", "-m", "length", "--json")
+    assert (ran.code, ran.json["examples"]) == (0, 1), ran.err
+
+
+def test_a_cell_that_is_too_long_is_named_where_it_opens_and_cannot_be_skipped(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text('id,response\na,hi\nb,"' + ("x" * 1000 + "\n") * 5000 + '"\nc,yo\n')
+    problem = "has a cell longer than 4 MiB: expected a row an example, quotes in pairs"
+    for more in ([], ["--on-error", "skip"]):
+        ran = run("score", "long.csv", "-m", "length", *more)
+        assert (ran.code, ran.err) == (2, f"rejoinder: long.csv:3: {problem}\n")
 
 
 def test_a_table_with_another_delimiter_shows_what_was_found(run: Run, tmp_path: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rejoinder
 from rejoinder.data.record import FieldMap, example_of
+from rejoinder.data.rows import TableRow
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.types import Example
 
@@ -48,10 +52,36 @@ def test_a_context_as_one_string_is_cut_at_the_separator() -> None:
     assert example({"response": "hi", "context": ""}).context == ()
 
 
-def test_a_string_may_hold_a_list_as_json_but_only_of_strings() -> None:
-    assert example({"response": "hi", "context": ' ["a", "b\\nc"]'}).context == ("a", "b\nc")
-    assert example({"response": "hi", "references": "[1] see the notes"}).references == ("[1] see the notes",)
-    assert example({"response": "hi", "references": "[1]"}).references == ("[1]",)
+def test_a_cell_of_a_table_may_hold_a_list_as_json_but_only_of_strings() -> None:
+    def row(**cells: str) -> Example:
+        return example(TableRow(response="hi", **cells))
+
+    assert row(context=' ["a", "b\\nc"]').context == ("a", "b\nc")
+    assert row(references="[]").references == ()
+    assert row(references="[1] see the notes").references == ("[1] see the notes",)
+    assert row(references="[1]").references == ("[1]",)
+
+
+@pytest.mark.parametrize("text", ["[]", '["a", "b"]', ' ["a"]'])
+def test_elsewhere_a_string_that_looks_like_a_list_is_text(text: str, tmp_path: Path) -> None:
+    record = {"response": "hi", "reference": text, "context": text}
+    (tmp_path / "r.jsonl").write_text(json.dumps(record))
+    pl.DataFrame([record]).write_parquet(tmp_path / "r.parquet")
+    expected = Example("1", (text.strip(),), "hi", (text,))
+    for origin in (tmp_path / "r.jsonl", tmp_path / "r.parquet", [record]):
+        assert list(rejoinder.read(origin)) == [expected]
+
+
+def test_an_empty_cell_beside_messages_is_no_reply(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Tea?"}, {"role": "assistant", "content": "Yes."}]
+    with (tmp_path / "r.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([("messages", "response"), (json.dumps(chat), ""), (json.dumps(chat), "No."), ("", "")])
+    first, second, third = rejoinder.read(tmp_path / "r.csv")
+    assert (first.context, first.response) == (("Tea?",), "Yes.")
+    assert (second.context, second.response) == (("Tea?", "Yes."), "No.")
+    assert (third.context, third.response) == ((), "")
+    assert example({"messages": chat, "response": ""}).response == "", "outside tables an empty string was written so"
 
 
 def test_arrays_of_frames_are_lists() -> None:

@@ -96,7 +96,9 @@ def test_a_run_that_was_stopped_is_resumed_to_the_same_bytes(folder: Path) -> No
         assert 0 < rows < REPLIES
         finish(folder, "-o", output, "--resume")
         assert (folder / output).read_bytes() == expected
-        assert (folder / f"{name}.meta.json").read_bytes() == (folder / "whole.meta.json").read_bytes()
+        meta, of_whole = (json.loads((folder / f"{stem}.meta.json").read_bytes()) for stem in (name, "whole"))
+        assert (meta.pop("scores"), of_whole.pop("scores")) == (output, "whole.jsonl")
+        assert meta == of_whole
         assert not list(folder.glob("*.part*"))
 
 
@@ -129,4 +131,4 @@ def test_progress_is_shown_on_a_terminal_only(folder: Path) -> None:
     assert "<00:" in shown, "time left"
     assert on_a_terminal(folder, "--quiet") == ""
     piped = start(folder).communicate(timeout=60)[1]
-    assert piped == b"note: 45 replies are empty and scored the minimum\n"
+    assert piped == b"note: 45 replies are empty and scored the lowest value of each metric\n"

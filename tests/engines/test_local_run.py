@@ -18,6 +18,7 @@ from rejoinder.engines.local import LocalRun
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.score_file import read_scores
 from rejoinder.metrics.scoring import load_metrics
 from rejoinder.text.ragged import Ints
 from rejoinder.types import Example, Scores
@@ -217,6 +218,74 @@ def test_another_run_may_not_go_on(change: str, tmp_path: Path) -> None:
     expected = "is of another run: its data, metrics, seed or version differ; start over without --resume"
     assert str(caught.value) == f"{folder / 'scores.jsonl.part'} {expected}"
     assert files_in(folder) == before, "what was scored is kept"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 200_000], ids=lambda value: str(value[:4]))
+def test_a_damaged_state_is_told(content: bytes, tmp_path: Path) -> None:
+    folder = interrupt(tmp_path / "stopped", 20)
+    state = folder / "scores.jsonl.part.json"
+    state.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        make_run().score(folder / "scores.jsonl", resume=True)
+    problem = "is damaged: expected JSON about an unfinished run; start over without --resume"
+    assert str(caught.value) == f"{state}: {problem}"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"}",
+        b'{"id": "3"}',
+        b'{"scores": [{}]}',
+        b'{"scores": {}}',
+        b'{"scores": {"bleu-2": 1}}',
+        b'{"scores": {"bleu-2": "x", "distinct-1": 1, "share-of-longest": 1}}',
+        b'{"scores": {"bleu-2": {}, "distinct-1": 1, "share-of-longest": 1}}',
+        b'{"scores": {"bleu-2": ' + b"9" * 400 + b', "distinct-1": 1, "share-of-longest": 1}}',
+        b'{"scores": {"bleu-2": 1, "distinct-1": 1, "share-of-longest": 1, "other": 1}}',
+        b'{"id": "\xff"}',
+    ],
+    ids=lambda value: str(value[:40]),
+)
+def test_a_damaged_row_is_told(row: bytes, tmp_path: Path) -> None:
+    folder = interrupt(tmp_path / "stopped", 20)
+    part = folder / "scores.jsonl.part"
+    rows = part.read_bytes().splitlines()
+    part.write_bytes(b"\n".join([*rows[:3], row, *rows[4:], b""]))
+    with pytest.raises(DataError) as caught:
+        make_run().score(folder / "scores.jsonl", resume=True)
+    problem = "is damaged: expected a row with the scores of this run; start over without --resume"
+    assert str(caught.value) == f"{part}:4: {problem}"
+
+
+def test_more_rows_than_examples_are_told(tmp_path: Path) -> None:
+    folder = interrupt(tmp_path / "stopped", 20)
+    part = folder / "scores.jsonl.part"
+    part.write_bytes(part.read_bytes() * 4)
+    with pytest.raises(DataError, match="has more than 50 rows: expected one an example; start over without --resume"):
+        make_run().score(folder / "scores.jsonl", resume=True)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+@pytest.mark.parametrize("moved", ["scores", "meta data"])
+def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
+    moved: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / f"scores{suffix}"
+    make_run().score(target)
+    replace_file = Path.replace
+
+    def crash(path: Path, to: Path) -> Path:
+        if (to == target) == (moved == "scores") and to in {target, tmp_path / "scores.meta.json"}:
+            raise Interrupted
+        return replace_file(path, to)
+
+    monkeypatch.setattr(Path, "replace", crash)
+    with pytest.raises(Interrupted):
+        make_run(metrics=load_metrics(["bleu-2(smooth=none)"])).score(target)
+    signatures = read_scores(target).signatures
+    assert set(signatures.values()) == {"unknown (no meta data beside the scores)"}
+    assert set(signatures) == (set(LABELS) if moved == "scores" else {"bleu-2(smooth=none)"})
 
 
 @pytest.mark.parametrize("count", [49, 51])

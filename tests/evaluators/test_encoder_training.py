@@ -153,7 +153,7 @@ class Worsening(RankingStage):
 
 def test_a_loss_that_is_not_finite_stops_training(model: TorchModel) -> None:
     with torch.no_grad():
-        model.network.head[0].weight.fill_(float("nan"))
+        next(model.network.head.parameters()).fill_(float("nan"))
     with pytest.raises(RejoinderError, match="the loss is nan at step 0"):
         train(model, ranking(model), QUICK, 0, TrainingRun(), None)
 

@@ -83,7 +83,7 @@ def write_encoder(folder: Path, *, token_types: int = 2) -> Path:
     )
     folder.mkdir(parents=True)
     with quiet_transformers():
-        BertModel(config).save_pretrained(folder)
+        BertModel(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
     made.save(str(folder / "tokenizer.json"))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "unk_token": "[UNK]"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))

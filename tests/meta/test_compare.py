@@ -31,6 +31,14 @@ class Shortness(Length):
     higher_is_better: ClassVar[bool] = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Long(Length):
+    """Length, as a metric of which more is better."""
+
+    name: ClassVar[str] = "long"
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+
+
 def replies(lengths: list[int], first: int = 0, **more: Any) -> Records:
     return [
         {"id": f"{first + n}", "context": [f"question {first + n}"], "response": "word " * length, **more}
@@ -80,6 +88,90 @@ def test_a_partial_overlap_is_said() -> None:
     assert {verdict.result.n_a for verdict in compared.verdicts} == {6}
 
 
+def test_a_small_overlap_does_not_throw_the_other_replies_away() -> None:
+    some = replies([6, 8, 7, 9, 6, 7, 9, 8, 7, 9], first=7)  # contexts 7, 8 and 9 are shared
+    compared = rejoinder.compare(SHORT, some, metrics="length")
+    (verdict,) = compared.verdicts
+    assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 10)
+    assert verdict.result.n_groups == 20, "a context that both answered is a unit on each side"
+    assert compared.notes == (
+        "A and B share only 3 of their 10 and 10 contexts, so their means over all replies are compared unpaired",
+    )
+    half = rejoinder.compare(SHORT, replies([6, 8, 7, 9], first=8), metrics="length").verdicts[0]
+    assert (half.result.paired, half.result.n_a) == (True, 2), "half of the smaller side's contexts is enough"
+
+
+def overlapping(easy: int, **lengths: tuple[int, int]) -> Records:
+    """Systems of given lengths on 40 contexts, the second number added on `easy` contexts that only it answered."""
+    rng = np.random.default_rng(0)
+    records: Records = []
+    for place, (system, (length, extra)) in enumerate(lengths.items()):
+        records += replies((length + rng.integers(0, 4, 40)).tolist(), system=system)
+        if extra:
+            records += replies([extra] * easy, first=1000 * (place + 1), system=system)
+    return records
+
+
+def test_the_ranking_does_not_contradict_the_verdicts() -> None:
+    """A has the highest mean of all replies only because it also answered easy contexts; on shared ones it is worst."""
+    compared = rejoinder.compare(overlapping(100, A=(5, 60), B=(10, 0), C=(20, 0)), metrics=[Long()])
+    assert "long: B is better than A by" in str(compared)
+    (ranked,) = compared.rankings
+    assert [(place.system, place.cluster) for place in ranked.places] == [("C", 1), ("B", 2), ("A", 3)]
+    assert ranked.places[2].mean == compared.verdicts[0].result.mean_a
+
+
+def test_no_ranking_where_two_by_two_the_contexts_differ() -> None:
+    records = overlapping(1, A=(5, 0), B=(10, 0)) + replies([7] * 30, first=500, system="C")
+    compared = rejoinder.compare(records, metrics=[Long(), Shortness()])
+    assert [verdict.result.paired for verdict in compared.verdicts[:3]] == [True, False, False]
+    assert compared.rankings == ()
+    assert compared.notes[-1].startswith("no ranking by long, shortness: the systems are compared two by two on")
+    few = overlapping(1, A=(5, 0), B=(10, 0)) + replies([7] * 10, system="C")  # C shares 10 of 40 contexts
+    assert rejoinder.compare(few, metrics=[Long()]).rankings == ()
+
+
+def test_unpaired_systems_are_ranked_by_all_their_replies() -> None:
+    records = [r for n, s in enumerate("ABC") for r in replies([3 * n + 3, 3 * n + 4] * 9, first=100 * n, system=s)]
+    (ranked,) = rejoinder.compare(records, metrics=[Long()]).rankings
+    assert ranked.sentence() == "long: C (9.500) | B (6.500) | A (3.500)"
+
+
+def test_a_system_without_scores_is_ranked_last() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class OfSome(Long):
+        """Length of the replies that are no single word."""
+
+        name: ClassVar[str] = "of-some"
+
+        def score(self, examples: Any, **more: Any) -> Any:
+            lengths = super().score(examples, **more)
+            return np.where(lengths == 1, np.nan, lengths)
+
+    records = overlapping(1, A=(5, 0), B=(10, 0)) + replies([1] * 40, system="C")
+    (ranked,) = rejoinder.compare(records, metrics=[OfSome()]).rankings
+    assert ranked.sentence().endswith("C (-)")
+    assert [place.cluster for place in ranked.places] == [1, 2, 0]
+
+
+def test_many_systems_can_still_differ_significantly() -> None:
+    """528 comparisons: with 9,999 permutations the smallest adjusted p-value would be .0528."""
+    lengths = {f"s{n:02}": (5 + (n == 0) * 30, 0) for n in range(33)}
+    compared = rejoinder.compare(overlapping(0, **lengths), metrics=[Long()], resamples=2)
+    assert len(compared.verdicts) == 528
+    assert compared.verdicts[0].p_adjusted < 0.01
+
+
+def test_several_comparisons_are_said_to_be_corrected(demo: Path) -> None:
+    told = rejoinder.compare(demo, metrics=["length"])
+    assert "p (Holm)" in str(told).splitlines()[0]
+    assert "Intervals are not corrected for the number of comparisons." in str(told).splitlines()
+    assert "$p$ (Holm)" in told.to_latex()
+    two = rejoinder.compare(SHORT, LONG, metrics="length")
+    assert "Holm" not in str(two) + two.to_latex()
+    assert "not corrected" not in str(two)
+
+
 def test_verdict_sentences() -> None:
     def sentence(a: Records, b: Records, metric: Any) -> str:
         return rejoinder.compare(a, b, metrics=metric).verdicts[0].sentence()
@@ -89,10 +181,11 @@ def test_verdict_sentences() -> None:
     assert sentence(SHORT, LONG, Shortness()).startswith("shortness: A is better than B by 3.500 [")
     assert sentence(LONG, SHORT, Shortness()).endswith("(p = 0.002).")
     alike = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6]), Shortness())
-    assert alike.startswith(
-        "shortness: no difference between A and B that is more than noise (0.100 [",
-    )
-    assert alike.endswith("more examples would be needed to tell them apart.")
+    assert alike.startswith("shortness: A and B cannot be told apart here (0.100 [")
+    assert "; if the true difference is the observed one, about " in alike
+    assert alike.endswith(" more contexts would show it four times in five.")
+    unpaired = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6], first=50), Shortness())
+    assert unpaired.endswith(" more replies of each would show it four times in five.")
     assert sentence(SHORT, SHORT, "length").endswith("(0.000 [0.000, 0.000], p = 1.000).")
     assert sentence(SHORT[:1], LONG[:1], "length") == "length: too few scored replies to compare A and B."
 

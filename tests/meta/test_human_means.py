@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,13 @@ import pytest
 from rejoinder.cli import main
 from rejoinder.errors import CallError
 from rejoinder.meta.compare import compare
-from rejoinder.meta.human_means import human_means, labels_by_row
+from rejoinder.meta.human_means import HumanDifference, human_means, labels_by_row
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.ranking import ranking
 from rejoinder.metrics.table import ScoreTable
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.multiple import holm
+from rejoinder.stats.prediction_powered import PredictionPowered
 from rejoinder.types import Example, JudgedExample
 
 
@@ -51,10 +56,76 @@ def test_sentences() -> None:
     json.dumps(means.to_dict(), allow_nan=False)
 
 
+def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> HumanDifference:
+    interval = Interval(0.1, -0.1, 0.3)
+    result = PredictionPowered(interval, interval, (1.0,), 40, unlabelled, p, 1.0, 0.1, 0.1)
+    return HumanDifference("A", "B", result, p, needed)
+
+
+def test_what_more_labels_could_do() -> None:
+    start = "Whether people would rate B above A is open (0.100 [-0.100, 0.300], p = 0.200); "
+    assert an_open_difference(123, 83).sentence() == (
+        start + "if the true difference is the estimated one, about 83 more labels would show it four times in five."
+    )
+    for needed in (124, math.inf):
+        assert an_open_difference(needed, 83).sentence() == (
+            start + "labelling all 83 remaining replies would not be expected to settle it."
+        )
+    assert (
+        an_open_difference(90, 0).sentence() == start + "all replies are labelled: only more replies could settle it."
+    )
+    assert an_open_difference(math.nan, 9, math.nan).sentence() == (
+        "Whether people would rate B above A is open: too few contexts with labels."
+    )
+
+
+def test_several_differences_are_corrected_together() -> None:
+    rng = np.random.default_rng(0)
+    contexts, system = np.repeat(np.arange(200), 4), np.tile(np.arange(4), 200).astype(np.int32)
+    truth = 3 + 0.25 * (system == 3) + rng.normal(0, 0.6, 800)
+    labels = np.where(contexts < 60, truth, np.nan)
+    scores = truth + rng.normal(0, 0.6, 800)
+    table = ScoreTable({"metric": scores}, {"metric": "metric|v:0"}, tuple("ABCD"), system)
+    means = human_means(table, contexts, labels, "overall", "metric")
+    told = means.to_dict()["differences"]
+    raw = [row["p"] for row in told]
+    assert [row["p_adjusted"] for row in told] == pytest.approx(holm(raw).tolist())
+    for row, p in zip(means.differences, raw, strict=True):
+        assert (p < 0.05) == (not row.result.interval.covers(0)), "before the correction, p and interval agree"
+        assert row.settled == (row.p_adjusted < 0.05)
+    assert any(p < 0.05 and not row.settled for row, p in zip(means.differences, raw, strict=True))
+    assert any(row.settled for row in means.differences)
+    assert "Each interval stands for itself" not in str(means)
+
+
+def test_replies_without_a_score_keep_their_labels() -> None:
+    """The metric cannot score A's worst replies: without their labels A would look better than it is."""
+    table, contexts, labels, truth = made_up(np.random.default_rng(0), gap=0.0)
+    of_a = table.system_of == 0
+    bad = of_a & (truth < np.quantile(truth[of_a], 0.3))
+    column = np.where(bad, np.nan, table["metric"])
+    table = ScoreTable({"metric": column}, table.signatures, ("A", "B"), table.system_of)
+    means = human_means(table, contexts, labels, "overall", "metric")
+    assert means.means["A"].n_labelled == 60
+    assert means.means["A"].interval.covers(float(truth[of_a].mean()))
+    assert means.notes == (f"metric could not score {bad.sum()} replies: they count with their system's mean score",)
+    nothing = ScoreTable({"metric": np.full(600, np.nan)}, table.signatures, ("A", "B"), table.system_of)
+    for result in human_means(nothing, contexts, labels, "overall", "metric").means.values():
+        assert result.interval == result.labels_only
+
+
+def test_few_labels_are_noted() -> None:
+    table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.0)
+    assert human_means(table, contexts, labels, "overall", "metric").notes == ()
+    labels[(contexts >= 12) & (table.system_of == 1)] = np.nan
+    (note,) = human_means(table, contexts, labels, "overall", "metric").notes
+    assert note.startswith("B: fewer than 20 labels, so 95 % intervals of human means are a little short")
+
+
 def test_too_few_labels() -> None:
     table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.0)
     labels[8:] = np.nan
-    with pytest.raises(CallError, match="A has 4 labelled replies that were scored: expected at least 5"):
+    with pytest.raises(CallError, match="A has 4 labelled replies: expected at least 5"):
         human_means(table, contexts, labels, "overall", "metric")
 
 
@@ -96,21 +167,40 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert human["means"]["long"]["labels"] == 20
     assert human["differences"][0]["verdict"].startswith("People would rate long above short")
     assert main(call) == 0
-    assert "What people would say (overall), from the labels and length" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "What people would say (overall), from the labels and length, if the labelled replies are a random" in told
     assert main([*call, "--predictor", "lenght"]) == 2
     assert "did you mean length?" in capsys.readouterr().err
 
 
-def test_ranking_draws_a_line_where_systems_differ() -> None:
-    class Pair:
-        def __init__(self, a: str, b: str, p_adjusted: float) -> None:
-            self.a, self.b, self.p_adjusted = a, b, p_adjusted
+@dataclass
+class Pair:
+    """A verdict's core."""
 
-    pairs = [Pair("x", "y", 0.5), Pair("x", "z", 0.01), Pair("y", "z", 0.02)]
+    a: str
+    b: str
+    difference: float
+    p_adjusted: float
+
+
+def test_ranking_draws_a_line_where_systems_differ() -> None:
+    pairs = [Pair("x", "y", -0.1, 0.5), Pair("x", "z", -0.3, 0.01), Pair("y", "z", -0.2, 0.02)]
     ranked = ranking("m", [("z", 0.1), ("x", 0.4), ("y", 0.3)], pairs, higher_is_better=True)
     assert ranked.sentence() == "m: x (0.400), y (0.300) | z (0.100)"
     turned = ranking("m", [("z", 0.1), ("x", 0.4), ("y", 0.3)], pairs, higher_is_better=False)
-    assert [place.system for place in turned.places] == ["z", "y", "x"]
+    assert turned.sentence() == "m: z (0.100) | y (0.300), x (0.400)"
+
+
+def test_no_cluster_holds_two_systems_that_differ() -> None:
+    pairs = [Pair("x", "y", -0.1, 0.5), Pair("x", "z", -0.3, 0.01), Pair("y", "z", -0.2, 0.4)]
+    ranked = ranking("m", [("x", 0.4), ("y", 0.3), ("z", 0.1)], pairs, higher_is_better=True)
+    assert ranked.sentence() == "m: x (0.400), y (0.300) | z (0.100)"
+
+
+def test_a_difference_against_the_order_draws_no_bar() -> None:
+    pairs = [Pair("x", "y", 0.2, 0.001)]  # on the contexts of the test y is better
+    assert ranking("m", [("x", 0.7), ("y", 0.4)], pairs, higher_is_better=True).sentence() == "m: x (0.700), y (0.400)"
+    assert "|" in ranking("m", [("x", 0.7), ("y", 0.9)], pairs, higher_is_better=True).sentence()
 
 
 def test_three_systems_are_ranked() -> None:

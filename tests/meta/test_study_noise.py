@@ -43,7 +43,7 @@ def test_table_and_curves() -> None:
     row = cells(result, "people", "Pearson")
     assert row["exact"] == pytest.approx(1)
     assert row["rounded"] == pytest.approx(1)  # whole ratings stay whole
-    assert cells(result, "r", "Pearson")["rounded"] == pytest.approx(-1)  # the sign of "exact"
+    assert cells(result, "r", "Pearson")["rounded"] == pytest.approx(1)  # its low scores are the good ones
     assert row["noise 0.1"] > row["noise 0.3"] > row["noise 0.5"]
     assert result is not None
     curve = result.panels[0]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import ALIASES, load, metric_names
@@ -143,6 +144,26 @@ def test_without_references_there_is_no_score(name: str, bundled: list[Example])
 def test_identical_replies_score_1(name: str, text: str) -> None:
     examples = [Example("1", (), text, (text,)), Example("2", (), text, ("something else", text))]
     np.testing.assert_allclose(load(name).score(examples), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in SIMILARITIES if "strip" in load(name).parameters])
+@pytest.mark.parametrize("refs", ["max", "mean", "joint", "best", "centroid"])
+def test_replies_that_stripping_leaves_empty(name: str, refs: str) -> None:
+    try:
+        metric = load(name, strip="stopwords", refs=refs)
+    except CallError:
+        pytest.skip(f"{name} has no refs={refs}")
+    examples = [
+        Example("identical", (), "it is", ("it is",)),
+        Example("both without", (), "it is", ("we were",)),
+        Example("nothing to compare", (), "it is", ("volcanoes erupt",)),
+        Example("second reference", (), "it is", ("volcanoes erupt", "it is")),
+        Example("no reference", (), "it is", ()),
+        Example("empty", (), " ", ("it is",)),
+        Example("with words", (), "it is volcanoes erupt", ("volcanoes erupt",)),
+    ]
+    expected = [1, np.nan, np.nan, 1, np.nan, metric.range[0], 1]
+    np.testing.assert_allclose(scored(metric, examples), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SIMILARITIES)

@@ -3,7 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rejoinder
 from rejoinder.errors import CallError
+from rejoinder.metrics import novelty
+from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.diversity import Distinct
 from rejoinder.metrics.length import Length
 from rejoinder.metrics.novelty import Repetition, Specificity
@@ -31,25 +34,64 @@ def test_distinct_over_a_system_is_as_published() -> None:
 @pytest.mark.parametrize(
     ("of", "expected"),
     [
-        ("reply", [0, 2 / 4, 0, 0]),
-        ("context", [2 / 3, 0, 0, 1]),
-        ("both", [2 / 3, 2 / 4, 0, 1]),
+        ("reply", [0, 1 / 4, np.nan, 0]),
+        ("context", [2 / 3, np.nan, np.nan, 1]),
+        ("both", [2 / 3, 1 / 4, np.nan, 1]),
     ],
 )
 def test_repetition_by_hand(of: str, expected: list[float]) -> None:
     examples = [
         reply("do you like tea", "Do you like", "coffee?"),  # do-you, you-like were said; like-tea was not
-        reply("no no no tea tea"),  # no-no comes again, once; tea-tea only once
-        reply("yes", "yes"),
+        reply("no no no tea tea"),  # no-no comes again, once; tea-tea only once; there is no context
+        reply("yes", "yes"),  # no bigram
         reply("i see", "well i see"),
     ]
-    expected = [expected[0], 1 / 4 if of != "context" else 0, *expected[2:]]
     np.testing.assert_allclose(Repetition(of=of).score(examples), expected)
 
 
-def test_repetition_looks_at_the_end_of_a_long_context() -> None:
-    context = " ".join(f"word{i}" for i in range(3000))
-    assert Repetition().score([reply("word2998 word2999", context)])[0] == 1
+def test_repetition_looks_at_all_of_a_long_context() -> None:
+    words = [f"word{i}" for i in range(3000)]
+    examples = [reply(" ".join(words[place : place + 2]), " ".join(words)) for place in (0, 1500, 2998)]
+    np.testing.assert_array_equal(Repetition().score(examples), 1)
+
+
+def test_repetition_looks_at_all_of_a_long_reply() -> None:
+    # 500 different words, said twice: of 999 bigrams the last 499 stood before.
+    said_twice = reply(" ".join([f"word{i}" for i in range(500)] * 2), "word0 word1")
+    np.testing.assert_allclose(Repetition(of="reply").score([said_twice]), 499 / 999)
+    np.testing.assert_allclose(Repetition(of="context").score([said_twice]), 2 / 999)
+    np.testing.assert_allclose(Repetition(of="both").score([said_twice]), 500 / 999)
+
+
+@pytest.mark.parametrize("of", ["reply", "context", "both"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_repetition_by_sets_equals_repetition_by_tables(
+    of: str, n: int, bundled: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_tables = Repetition(of=of, n=n).score(bundled)
+    monkeypatch.setattr(novelty, "LONGEST_IN_TABLE", -1)
+    np.testing.assert_array_equal(Repetition(of=of, n=n).score(bundled), by_tables)
+    assert np.nanmax(by_tables) > 0
+
+
+def test_what_repetition_cannot_score_is_told() -> None:
+    examples = [Example(text, (), text) for text in ("a b a b", "a", "")]
+    with pytest.warns(ScoreWarning) as told:
+        table = rejoinder.score(examples, ["repetition", "repetition(of=context)"])
+    np.testing.assert_array_equal(table["repetition"], [1 / 3, np.nan, 0])
+    assert np.isnan(table["repetition(of=context)"]).all(), "there is no context"
+    assert [str(warning.message) for warning in told] == [
+        "1 reply is empty and scored the lowest value of each metric",
+        "repetition could not score 1 of 3 replies (too short to hold an n-gram, or no context where of=context)",
+        "repetition(of=context) could not score 3 of 3 replies "
+        "(too short to hold an n-gram, or no context where of=context)",
+    ]
+
+
+@pytest.mark.parametrize("metric", [Distinct(strip="stopwords"), Specificity(strip="stopwords")])
+def test_only_an_empty_reply_scores_0_without_words(metric: Distinct | Specificity) -> None:
+    with pytest.warns(ScoreWarning, match="1 empty replies"):
+        np.testing.assert_array_equal(metric.score([reply("it is"), reply(" ")]), [np.nan, 0])
 
 
 def test_generic_replies_are_not_specific() -> None:

@@ -33,8 +33,28 @@ EXAMPLES = [
 
 def test_names_parameters_and_instances_become_labels() -> None:
     loaded = load_metrics(["bleu", " bleu(n=2) ", "bleu-2", Length(), Length(lowercase=False)])
-    assert list(loaded) == ["bleu", "bleu(n=2)", "bleu-2", "length", Length(lowercase=False).signature]
+    assert list(loaded) == ["bleu", "bleu(n=2)", "bleu-2", "length", "length(lowercase=false)"]
     assert loaded["bleu(n=2)"] == loaded["bleu-2"] == Bleu(n=2)
+
+
+def test_instances_of_one_name_are_told_apart_by_their_parameters() -> None:
+    assert list(load_metrics([Bleu(n=2)])) == ["bleu"]
+    assert list(load_metrics([Bleu(n=2), Bleu(n=3, smooth="none")])) == ["bleu(n=2)", "bleu(n=3, smooth=none)"]
+    assert list(load_metrics([Bleu(n=2), " bleu ", "rouge-l"])) == ["bleu(n=2)", "bleu", "rouge-l"]
+    wrong: list[list[str | Metric]] = [[Bleu(n=2), Bleu(n=2)], [Bleu(n=2), Bleu(), "bleu(n=2)"]]
+    for twice in wrong:
+        with pytest.raises(CallError, match=r"^the metric 'bleu\(n=2\)' is named twice$"):
+            load_metrics(twice)
+
+
+def test_all_drops_what_it_brought_but_not_what_is_named_beside_it() -> None:
+    without = [replace(example, references=(), response="one two three") for example in EXAMPLES]
+    table = rejoinder.score(without, ["all", "length(strip=stopwords)"])
+    assert {"length", "length(strip=stopwords)"} <= set(table.metrics)
+    assert not {"bleu-4", "rouge-l"} & set(table.metrics)
+    for named in ("bleu", Bleu(smooth="none")):
+        with pytest.raises(NeedsError, match=r"^bleu.* needs references, but none of the 3 examples"):
+            rejoinder.score(without, ["all", named])
 
 
 def test_labels_of_one_s_own() -> None:
@@ -66,11 +86,16 @@ def test_one_metric_in_many_ways(metrics: Any) -> None:
     assert rejoinder.score(EXAMPLES, metrics)["length"].tolist() == [3.0, 2.0, 1.0]
 
 
-@pytest.mark.parametrize("none", [None, [], {}])
-def test_without_metrics_the_defaults_run(none: Any) -> None:
-    table = rejoinder.score(EXAMPLES[:2], none)
+def test_without_metrics_the_defaults_run() -> None:
+    table = rejoinder.score(EXAMPLES[:2], None)
     assert set(table.metrics) <= set(DEFAULT_METRICS)
     assert {"bleu-2", "length"} <= set(table.metrics)
+
+
+@pytest.mark.parametrize("none", [[], {}, ()])
+def test_a_choice_of_no_metric_is_none(none: Any) -> None:
+    with pytest.raises(CallError, match=r"^no metric is named: expected some, or None for the default set$"):
+        rejoinder.score(EXAMPLES, none)
 
 
 def test_defaults_leave_out_what_the_data_cannot_meet() -> None:
@@ -104,7 +129,7 @@ def test_a_context_may_be_needed() -> None:
 
 
 def test_empty_replies_are_warned_of() -> None:
-    with pytest.warns(ScoreWarning, match=r"^2 replies are empty and scored the minimum$"):
+    with pytest.warns(ScoreWarning, match=r"^2 replies are empty and scored the lowest value of each metric$"):
         table = rejoinder.score([*EXAMPLES, Example("4", (), ""), Example("5", (), " \n")], "length")
     assert table["length"].tolist() == [3.0, 2.0, 1.0, 0.0, 0.0]
 

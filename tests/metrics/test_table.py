@@ -97,7 +97,14 @@ def test_frames_without_ids_and_with_a_column_that_nothing_could_score() -> None
 def test_the_text_has_a_row_a_metric(table: ScoreTable) -> None:
     header, _, good, long = str(table).splitlines()
     assert header.split() == ["metric", "one", "two"]
-    assert good.split()[0::3] == ["good", "0.250"]
-    assert good.split()[1] == "0.500"
-    assert good.split()[2].startswith("±0.")
+    cell = table.summary()["good"]["one"]
+    assert good.split(maxsplit=1) == ["good", f"0.500 [{cell.low:.3f}, {cell.high:.3f}]  0.250"]
     assert long.split()[-1] == "4.000", "one reply has no interval"
+
+
+def test_the_text_shows_both_ends_of_an_interval_that_is_not_symmetric() -> None:
+    skewed = np.random.default_rng(0).exponential(size=40) ** 2
+    table = ScoreTable({"x": skewed}, {"x": "x"}, system_names=("",), system_of=np.zeros(40, np.int32))
+    cell = table.summary()["x"][""]
+    assert cell.high - cell.mean > 1.1 * (cell.mean - cell.low)
+    assert str(table).splitlines()[2] == f"x       {cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"

@@ -90,6 +90,39 @@ def test_groups_guard_against_false_alarms(paired: bool) -> None:
     assert without > 0.3
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_difference_of_few_groups_is_covered(paired: bool) -> None:
+    rng = np.random.default_rng(8)
+    compare = compare_paired if paired else compare_unpaired
+    covered = [
+        compare(rng.normal(size=5), rng.normal(size=5), n_resamples=100, n_permutations=1).difference.covers(0)
+        for _ in range(800)
+    ]
+    assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 800)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_few_groups_get_the_interval_and_the_p_value_of_the_t_test(paired: bool) -> None:
+    rng = np.random.default_rng(9)
+    a, b = rng.normal(size=6), rng.normal(0.5, 2, size=6)
+    result = compare_paired(a, b) if paired else compare_unpaired(a, b)
+    theirs = stats.ttest_rel(b, a) if paired else stats.ttest_ind(b, a, equal_var=False)
+    bounds = theirs.confidence_interval()
+    assert [result.difference.low, result.difference.high] == pytest.approx([bounds.low, bounds.high])
+    assert result.bootstrap_p_value == pytest.approx(theirs.pvalue)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_more_permutations_where_few_are_extreme(paired: bool) -> None:
+    rng = np.random.default_rng(10)
+    a = rng.normal(size=30)
+    compare = compare_paired if paired else compare_unpaired
+    far, near = a + 3 + 0.1 * rng.normal(size=30), a + 0.1 * rng.normal(size=30)
+    assert compare(a, far, n_permutations=99).p_value == 0.01
+    assert compare(a, far, n_permutations=99, most_permutations=1999).p_value == 0.0005
+    assert compare(a, near, n_permutations=99, most_permutations=1999) == compare(a, near, n_permutations=99)
+
+
 def test_a_pair_with_a_gap_is_left_out_and_groups_follow() -> None:
     a, b = [1.0, 2.0, math.nan, 3.0, 9.0], [2.0, 2.0, 5.0, 5.0, math.nan]
     result = compare_paired(a, b, ["x", "x", "y", "z", "w"])

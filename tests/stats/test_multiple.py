@@ -36,6 +36,13 @@ def test_the_two_rules_differ_where_neighbours_overlap() -> None:
     assert significance_clusters([0.9, 0.8, 0.7], table, rule="any").tolist() == [1, 1, 2]
 
 
+def test_what_the_rule_every_does_not_promise() -> None:
+    """2 is worse than 0 and 1 and opens a cluster; 3, in the same one, differs from 2 but not from 1."""
+    table = p_table({(0, 2), (1, 2), (2, 3)}, 4)
+    assert significance_clusters([0.9, 0.8, 0.7, 0.6], table).tolist() == [1, 1, 2, 2]
+    assert significance_clusters([0.9, 0.8, 0.7, 0.6], table, rule="any").tolist() == [1, 1, 2, 3]
+
+
 def test_clusters_follow_the_estimates_not_the_order_given() -> None:
     table = p_table({(0, 1), (1, 2), (0, 3), (2, 3)}, 4)  # items 1 and 3 above 0 and 2
     assert significance_clusters([0.1, 0.9, 0.2, 0.8], table).tolist() == [2, 1, 2, 1]

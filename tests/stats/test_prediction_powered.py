@@ -141,6 +141,26 @@ def test_gaps_are_left_out_and_nothing_gives_nan() -> None:
     assert math.isnan(labels_needed(empty))
 
 
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1e6])
+def test_a_predictor_that_says_nothing_costs_nothing(constant: float) -> None:
+    given = simulated(n=6, others=50)
+    result = prediction_powered_mean(LabelledScores(given.labels, np.full(6, constant), np.full(50, constant)))
+    assert result.interval == result.labels_only
+    assert result.weights == (0.0,)
+    assert result.gain == 1
+
+
+def test_the_p_value_agrees_with_the_interval() -> None:
+    for seed in range(20):
+        result = prediction_powered_mean(simulated(n=12, seed=seed), confidence=0.9)
+        assert (result.p_value < 0.1) == (not result.interval.covers(0))
+    alone = prediction_powered_mean(LabelledScores([1.0, 2.0, 4.0], [0.0] * 3, []))
+    assert alone.p_value == pytest.approx(stats.ttest_1samp([1.0, 2.0, 4.0], 0).pvalue)
+    assert math.isnan(prediction_powered_mean(LabelledScores([1.0], [1.0], [])).p_value)
+    assert prediction_powered_mean(LabelledScores([1.0] * 4, [1.0] * 4, [])).p_value == 0
+    assert prediction_powered_mean(LabelledScores([0.0] * 4, [1.0] * 4, [])).p_value == 1
+
+
 def test_bad_calls_are_told() -> None:
     with pytest.raises(ValueError, match="one length"):
         prediction_powered_mean(LabelledScores([1.0], [1.0, 2.0], [1.0]))

@@ -76,6 +76,20 @@ def test_the_interval_agrees_with_the_t_interval_on_normal_values() -> None:
     assert interval.high == pytest.approx(high, abs=0.006)
 
 
+def test_a_mean_of_few_groups_is_covered() -> None:
+    """Bounds within the range of five values would hold their mean in 15 of 16 cases at best, and do in 88 %."""
+    rng = np.random.default_rng(0)
+    covered = [mean_interval(rng.normal(size=5), n_resamples=100).covers(0) for _ in range(800)]
+    assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 800)
+
+
+def test_few_groups_get_the_t_interval_whatever_the_number_of_values() -> None:
+    values = np.random.default_rng(0).normal(size=9)
+    low, high = stats.t.interval(0.95, 8, values.mean(), stats.sem(values))
+    repeated = mean_interval(np.repeat(values, 4), np.repeat(np.arange(9), 4))
+    assert [repeated.low, repeated.high] == pytest.approx([low, high])
+
+
 def test_groups_of_equal_values_count_once() -> None:
     """Each value repeated ten times in one group carries no more evidence than the value itself."""
     values = np.random.default_rng(0).normal(size=50)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import add_reading, open_source, print_json, say, say_skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rejoinder.metrics.table import ScoreTable
+    from rejoinder.types import Example
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a file of scores."""
     from rejoinder.data.output import check_target, write_text
-    from rejoinder.errors import CallError
     from rejoinder.metrics.score_file import read_scores
     from rejoinder.report.html import render_report, rows_to_show
 
@@ -32,12 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = rows_to_show(table, seed=table.seed)
     examples = None
     if arguments.replies:
-        wanted = {(table.ids[row], table.system_names[table.system_of[row]]): row for row in chosen.needed}
-        with closing(open_source(arguments.replies, arguments)) as source:
-            examples = {wanted[key]: example for example in source if (key := (example.id, example.system)) in wanted}
-            say_skipped([str(error) for error in source.skipped.values()], arguments)
-        if not examples:
-            raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
+        examples = _scored_examples(table, chosen.needed, arguments)
     else:
         say("note: without --replies the report leaves the texts out", arguments)
     write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}", chosen=chosen))
@@ -46,3 +47,24 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(f"report: {target}", arguments)
     return 0
+
+
+def _scored_examples(table: ScoreTable, rows: Iterable[int], arguments: argparse.Namespace) -> dict[int, Example]:
+    """Row -> the example that was scored there; a CallError where the replies are not those that were scored."""
+    from rejoinder.data.survey import survey
+    from rejoinder.errors import CallError
+    from rejoinder.metrics.score_file import digest_of_scored
+
+    wanted = {(table.ids[row], table.system_names[table.system_of[row]]): row for row in rows}
+    with closing(open_source(arguments.replies, arguments)) as source:
+        seen = survey(source)
+        examples = {wanted[key]: example for example in source if (key := (example.id, example.system)) in wanted}
+        say_skipped([str(error) for error in source.skipped.values()], arguments)
+    if not examples:
+        raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
+    if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
+        raise CallError(
+            f"{arguments.replies} differs from what {arguments.scores} was made from: give the file that was scored, "
+            "with the options that it was read with, or score this one anew"
+        )
+    return examples

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
-    from rejoinder.data.output import SCORE_SUFFIXES, check_target
+    from rejoinder.data.output import check_scores_target, check_target
     from rejoinder.data.survey import survey
     from rejoinder.engines.local import LocalRun
     from rejoinder.errors import CallError
@@ -47,16 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = Path(arguments.output) if arguments.output else None
     if output:
-        check_target(output, SCORE_SUFFIXES, inputs=[arguments.replies])
+        check_scores_target(output, inputs=[arguments.replies])
     if arguments.report:
         check_target(Path(arguments.report), (".html",))
     if arguments.resume and not output:
         raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
-    if output and not arguments.resume and Path(f"{output}.part").exists():
-        say(
-            f"note: starting over; {output}.part of an unfinished run is dropped (--resume would go on from it)",
-            arguments,
-        )
+    if output:
+        _say_what_is_dropped(output, arguments)
     metrics = chosen_metrics(arguments)
     with closing(open_source(arguments.replies, arguments)) as source:
         seen = survey(source, quiet=arguments.quiet)
@@ -77,6 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
             _write_report(Path(arguments.report), table, source)
         _show(table, scoring, source, arguments)
     return 0
+
+
+def _say_what_is_dropped(output: Path, arguments: argparse.Namespace) -> None:
+    unfinished = Path(f"{output}.part").exists()
+    if unfinished and not arguments.resume:
+        say(
+            f"note: starting over; {output}.part of an unfinished run is dropped (--resume would go on from it)",
+            arguments,
+        )
+    if arguments.resume and not unfinished and output.exists():
+        say(f"note: starting over; {output} is finished, so that --resume has nothing to go on from", arguments)
 
 
 def _write_report(path: Path, table: ScoreTable, source: Source) -> None:

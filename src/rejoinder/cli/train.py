@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
     require_training()
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.models.training import TrainingRun, is_main_process
 
     dialogues, judged = list(_dialogues(arguments)), list(_judged(arguments))
     say(f"{len(dialogues)} dialogues, {len(judged)} judged replies", arguments)
@@ -110,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
         if checkpoints.exists():
             say(f"how far it came is in {checkpoints}; --resume goes on from there", arguments)
         raise
+    if not is_main_process():
+        return 0
     evaluator.export(output, trainable=True)
     shutil.rmtree(checkpoints, ignore_errors=True)
     say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)

@@ -33,6 +33,21 @@ def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] =
             raise CallError(f"{path} is what would be read: expected another file to write to")
 
 
+def check_scores_target(path: Path, *, inputs: Sequence[str] = ()) -> None:
+    """Raise a CallError when no scores could be written there, or only over the meta data of another score file."""
+    check_target(path, SCORE_SUFFIXES, inputs=inputs)
+    beside = meta_path(path)
+    if path.suffix == ".parquet" or not beside.is_file():
+        return
+    try:
+        meta = json.loads(beside.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):  # of no use to any score file
+        return
+    owner = owner_of_meta(path, meta if isinstance(meta, dict) else {})
+    if owner != path and owner.exists():
+        raise CallError(f"{beside} is of {owner}: expected a name for {path} that differs by more than its suffix")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
     """A text file that takes the place of `path` when the block ends well, and leaves no trace otherwise."""
@@ -62,11 +77,19 @@ def meta_path(scores: Path) -> Path:
     return scores.with_suffix(".meta.json")
 
 
+def owner_of_meta(scores: Path, meta: Mapping[str, Any]) -> Path:
+    """The score file that the meta data beside `scores` belong to: scores.csv and scores.jsonl share their place.
+
+    Only the suffix counts, since scores and meta data may have been renamed together.
+    """
+    name = meta.get("scores")
+    return scores.with_suffix(Path(name).suffix) if isinstance(name, str) else scores
+
+
 def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Sequence[str]) -> None:
     """Turn finished JSON lines into the target's format, with its meta data, and move both into place."""
     if target.suffix == ".jsonl":
-        write_text(meta_path(target), json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
-        rows.replace(target)
+        _publish_with_meta(rows, target, meta)
         return
     import polars as pl
 
@@ -78,10 +101,20 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
     try:
         if target.suffix == ".parquet":
             frame.sink_parquet(beside, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
+            beside.replace(target)
         else:
             frame.unnest("scores").sink_csv(beside)
-            write_text(meta_path(target), json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
-        beside.replace(target)
+            _publish_with_meta(beside, target, meta)
     finally:
         beside.unlink(missing_ok=True)
     rows.unlink()
+
+
+def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) -> None:
+    """Drop the old meta data, move the scores, then the new meta data: whoever breaks in finds scores without any,
+    never beside those of other scores."""
+    with replacing(meta_path(target)) as file:
+        file.write(json.dumps({"scores": target.name, **meta}, indent=2, ensure_ascii=False) + "\n")
+        file.flush()
+        meta_path(target).unlink(missing_ok=True)
+        finished.replace(target)

@@ -2,7 +2,8 @@
 
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
 `speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is cut at a
-separator; an absent id becomes the record's number.
+separator; an absent id becomes the record's number. A table has no lists: there a cell may hold one as JSON, and an
+empty reply beside messages is an absent one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numbers import Integral
 from typing import Any
 
 from rejoinder.data.messages import from_messages
+from rejoinder.data.rows import TableRow
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.types import Example
@@ -76,6 +78,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         get.text("response"),
     )
     if get.has("messages"):
+        response = None if response == "" and isinstance(record, TableRow) else response
         context, speakers, said = from_messages(get.value("messages"), fields.of("messages"), response is None)
         response = said if response is None else response
     if response is None:
@@ -147,7 +150,7 @@ class _Getter:
         return texts_of(found, name)
 
     def _from_string(self, found: str, split: bool) -> list[Any]:
-        parsed = json_list(found)
+        parsed = json_list(found) if isinstance(self.record, TableRow) else None
         if parsed is not None and all(isinstance(item, str) for item in parsed):
             return parsed
         if not split:

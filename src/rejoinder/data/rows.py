@@ -24,6 +24,10 @@ Row = tuple[int, Any]
 _TABLE_ROWS = 4096
 
 
+class TableRow(dict[str, str]):
+    """A record of a CSV or TSV table, where every value is a string: lists come as JSON, absent values empty."""
+
+
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; .gz on top of the text ones."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
@@ -74,7 +78,9 @@ def _decoded(line: bytes, name: str, number: int) -> str | DataError:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        problem = f"is not valid UTF-8 (byte {line[error.start]:#04x} at position {error.start + 1})"
+        problem = (
+            f"is not valid UTF-8 (byte {line[error.start]:#04x} at position {error.start + 1}): expected UTF-8 text"
+        )
         return DataError(problem, file=name, line=number)
 
 
@@ -146,6 +152,7 @@ def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
 def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
     """Rows of cells; one that runs over several lines bears the number of its first."""
     lines = _TextLines(path, name)
+    csv.field_size_limit(LONGEST_LINE)  # Python's own is 128 KiB, for the whole process
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         line = lines.number + 1
@@ -154,6 +161,9 @@ def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[st
         except StopIteration:
             return
         except csv.Error as error:
+            if "field limit" in str(error):  # nobody can tell where the next row begins, so it cannot be skipped
+                problem = f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected a row an example, quotes in pairs"
+                raise DataError(problem, file=name, line=line) from None
             yield line, DataError(f"is not valid CSV ({error}): expected quotes in pairs", file=name, line=line)
         except DataError as error:
             if not error.line:  # the file as a whole
@@ -169,11 +179,11 @@ def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     return header
 
 
-def _record(header: list[str], cells: list[str], name: str, line: int) -> dict[str, str] | DataError:
+def _record(header: list[str], cells: list[str], name: str, line: int) -> TableRow | DataError:
     if len(cells) != len(header):
         problem = f"has {len(cells)} cells: expected {len(header)}, as in the header"
         return DataError(problem, file=name, line=line)
-    return dict(zip(header, cells, strict=True))
+    return TableRow(zip(header, cells, strict=True))
 
 
 def _parquet(path: Path, name: str) -> Iterator[Row]:

@@ -1,4 +1,8 @@
-"""Where examples come from: something that can be read through more than once, and is never held in memory whole."""
+"""Where examples come from: something that can be read through more than once.
+
+A file is never held in memory whole, nor is a stream, which is copied to a temporary file. A generator can be run
+only once, so that its records are kept in a list.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +29,7 @@ from rejoinder.progress import bar
 from rejoinder.types import Example, Scores
 
 _LARGEST_IN_MEMORY = 256 << 20  # bytes of scores; more is kept in a temporary file
+_START_OVER = "start over without --resume"
 
 
 @dataclass(frozen=True)
@@ -133,17 +134,18 @@ class LocalRun:
         state = _state_path(part)
         if not part.exists() or not state.exists():
             return 0
-        if json.loads(state.read_text(encoding="utf-8")) != self._state():
-            raise CallError(
-                f"{part} is of another run: its data, metrics, seed or version differ; start over without --resume"
-            )
+        if _read_state(state) != self._state():
+            raise CallError(f"{part} is of another run: its data, metrics, seed or version differ; {_START_OVER}")
         done, end = 0, 0
         with part.open("r+b") as file:
             for line in file:
                 if not line.endswith(b"}\n"):  # cut off in the middle of a row
                     break
-                for label, value in json.loads(line)["scores"].items():
-                    columns[label][done] = np.nan if value is None else value
+                if done == self.seen.count:
+                    problem = f"has more than {done} rows: expected one an example; {_START_OVER}"
+                    raise DataError(problem, file=str(part))
+                for label, value in _read_row(line, columns.keys(), str(part), done + 1).items():
+                    columns[label][done] = value
                 done, end = done + 1, end + len(line)
             file.truncate(end)
         return done
@@ -168,6 +170,26 @@ class LocalRun:
 
 def _state_path(part: Path) -> Path:
     return part.with_name(part.name + ".json")
+
+
+def _read_state(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise DataError(f"is damaged: expected JSON about an unfinished run; {_START_OVER}", file=str(path)) from None
+
+
+def _read_row(line: bytes, labels: Set[str], file: str, number: int) -> dict[str, float]:
+    """The scores of a finished row, one a metric."""
+    try:
+        scores = json.loads(line)["scores"]
+        row = {label: math.nan if value is None else float(value) for label, value in scores.items()}
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        row = {}  # whatever it is, it is no row of ours
+    if row.keys() != labels:
+        problem = f"is damaged: expected a row with the scores of this run; {_START_OVER}"
+        raise DataError(problem, file=file, line=number)
+    return row
 
 
 def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from rejoinder.models.schedules import PRESETS, Preset
 from rejoinder.models.stages import RankingStage, RegressionStage
 from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.models.torch_model import TorchModel
-from rejoinder.models.training import TrainingRun, train
+from rejoinder.models.training import TrainingRun, is_main_process, train
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -44,7 +44,7 @@ def learned_model(evaluator: Encoder, data: TrainingData, run: TrainingRun | Non
     checkpoints = None
     if run.checkpoints is not None:
         checkpoints = Checkpoints(run.checkpoints, digest_of([evaluator.parameters, data.digest, data.seed]))
-        if not run.resume:
+        if not run.resume and is_main_process():
             checkpoints.clear()
     ranking = replace(preset.ranking, most_steps=evaluator.steps or preset.ranking.most_steps)
     regression = replace(preset.regression, most_steps=evaluator.label_steps or preset.regression.most_steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -18,13 +19,18 @@ from rejoinder.meta.comparison import Comparison, Verdict
 from rejoinder.meta.human_means import human_means, labels_by_row
 from rejoinder.meta.judged import read_judged
 from rejoinder.meta.pairing import PAIR_FIELDS, Keys, join, labels_of, pair_keys
-from rejoinder.meta.ranking import Ranking, ranking
+from rejoinder.meta.ranking import Ranking, in_order, ranking
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
 from rejoinder.metrics.table import ScoreTable
 from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
-from rejoinder.stats.multiple import holm
+from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.types import Scores
+
+FIRST_PERMUTATIONS = 9999
+
+SMALLEST_ADJUSTED = ALPHA / 20
+"""The adjusted p-value that permutations must be able to reach, however many systems are compared."""
 
 
 def compare(
@@ -42,12 +48,13 @@ def compare(
 ) -> Comparison:
     """Compare the systems of two or more files, lists or frames of replies (or of one that holds several systems).
 
-    Replies pair by `context_id`, else by equal context and references; `pair_by` names another field. Where no two
-    systems share a context the comparison is unpaired. Several comparisons by one metric are Holm-corrected.
+    Replies pair by `context_id`, else by equal context and references; `pair_by` names another field. Where two systems
+    share less than half of the contexts of the one that answered fewer, they are compared unpaired, on all replies.
+    Several comparisons by one metric are Holm-corrected.
 
-    `labels` are human scores of some of the replies (a judged set, joined by id and system). With them the comparison
-    also tells what people would say of all replies: `predictor` names the metric that is joined with the labels (the
-    first one by default), `dimension` what was judged.
+    `labels` are human scores of some of the replies, a random sample of them (a judged set, joined by id and system).
+    With them the comparison also tells what people would say of all replies: `predictor` names the metric that is
+    joined with the labels (the first one by default), `dimension` what was judged.
     """
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
@@ -73,7 +80,8 @@ def compare(
     if labelled is None:
         return comparison
     judged, values = labelled
-    return replace(comparison, human=human_means(table, keys, values, judged, predictor or table.metrics[0]))
+    human = human_means(table, keys, values, judged, predictor or table.metrics[0])
+    return replace(comparison, human=human, notes=(*comparison.notes, *human.notes))
 
 
 def _mapping(fields: FieldMap, pair_by: str | None) -> tuple[FieldMap, str | None]:
@@ -105,33 +113,89 @@ def compare_table(table: ScoreTable, keys: Keys) -> Comparison:
             Verdict(label, a, b, result, float(p), better)
             for (a, b), result, p in zip(pairs, results, adjusted, strict=True)
         ]
-    return Comparison(table, tuple(verdicts), tuple(said), rankings=tuple(_rankings(table, verdicts)))
+    rankings = dict(_rankings(table, keys, verdicts))
+    unranked = [label for label, ranked in rankings.items() if ranked is None]
+    if unranked:
+        said.setdefault(
+            f"no ranking by {', '.join(unranked)}: the systems are compared two by two on contexts so different "
+            "that one order of all could contradict the comparisons"
+        )
+    ranked = tuple(ranked for ranked in rankings.values() if ranked is not None)
+    return Comparison(table, tuple(verdicts), tuple(said), rankings=ranked)
 
 
-def _rankings(table: ScoreTable, verdicts: Sequence[Verdict]) -> Iterator[Ranking]:
-    """The order of three or more systems by each metric that says which is better."""
+def _rankings(table: ScoreTable, keys: Keys, verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Ranking | None]]:
+    """Each metric that says which is better, with the order of three or more systems; None where there is none."""
     if len(table.system_names) < 3:
         return
-    for label, systems in table.summary().items():
+    for label in table.metrics:
         pairs = [verdict for verdict in verdicts if verdict.metric == label]
         better = pairs[0].higher_is_better
-        if better is not None:
-            means = [(system, summary.mean) for system, summary in systems.items()]
-            yield ranking(label, means, pairs, higher_is_better=better)
+        if better is None:
+            continue
+        means = _ranked_means(table, keys, label, pairs)
+        contradicted = means is not None and any(
+            pair.significant and not in_order(pair, means[pair.a], means[pair.b]) for pair in pairs
+        )
+        if means is None or contradicted:
+            yield label, None
+        else:
+            yield label, ranking(label, list(means.items()), pairs, higher_is_better=better)
+
+
+def _ranked_means(table: ScoreTable, keys: Keys, label: str, pairs: Sequence[Verdict]) -> dict[str, float] | None:
+    """Each system's mean over what the comparisons rest on; None where they rest on too different contexts.
+
+    Unpaired comparisons rest on all replies. Paired ones do on the contexts that two systems share, and an order of all
+    systems on those that all share: at least half of what any two do.
+    """
+    scores, rows = table[label], {system: table.rows_of(system) for system in table.system_names}
+    if not any(pair.result.paired for pair in pairs):
+        return {system: _mean(scores[of]) for system, of in rows.items()}
+    if not all(pair.result.paired for pair in pairs):
+        return None
+    shared = np.array(sorted(set.intersection(*(set(keys[of].tolist()) for of in rows.values()))), np.int64)
+    if not shared.size:
+        return None
+    means = np.stack([_means_by_key(scores[of], keys[of], shared) for of in rows.values()])
+    scored = ~np.isnan(means).all(axis=1)  # a system without any score is no reason to drop every context
+    complete = ~np.isnan(means[scored]).any(axis=0)
+    if complete.sum() < max(2, max(pair.result.n_a for pair in pairs) / 2):
+        return None
+    return {system: _mean(row[complete]) for system, row in zip(rows, means, strict=True)}
+
+
+def _mean(scores: Scores) -> float:
+    known = scores[~np.isnan(scores)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def _two_systems(scores: Scores, keys: Keys, a: Keys, b: Keys, table: ScoreTable) -> tuple[MeanComparison, str]:
-    shared = np.intersect1d(keys[a], keys[b])
-    if len(shared) < 2:
-        unpaired = compare_unpaired(
-            scores[a], scores[b], keys[a], keys[b], n_resamples=table.resamples, seed=table.seed
-        )
-        return unpaired, "answered different contexts, so their means are compared unpaired"
+    contexts_a, contexts_b = np.unique(keys[a]), np.unique(keys[b])
+    shared = np.intersect1d(contexts_a, contexts_b, assume_unique=True)
+    settings: dict[str, Any] = {
+        "n_resamples": table.resamples,
+        "n_permutations": FIRST_PERMUTATIONS,
+        "most_permutations": math.ceil(math.comb(len(table.system_names), 2) / SMALLEST_ADJUSTED),
+        "seed": table.seed,
+    }
+    if len(shared) < max(2, min(len(contexts_a), len(contexts_b)) / 2):
+        unpaired = compare_unpaired(scores[a], scores[b], keys[a], keys[b], **settings)
+        return unpaired, _unpaired_note(len(shared), len(contexts_a), len(contexts_b))
     first, second = _means_by_key(scores[a], keys[a], shared), _means_by_key(scores[b], keys[b], shared)
-    result = compare_paired(first, second, n_resamples=table.resamples, seed=table.seed)
+    result = compare_paired(first, second, **settings)
     alone = int((~np.isin(keys[a], shared)).sum() + (~np.isin(keys[b], shared)).sum())
     note = f"are compared on the {len(shared)} contexts that both answered; {alone} replies to others are left out"
     return result, note if alone else ""
+
+
+def _unpaired_note(shared: int, of_a: int, of_b: int) -> str:
+    if not shared:
+        return "answered different contexts, so their means are compared unpaired"
+    return (
+        f"share only {shared} of their {of_a} and {of_b} contexts, "
+        "so their means over all replies are compared unpaired"
+    )
 
 
 def _means_by_key(scores: Scores, keys: Keys, wanted: Keys) -> Scores:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.meta import p_values
 from rejoinder.meta.human_means import HumanMeans
 from rejoinder.meta.ranking import Ranking
 from rejoinder.metrics.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import MeanComparison
+from rejoinder.stats.multiple import ALPHA
 from rejoinder.text.grid import grid, number
-
-ALPHA = 0.05
 
 _MOST_SENTENCES = 12
 
@@ -33,8 +33,13 @@ class Verdict:
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is more than noise."""
+        """Whether the corrected p-value is below .05."""
         return self.p_adjusted < ALPHA
+
+    @property
+    def difference(self) -> float:
+        """B's mean less A's."""
+        return self.result.difference.estimate
 
     def sentence(self) -> str:
         """What a person would say of it."""
@@ -45,7 +50,7 @@ class Verdict:
         numbers = f"{number(abs(gap.estimate))} [{number(low)}, {number(high)}]"
         if not self.significant:
             return (
-                f"{self.metric}: no difference between {self.a} and {self.b} that is more than noise "
+                f"{self.metric}: {self.a} and {self.b} cannot be told apart here "
                 f"({number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}], {self._p()}){self._needed()}."
             )
         if self.higher_is_better is None:
@@ -56,15 +61,18 @@ class Verdict:
         return f"{self.metric}: {first} is {word} than {second} by {numbers} ({self._p()})."
 
     def _p(self) -> str:
-        shown = p_value(self.p_adjusted)
-        return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+        return p_values.in_words(self.p_adjusted)
 
     def _needed(self) -> str:
-        """How many more pairs an effect of the observed size would need."""
+        """How many more contexts (unpaired: replies a side) an effect of the observed size would need."""
         more = self.result.needed_examples - min(self.result.n_a, self.result.n_b)
         if not np.isfinite(more) or more < 1:
             return ""
-        return f"; about {more:,.0f} more examples would be needed to tell them apart"
+        what = "contexts" if self.result.paired else "replies of each"
+        return (
+            f"; if the true difference is the observed one, about {more:,.0f} more {what} "
+            "would show it four times in five"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -110,6 +118,11 @@ class Comparison:
     human: HumanMeans | None = None
     """What people would say, where there are labels."""
 
+    @property
+    def _several(self) -> bool:
+        """Whether a metric compares more than one pair of systems, so that p-values are corrected."""
+        return len(self.table.system_names) > 2
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -126,7 +139,7 @@ class Comparison:
         lines = [
             r"\begin{tabular}{lllrrr}",
             r"\toprule",
-            r"metric & A & B & B $-$ A & 95\,\% interval & $p$ \\",
+            rf"metric & A & B & B $-$ A & 95\,\% interval & $p${' (Holm)' if self._several else ''} \\",
             r"\midrule",
         ]
         for verdict in self.verdicts:
@@ -134,7 +147,7 @@ class Comparison:
             shown = number(gap.estimate)
             shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
             names = " & ".join(_latex(name) for name in (verdict.metric, verdict.a, verdict.b))
-            interval, p = f"[{number(gap.low)}, {number(gap.high)}]", _latex(p_value(verdict.p_adjusted))
+            interval, p = f"[{number(gap.low)}, {number(gap.high)}]", _latex(p_values.in_table(verdict.p_adjusted))
             lines.append(rf"{names} & {shown} & {interval} & {p} \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -151,19 +164,22 @@ class Comparison:
                     f"{_signed(gap.estimate, 3)} [{number(gap.low)}, {number(gap.high)}]",
                     _signed(result.effect_size, 2),
                     _share(result.outcomes.wins),
-                    p_value(verdict.p_adjusted),
+                    p_values.in_table(verdict.p_adjusted),
                     "*" if verdict.significant else "",
                 ]
             )
-        header = ["metric", "A → B", "mean A", "mean B", "B - A [95 %]", "effect", "B wins", "p", ""]
+        p = "p (Holm)" if self._several else "p"
+        header = ["metric", "A → B", "mean A", "mean B", "B - A [95 %]", "effect", "B wins", p, ""]
         parts = [grid(header, rows, left=2)]
+        if self._several:
+            parts[0] += "\nIntervals are not corrected for the number of comparisons."
         if len(self.verdicts) <= _MOST_SENTENCES:  # of more, the table and the rankings are easier to read
             parts.append("\n".join(verdict.sentence() for verdict in self.verdicts))
         if self.rankings:
             parts.append(
                 "\n".join(
                     [
-                        "Best first, a bar between systems that differ by more than noise:",
+                        "Best first, a bar before a system that is significantly worse than one since the last bar:",
                         *(r.sentence() for r in self.rankings),
                     ]
                 )
@@ -171,11 +187,6 @@ class Comparison:
         if self.human:
             parts.append(str(self.human))
         return "\n\n".join(parts)
-
-
-def p_value(value: float) -> str:
-    """A p-value for a table; one that would round to nothing is told as a bound."""
-    return "< 0.001" if value < 0.001 else number(value)
 
 
 def _signed(value: float, digits: int) -> str:

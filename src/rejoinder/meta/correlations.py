@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.meta.study import ScoredSet
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
-from rejoinder.stats.compare_correlations import compare_correlations, williams
-from rejoinder.stats.correlation import correlate
+from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.compare_correlations import permutation_p_values, williams
+from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
 from rejoinder.stats.multiple import holm, significance_clusters
 from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreement
-from rejoinder.stats.resampling import bootstrap_chunks
-from rejoinder.stats.system_level import compare_system_correlations, system_means
 from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 KINDS = ("pearson", "spearman", "kendall")
+ALPHA = 0.05
+
+Compared = dict[tuple[int, int], tuple[Interval, float, float]]
+"""Two metrics' places -> difference of their correlations, permutation p-value, Williams' p-value."""
 
 _KENDALL_WORK = 2_000_000  # examples x resamples
 _FEWEST_RESAMPLES = 200
+_FEWEST_PERMUTATIONS = 1000
+_WORTH_MORE = 0.02  # a p-value below which more permutations may decide a corrected verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A coefficient with its bootstrap interval and p-value."""
+    """A coefficient with its interval and p-value."""
 
     interval: Interval
     p_value: float
@@ -47,7 +52,7 @@ class Agreement:
     coverage: float
     """Share of the examples that this metric could score."""
     cluster: int
-    """1 for the best: metrics of one cluster cannot be told apart."""
+    """1 for the best: no two metrics of one cluster differ significantly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,72 +86,98 @@ class WithinContext:
 
     metric: str
     agreement: PairAgreement
-    calibrated: PairAgreement
-    """With scores counted as tied that lie closer than an epsilon fitted on the other half of the contexts."""
+    calibrated: Interval
+    """The accuracy with scores tied that lie closer than an epsilon, which is fitted on the other half of the contexts."""
 
 
 def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
-    """Correlation over single replies; intervals resample contexts, because replies to one are not independent."""
+    """Correlation over single replies; all resampling is of contexts, because replies to one are not independent."""
     rows = np.flatnonzero(scored.complete)
-    part, contexts = scored.take(rows), scored.judged.contexts[rows]
-    matrix = np.stack(list(part.scores.values()), axis=1)
-    intervals = _intervals(matrix, part.human, contexts, scored)
-    measured = [
-        {k: Measured(intervals[k][place], correlate(column, part.human, k).p_value) for k in KINDS}
-        for place, column in enumerate(matrix.T)
-    ]
-    compared = {}
-    for a, b in combinations(range(matrix.shape[1]), 2):
-        result = compare_correlations(
-            matrix[:, a], matrix[:, b], part.human, contexts, kind=kind, n_resamples=scored.resamples, seed=scored.seed
-        )
-        test = williams(matrix[:, a], matrix[:, b], part.human, kind)
-        compared[a, b] = (result.difference, result.p_value, test.p_value)
+    part = scored.take(rows)
+    contexts = part.judged.contexts
+    n_contexts = len(np.unique(contexts))
+    matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
+    replicates = _replicates(matrix, part.human, contexts, scored)
+    measured = []
+    for place, column in enumerate(matrix.T):
+        each = {}
+        for k in KINDS:
+            estimate, drawn = correlate(column, part.human, k).coefficient, replicates[k][:, place]
+            interval = bootstrap_bounds(drawn, estimate, n_contexts, 0.95)
+            each[k] = Measured(interval, _p_value(estimate, float(np.nanstd(drawn, ddof=1)), n_contexts))
+        measured.append(each)
+    compared = _contests(matrix, part, replicates[kind], kind)
     return _level("utterance", "replies", scored, measured, compared, len(rows), kind)
 
 
-def _intervals(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet) -> dict[str, list[Interval]]:
+def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) -> Compared:
+    """Every two metrics: the difference of their correlations, the permutation test's p-value and Williams'."""
+    contexts, human = part.judged.contexts, part.human
+    # Swapping ranks tests Spearman's coefficient as swapping scores tests Pearson's.
+    columns = np.stack([midranks(column) for column in matrix.T], axis=1) if kind == "spearman" else matrix
+    target = midranks(human) if kind == "spearman" else human
+    p_values = permutation_p_values(
+        columns, target, contexts, n_permutations=permutations_for(matrix.shape[1]), seed=part.seed
+    )
+    n_contexts = len(np.unique(contexts))
+    compared = {}
+    for a, b in combinations(range(matrix.shape[1]), 2):
+        gap = correlate(matrix[:, b], human, kind).coefficient - correlate(matrix[:, a], human, kind).coefficient
+        interval = bootstrap_bounds(replicates[:, b] - replicates[:, a], gap, n_contexts, 0.95)
+        test = williams(matrix[:, a], matrix[:, b], human, kind)
+        compared[a, b] = (interval, float(p_values[a, b]), test.p_value)
+    return compared
+
+
+def permutations_for(metrics: int) -> int:
+    """Enough for the least p-value, corrected for all contests, to lie far below the level."""
+    return max(_FEWEST_PERMUTATIONS, math.ceil(20 * (metrics * (metrics - 1) // 2) / ALPHA))
+
+
+def _p_value(estimate: float, error: float, n_contexts: int) -> float:
+    """Two-sided, from the bootstrap's standard error over contexts."""
+    from scipy.special import stdtr
+
+    if not error > 0 or n_contexts < 2:
+        return float("nan")
+    return float(2 * stdtr(n_contexts - 1, -abs(estimate) / error))
+
+
+def _replicates(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet) -> dict[str, Floats]:
     # Kendall's tau costs n log n a resample where the others cost n: large data get fewer resamples of it.
     fewer = min(scored.resamples, max(_FEWEST_RESAMPLES, _KENDALL_WORK // len(human)))
-    both = bootstrap_correlations(
-        matrix, human, contexts, n_resamples=scored.resamples, seed=scored.seed, kinds=("pearson", "spearman")
-    )
-    return both | bootstrap_correlations(
-        matrix, human, contexts, n_resamples=fewer, seed=scored.seed, kinds=("kendall",)
-    )
+    both = correlation_replicates(matrix, human, contexts, scored.resamples, scored.seed, ("pearson", "spearman"))
+    return both | correlation_replicates(matrix, human, contexts, fewer, scored.seed, ("kendall",))
 
 
-def system_level(scored: ScoredSet, kind: str = "pearson") -> LevelTable | None:
+def system_level(scored: ScoredSet) -> LevelTable | None:
     """Correlation over the systems' mean scores; None with fewer than three systems.
 
-    Intervals resample contexts and keep the systems: they say how far other contexts would have moved the figure,
-    not what other systems would have shown. The p-value counts systems.
+    Intervals keep the systems and vary the contexts: see `stats.fixed_systems`. The p-value counts systems.
     """
     rows = np.flatnonzero(scored.complete)
     part = scored.take(rows)
-    systems = part.judged.systems
-    if len(np.unique(systems)) < 3:
+    if len(np.unique(part.judged.systems)) < 3:
         return None
-    columns = np.stack([part.human, *part.scores.values()], axis=1)
-    means = system_means(columns, systems)  # (systems, 1 + metrics)
-    replicates = _system_replicates(columns, systems, part.judged.contexts, scored)
-    contexts = len(np.unique(part.judged.contexts))
-    measured = []
-    for place in range(1, means.shape[1]):
-        each = {}
-        for k in KINDS:
-            exact = correlate(means[:, place], means[:, 0], k)
-            interval = bootstrap_bounds(replicates[k][:, place - 1], exact.coefficient, contexts, 0.95)
-            each[k] = Measured(interval, exact.p_value)
-        measured.append(each)
+    matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
+    fixed = FixedSystems.of(matrix, part.human, part.judged.systems, part.judged.contexts)
+    intervals = {k: fixed.intervals(k, scored.resamples, scored.seed) for k in KINDS}
+    measured = [
+        {
+            k: Measured(intervals[k][place], correlate(fixed.means[:, place + 1], fixed.means[:, 0], k).p_value)
+            for k in KINDS
+        }
+        for place in range(matrix.shape[1])
+    ]
+    many = permutations_for(matrix.shape[1])
     compared = {}
-    for a, b in combinations(range(1, columns.shape[1]), 2):
-        result = compare_system_correlations(
-            columns[:, a], columns[:, b], columns[:, 0], systems, part.judged.contexts, kind=kind, seed=scored.seed
-        )
-        test = williams(means[:, a], means[:, b], means[:, 0], kind)
-        compared[a - 1, b - 1] = (result.difference, result.p_value, test.p_value)
-    return _level("system", "systems", scored, measured, compared, len(means), kind)
+    for a, b in combinations(range(matrix.shape[1]), 2):
+        p = fixed.permutation_p_value(a, b, _FEWEST_PERMUTATIONS, scored.seed)
+        if p < _WORTH_MORE and many > _FEWEST_PERMUTATIONS:
+            p = fixed.permutation_p_value(a, b, many, scored.seed)
+        test = williams(fixed.means[:, a + 1], fixed.means[:, b + 1], fixed.means[:, 0])
+        compared[a, b] = (fixed.difference(a, b), p, test.p_value)
+    return _level("system", "systems", scored, measured, compared, len(fixed.means), "pearson")
 
 
 def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
@@ -157,27 +188,33 @@ def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
         return ()
     half = np.random.default_rng(scored.seed).permutation(contexts.max() + 1)[contexts] % 2 == 0
     rows = []
-    for label, column in part.scores.items():
+    for label in part.scores:
+        column = part.oriented(label)
         plain = _agreement(scored, column, part.human, contexts)
-        epsilon = calibrate_ties(column[half], part.human[half], contexts[half])
-        other = (column[~half], part.human[~half], contexts[~half])
-        calibrated = _agreement(scored, *other, epsilon=0.0 if np.isnan(epsilon) else epsilon)
-        rows.append(WithinContext(label, plain, calibrated))
-    return tuple(sorted(rows, key=lambda row: -_rank_value(row.calibrated.accuracy.estimate)))
+        # The epsilon of each half of the contexts is fitted on the other one.
+        halves = []
+        for mine in (half, ~half):
+            epsilon = calibrate_ties(column[~mine], part.human[~mine], contexts[~mine])
+            epsilon = 0.0 if np.isnan(epsilon) else epsilon
+            halves.append(_agreement(scored, column[mine], part.human[mine], contexts[mine], epsilon))
+        rows.append(WithinContext(label, plain, _pooled([agreement for agreement in halves if agreement.n_pairs])))
+    return tuple(sorted(rows, key=lambda row: -_rank_value(row.calibrated.estimate)))
 
 
 def _agreement(scored: ScoredSet, column: Scores, human: Scores, contexts: Ints, epsilon: float = 0.0) -> PairAgreement:
     return pairwise_agreement(column, human, contexts, epsilon, n_resamples=scored.resamples, seed=scored.seed)
 
 
+def _pooled(halves: list[PairAgreement]) -> Interval:
+    """The accuracy over all contexts, from that over two independent halves of them."""
+    weights = np.array([agreement.n_contexts for agreement in halves]) / sum(a.n_contexts for a in halves)
+    estimate = float(weights @ [agreement.accuracy.estimate for agreement in halves])
+    reach = float(np.hypot.reduce(weights * [agreement.accuracy.half_width for agreement in halves]))
+    return Interval(estimate, estimate - reach, estimate + reach)
+
+
 def _level(
-    level: str,
-    unit: str,
-    scored: ScoredSet,
-    measured: list[dict[str, Measured]],
-    compared: dict[tuple[int, int], tuple[Interval, float, float]],
-    n: int,
-    kind: str,
+    level: str, unit: str, scored: ScoredSet, measured: list[dict[str, Measured]], compared: Compared, n: int, kind: str
 ) -> LevelTable:
     labels = list(scored.scores)
     adjusted = holm([p for _, p, _ in compared.values()])
@@ -187,7 +224,7 @@ def _level(
         matrix[a, b] = matrix[b, a] = p
         contests.append(Contest(labels[a], labels[b], difference, permutation, test, float(p)))
     estimates = [each[kind].interval.estimate for each in measured]
-    clusters = significance_clusters(estimates, matrix)
+    clusters = significance_clusters(estimates, matrix, ALPHA, rule="any")
     judged = ~np.isnan(scored.human)
     rows = [
         Agreement(label, each, n, float(np.mean(~np.isnan(scored.scores[label][judged]))), int(cluster))
@@ -199,52 +236,6 @@ def _level(
 
 def _rank_value(value: float) -> float:
     return -np.inf if np.isnan(value) else value
-
-
-def _system_replicates(
-    columns: Floats, systems: NDArray[np.str_], contexts: Ints, scored: ScoredSet
-) -> dict[str, Floats]:
-    """Each metric's correlation over system means in each resample of contexts. kind -> (resamples, metrics)"""
-    names, system_of = np.unique(systems, return_inverse=True)
-    _, context_of = np.unique(contexts, return_inverse=True)
-    n_contexts, width = int(context_of.max()) + 1, columns.shape[1]
-    cell = context_of * len(names) + system_of
-    sizes = np.bincount(cell, minlength=n_contexts * len(names)).reshape(n_contexts, -1).astype(np.float64)
-    sums = [np.bincount(cell, weights=column, minlength=n_contexts * len(names)) for column in columns.T]
-    table = np.stack(sums, axis=1).reshape(n_contexts, -1)  # (contexts, systems * columns)
-    found: dict[str, list[Floats]] = {kind: [] for kind in KINDS}
-    for counts in bootstrap_chunks(n_contexts, scored.resamples, scored.seed):
-        totals = (counts @ table).reshape(len(counts), len(names), width)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = totals / (counts @ sizes)[:, :, None]
-        for kind in KINDS:
-            found[kind].append(_correlations(means[:, :, 1:], means[:, :, :1], kind))
-    return {kind: np.concatenate(parts) for kind, parts in found.items()}
-
-
-def _correlations(scores: Floats, human: Floats, kind: str) -> Floats:
-    """Over the middle axis. (resamples, systems, metrics) and (resamples, systems, 1) -> (resamples, metrics)"""
-    if kind == "kendall":
-        left, right = np.triu_indices(scores.shape[1], 1)
-        ours, theirs = np.sign(scores[:, left] - scores[:, right]), np.sign(human[:, left] - human[:, right])
-        return _cosine(ours, theirs)
-    if kind == "spearman":
-        scores, human = _ranks(scores), _ranks(human)
-    return _cosine(scores - scores.mean(axis=1, keepdims=True), human - human.mean(axis=1, keepdims=True))
-
-
-def _cosine(left: Floats, right: Floats) -> Floats:
-    below = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
-    cosine: Floats = np.divide((left * right).sum(axis=1), below, out=np.full(below.shape, np.nan), where=below > 0)
-    return cosine
-
-
-def _ranks(values: Floats) -> Floats:
-    """Mean ranks along the middle axis: systems are few, so each is simply compared with all others."""
-    below = (values[:, :, None, :] > values[:, None, :, :]).sum(axis=2)
-    equal = (values[:, :, None, :] == values[:, None, :, :]).sum(axis=2)
-    ranks: Floats = below + equal / 2.0
-    return ranks
 
 
 def to_dict(table: LevelTable) -> dict[str, Any]:

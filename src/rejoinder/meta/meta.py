@@ -30,7 +30,7 @@ from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.score_file import read_scores
 from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
-from rejoinder.metrics.table import json_ready
+from rejoinder.metrics.table import ScoreTable, json_ready
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Scores
 
@@ -61,8 +61,9 @@ class DimensionReport:
                 "accuracy": row.agreement.accuracy.estimate,
                 "low": row.agreement.accuracy.low,
                 "high": row.agreement.accuracy.high,
-                "accuracy_calibrated": row.calibrated.accuracy.estimate,
-                "epsilon": row.calibrated.epsilon,
+                "accuracy_calibrated": row.calibrated.estimate,
+                "calibrated_low": row.calibrated.low,
+                "calibrated_high": row.calibrated.high,
                 "tau_eq": row.agreement.tau_eq,
                 "tau_b": row.agreement.tau_b,
                 "pairs": row.agreement.n_pairs,
@@ -141,30 +142,30 @@ def meta_evaluate(
     one. `remove_outliers` drops ratings that stray from their example's median. `studies` are names of
     `rejoinder.meta.studies.STUDIES`, or "all".
     """
-    judged = read_judged(origin, fields=fields, on_error=on_error)
-    if remove_outliers:
-        judged = judged.without_outliers()
+    rated = read_judged(origin, fields=fields, on_error=on_error)
+    judged = rated.without_outliers() if remove_outliers else rated
     named = [metrics] if isinstance(metrics, str) else metrics
-    chosen, columns, signatures = _columns(judged, named, scores, seed=seed, quiet=quiet)
-    notes: list[str] = []
+    chosen, columns, signatures, turned = _columns(judged, named, scores, seed=seed, quiet=quiet)
+    notes = _direction_notes(chosen, turned)
     reports = []
     for name in chosen_dimensions(judged, dimension):
-        scored = ScoredSet(judged, name, columns, chosen, seed, resamples)
+        scored = ScoredSet(judged, name, columns, chosen, seed, resamples, turned)
         _check_enough(scored)
-        report, silent = _dimension_report(scored, studies)
+        report, silent = _dimension_report(scored, rated, studies)
         reports.append(report)
         notes += _coverage_notes(scored)
         notes += [f"the study {study} found nothing to look at in {name}" for study in silent]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
 
 
-def _dimension_report(scored: ScoredSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
+def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
     """The report, and the names of studies for which the data do not have what they look at."""
     names = tuple(STUDIES) if "all" in studies else studies
     results = {name: run_study(name, scored) for name in names}
     report = DimensionReport(
         scored,
-        human_ceiling(scored.judged, scored.dimension, seed=scored.seed),
+        # Outliers are removed by how far they disagree: agreement without them would measure nothing.
+        human_ceiling(rated, scored.dimension, seed=scored.seed),
         utterance_level(scored),
         system_level(scored),
         within_context(scored),
@@ -180,8 +181,8 @@ def _columns(
     *,
     seed: int,
     quiet: bool,
-) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str]]:
-    """The metrics that can score, one column a metric or scored file, and their signatures."""
+) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str], frozenset[str]]:
+    """The metrics that can score, one column a metric or scored file, their signatures, whose low scores are good."""
     examples = list(judged.examples)
     source = Source(examples)
     seen = survey(source)
@@ -192,27 +193,35 @@ def _columns(
     if chosen:
         table = LocalRun(examples, seen, chosen, judged.name, seed, 1, quiet=quiet).score()
         columns, signatures = dict(table.scores), dict(table.signatures)
+    turned: set[str] = set()
     for file in files:
-        for label, column, signature in _joined(judged, Path(file)):
+        table = read_scores(Path(file))
+        for label, column in _joined(judged, table, file):
             if label in columns:
                 raise CallError(f"{file} has scores under the name {label!r}, which is taken")
-            columns[label], signatures[label] = column, signature
-    return chosen, columns, signatures
+            columns[label], signatures[label] = column, table.signatures[label]
+            if not table.higher_is_better.get(label, True):
+                turned.add(label)
+    return chosen, columns, signatures, frozenset(turned)
 
 
-def _joined(judged: JudgedSet, path: Path) -> list[tuple[str, Scores, str]]:
+def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tuple[str, Scores]]:
     """The columns of a score file, in the order of the judged examples; NaN where it lacks one."""
-    table = read_scores(path)
     place = {
         (identifier, table.system_names[code]): row
         for row, (identifier, code) in enumerate(zip(table.ids, table.system_of.tolist(), strict=True))
     }
     rows = np.array([place.get((example.id, example.system), -1) for example in judged.examples])
     if (rows < 0).all():
-        raise CallError(f"{path} has no score of any example of {judged.name}: ids and systems must be equal")
+        raise CallError(f"{file} has no score of any example of {judged.name}: ids and systems must be equal")
+    return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
+
+
+def _direction_notes(chosen: Mapping[str, Metric], turned: frozenset[str]) -> list[str]:
+    labels = sorted({label for label, metric in chosen.items() if not metric.higher_is_better} | turned)
     return [
-        (label, np.where(rows >= 0, column[rows], np.nan), table.signatures[label])
-        for label, column in table.scores.items()
+        f"{label}: lower is better, so a positive correlation here means that low scores go with good replies"
+        for label in labels
     ]
 
 
@@ -260,8 +269,7 @@ def _within_text(rows: tuple[WithinContext, ...]) -> str:
     first = rows[0].agreement
     title = f"Within context, {first.n_pairs} pairs of {first.n_contexts} contexts"
     cells = [
-        [row.metric, shown(row.agreement.accuracy), shown(row.calibrated.accuracy), number(row.agreement.tau_eq)]
-        for row in rows
+        [row.metric, shown(row.agreement.accuracy), shown(row.calibrated), number(row.agreement.tau_eq)] for row in rows
     ]
     return f"{title}\n{grid(['metric', 'accuracy', 'ties calibrated', 'tau'], cells)}"
 

@@ -24,6 +24,10 @@ class Pairwise(Protocol):
         """The second system."""
 
     @property
+    def difference(self) -> float:
+        """The second's mean less the first's, as far as the p-value looks at them."""
+
+    @property
     def p_adjusted(self) -> float:
         """Corrected for all comparisons."""
 
@@ -35,7 +39,8 @@ class Ranked:
     system: str
     mean: float
     cluster: int
-    """1 for the best; systems of one cluster cannot be told apart."""
+    """1 for the best; no two systems of one cluster differ significantly. Those of different clusters need not either:
+    the first of a cluster is significantly worse than some system of the cluster before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +71,22 @@ class Ranking:
 def ranking(
     metric: str, means: Sequence[tuple[str, float]], pairs: Sequence[Pairwise], *, higher_is_better: bool
 ) -> Ranking:
-    """Systems sorted by their mean; a new cluster begins where a system is significantly worse than all above it."""
+    """Systems sorted by their mean; a new cluster begins where one is significantly worse than any of the current one.
+
+    A pair whose difference has not the sign of the order draws no bar: its p-value rests on other replies than the
+    means.
+    """
     place = {system: number_ for number_, (system, _) in enumerate(means)}
     p_values = np.full((len(means), len(means)), np.nan)
     for pair in pairs:
         a, b = place[pair.a], place[pair.b]
-        p_values[a, b] = p_values[b, a] = pair.p_adjusted
+        p_values[a, b] = p_values[b, a] = pair.p_adjusted if in_order(pair, means[a][1], means[b][1]) else 1.0
     estimates = np.array([mean if higher_is_better else -mean for _, mean in means])
-    clusters = significance_clusters(estimates, p_values)
+    clusters = significance_clusters(estimates, p_values, rule="any")
     order = np.argsort(-np.nan_to_num(estimates, nan=-np.inf), kind="stable")
     return Ranking(metric, tuple(Ranked(means[row][0], means[row][1], int(clusters[row])) for row in order.tolist()))
+
+
+def in_order(pair: Pairwise, mean_a: float, mean_b: float) -> bool:
+    """Whether the pair's difference has the sign of the difference of the means."""
+    return bool(np.sign(pair.difference) == np.sign(mean_b - mean_a))

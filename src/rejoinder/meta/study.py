@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,14 @@ class ScoredSet:
     """The metrics behind the labels, where they can score new replies; none where scores came from a file."""
     seed: int = 0
     resamples: int = 1000
+    lower_is_better: frozenset[str] = frozenset()
+    """Labels of a file's scores whose low ones are good; a metric says so itself."""
+
+    def oriented(self, label: str) -> Scores:
+        """The metric's scores, negated where low ones are good: positive correlation then means agreement."""
+        metric = self.metrics.get(label)
+        turned = label in self.lower_is_better or (metric is not None and not metric.higher_is_better)
+        return -self.scores[label] if turned else self.scores[label]
 
     @cached_property
     def human(self) -> Scores:
@@ -50,7 +58,7 @@ class ScoredSet:
     def take(self, rows: Ints) -> ScoredSet:
         """Some of the examples."""
         scores = {label: column[rows] for label, column in self.scores.items()}
-        return ScoredSet(self.judged.take(rows), self.dimension, scores, self.metrics, self.seed, self.resamples)
+        return replace(self, judged=self.judged.take(rows), scores=scores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.metrics.batch import Batch, TextOptions, Tokens
 from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.ragged import Ints
 from rejoinder.text.tokenise import TOKENISERS
@@ -69,7 +69,7 @@ class Metric(ABC):
         """One score an example, in order; NaN where the metric cannot say."""
         batch = Batch(examples)
         if batch.blank.any():
-            message = f"{self.name}: {int(batch.blank.sum())} empty replies scored the minimum"
+            message = f"{self.name}: {int(batch.blank.sum())} empty replies scored the lowest value"
             warnings.warn(message, ScoreWarning, stacklevel=2)
         observer = self.observer()
         if observer is None:
@@ -111,7 +111,7 @@ class Metric(ABC):
     @property
     def signature(self) -> str:
         """All that decides the number, in one line."""
-        shown = [f"{key}:{_plain(value)}" for key, value in self.parameters.items() if value is not None]
+        shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
         return "|".join([self.name, *shown, f"v:{__version__}"])
 
 
@@ -152,6 +152,28 @@ def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
     return scores
 
 
+def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0.0) -> Scores:
+    """The same scores, but for replies without a token: the lowest for an empty reply.
+
+    A reply that tokenising or stripping left with nothing scores 1 where it is the very text of a reference. Else there
+    is nothing to compare: two different texts without a token are not known to be alike, and the score is NaN.
+    """
+    bare = np.flatnonzero((tokens.responses.lengths == 0) & (batch.reference_counts > 0))
+    settled = scores.copy() if len(bare) else scores
+    for row in bare.tolist():
+        example = batch.examples[row]
+        same = example.response.strip() in map(str.strip, example.references)
+        settled[row] = lowest if batch.blank[row] else 1.0 if same else np.nan
+    return settled
+
+
+def check_weight(metric: Metric, parameter: str, most: float = 1e6) -> None:
+    """Raise a CallError unless a parameter is above 0 and small enough to calculate with."""
+    value = getattr(metric, parameter)
+    if not 0 < value <= most:
+        raise CallError(f"{metric.name}: {parameter} must be above 0 and at most {most:,.0f}, not {value}")
+
+
 def check_choice(metric: Metric, parameter: str, allowed: Sequence[object]) -> None:
     """Raise a CallError when a parameter has a value that the metric does not know."""
     value = getattr(metric, parameter)
@@ -160,5 +182,6 @@ def check_choice(metric: Metric, parameter: str, allowed: Sequence[object]) -> N
         raise CallError(f"{metric.name}: {parameter} must be one of {listed}, not {value!r}")
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """A parameter's value as it is written in a name: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -21,6 +21,7 @@ from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_c
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.ngram_hashes import FrequencyCounter, FrequencyTable, ngram_hashes, reference_hashes, repeated
 from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
+from rejoinder.text.coding import Hashes
 from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Scores
 
@@ -40,15 +41,17 @@ class DocumentFrequencies:
     by_system: bool
     """Whether every system is a corpus of its own, or all examples are one."""
 
-    def corpus_sizes(self, batch: Batch) -> Ints:
-        """The documents of each example's corpus. (examples,)"""
-        return np.array([self.documents.get(name, 0) for name in _corpora(batch, self.by_system)], np.int64)
+    def corpus_sizes(self, names: list[str]) -> Ints:
+        """The documents of each corpus."""
+        return np.array([self.documents.get(name, 0) for name in names], np.int64)
 
-    def squared_weights(self, hashes: NDArray[np.uint64], example: Ints, batch: Batch) -> Floats:
+    def squared_weights(self, hashes: Hashes, example: Ints, batch: Batch) -> Floats:
         """Inverse document frequency, squared; an n-gram of no document counts as one of a single document."""
-        sizes = np.log(np.maximum(self.corpus_sizes(batch), 1))
-        seen = self.table.lookup(hashes ^ _corpus_salts(batch, self.by_system)[example])
-        squared: Floats = (sizes[example] - np.log(np.maximum(seen, 1))) ** 2
+        names, corpus_of_example = _corpora(batch, self.by_system)
+        corpus = corpus_of_example[example] if len(names) > 1 else 0
+        log_sizes = np.log(np.maximum(self.corpus_sizes(names), 1))
+        seen = self.table.lookup(hashes ^ _corpus_salts(names)[corpus])
+        squared: Floats = (log_sizes[corpus] - np.log(np.maximum(seen, 1))) ** 2
         return squared
 
 
@@ -57,7 +60,7 @@ class _WeightedNgrams:
     """The n-grams of one order, of all texts in a row."""
 
     offsets: Ints  # (texts + 1,): where those of each text begin
-    rows: Ints  # which text each belongs to
+    texts: Ints  # which text each stands in
     counts: Ints  # how often each stands in its own text
     squared_weights: Floats
 
@@ -65,7 +68,7 @@ class _WeightedNgrams:
     def norms(self) -> Floats:
         """The squared length of each text's vector: the sum over positions of c w^2. (texts,)"""
         weighted = self.counts * self.squared_weights
-        return np.bincount(self.rows, weighted, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
+        return np.bincount(self.texts, weighted, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +129,9 @@ class Cider(TextMetric):
         cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
         similarity = self._penalised(cosines.mean(axis=0), replies.lengths[batch.owner], references.lengths)
         scores = best_reference(similarity * _SCALE, batch, "mean")
-        scores[self.frequencies.corpus_sizes(batch) < 2] = np.nan  # one document gives every n-gram the weight 0
+        names, corpus = _corpora(batch, self.frequencies.by_system)
+        # One document gives every n-gram the weight 0.
+        scores[self.frequencies.corpus_sizes(names)[corpus] < 2] = np.nan
         return scores
 
     def _weighted(
@@ -134,20 +139,16 @@ class Cider(TextMetric):
         batch: Batch,
         texts: Ragged,
         example_of_text: Ints,
-        hashes: Iterable[tuple[NDArray[np.uint64], Ints]],
+        hashes: Iterable[tuple[Hashes, Ints]],
         counts: Iterable[Ints],
     ) -> list[_WeightedNgrams]:
         """The n-grams of all texts, an item an order."""
         if self.frequencies is None:
             raise CallError("cider must see all examples before it scores the first: call score()")
+        weights = self.frequencies.squared_weights
         return [
-            _WeightedNgrams(
-                ngram_offsets(texts, n),
-                rows,
-                count,
-                self.frequencies.squared_weights(of_order, example_of_text[rows], batch),
-            )
-            for n, ((of_order, rows), count) in enumerate(zip(hashes, counts, strict=True), 1)
+            _WeightedNgrams(ngram_offsets(texts, n), text, count, weights(of_order, example_of_text[text], batch))
+            for n, ((of_order, text), count) in enumerate(zip(hashes, counts, strict=True), 1)
         ]
 
     def _products(self, shared: SharedNgrams, own: _WeightedNgrams, owner: Ints) -> Floats:
@@ -179,9 +180,10 @@ class _FrequencyObserver:
     def add(self, batch: Batch) -> None:
         """Count the n-grams of this batch's references, each once an example."""
         by_system = self._metric.idf == "system"
-        corpora = zip(_corpora(batch, by_system), batch.examples, strict=True)
-        self._documents.update(corpus for corpus, example in corpora if example.references)
-        salts = _corpus_salts(batch, by_system)
+        names, corpus = _corpora(batch, by_system)
+        sizes = np.bincount(corpus[batch.reference_counts > 0], minlength=len(names))
+        self._documents.update(dict(zip(names, sizes.tolist(), strict=True)))
+        salts = _corpus_salts(names)[corpus]
         several = batch.reference_counts > 1
         ngrams = zip(
             reference_hashes(batch, self._metric.text, _ORDERS),
@@ -203,18 +205,21 @@ class _FrequencyObserver:
         return ready
 
 
-def _corpora(batch: Batch, by_system: bool) -> list[str]:
-    """The name of each example's corpus."""
-    return [example.system if by_system else "" for example in batch.examples]
+def _corpora(batch: Batch, by_system: bool) -> tuple[list[str], Ints]:
+    """The names of the corpora, and which of them each example belongs to. (examples,)"""
+    if not by_system:
+        return [""], np.zeros(len(batch), np.int64)
+
+    def of_systems() -> tuple[list[str], Ints]:
+        names, corpus = np.unique([example.system for example in batch.examples], return_inverse=True)
+        return names.tolist(), corpus
+
+    return batch.keep("systems", of_systems)
 
 
-def _corpus_salts(batch: Batch, by_system: bool) -> NDArray[np.uint64]:
-    """What turns an n-gram's hash into one of its corpus: the same in every batch of a run. (examples,)"""
-
-    def salts() -> NDArray[np.uint64]:
-        return pl.Series(_corpora(batch, by_system), dtype=pl.String).hash(seed=1).to_numpy()
-
-    return batch.keep(("corpus salts", by_system), salts)
+def _corpus_salts(names: list[str]) -> Hashes:
+    """What turns an n-gram's hash into one of its corpus: the same in every batch of a run. (corpora,)"""
+    return pl.Series(names, dtype=pl.String).hash(seed=1).to_numpy()
 
 
 def _reference_counts(batch: Batch, options: TextOptions) -> list[Ints]:

@@ -42,7 +42,7 @@ class Distinct(TextMetric):
         distinct = np.bincount(row[fresh], minlength=len(batch)).astype(np.float64)
         total = np.maximum(tokens.responses.lengths - self.n + 1, 0)
         scores: Scores = np.divide(distinct, total, out=np.full(len(batch), np.nan), where=total > 0)
-        scores[tokens.responses.lengths == 0] = 0.0
+        scores[batch.blank] = 0.0
         return scores
 
     def counter(self) -> DistinctCounter:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
@@ -38,7 +38,6 @@ class Embedded:
     responses: Ragged  # rows of `vectors`, a row an example
     references: Ragged  # a row a reference
     identical: NDArray[np.bool_]  # (references,): same tokens as the reply
-    empty: NDArray[np.bool_]  # (examples,): no token at all
 
     @cached_property
     def pooled_responses(self) -> Pooled:
@@ -103,15 +102,13 @@ class EmbeddingMetric(TextMetric):
             _known_only(tokens.responses, has, code),
             _known_only(tokens.references, has, code),
             _identical(tokens.responses, tokens.references, batch.owner),
-            tokens.responses.lengths == 0,
         )
 
     def finished(self, pair_scores: Scores, batch: Batch, embedded: Embedded) -> Scores:
-        """One score an example: identical pairs are 1 to the last digit, empty replies the minimum."""
+        """One score an example: identical pairs are 1 to the last digit, empty replies the lowest."""
         pair_scores = np.where(embedded.identical, 1.0, pair_scores)
         scores = best_reference(pair_scores, batch, self.refs)
-        scores[embedded.empty & (batch.reference_counts > 0)] = self.range[0]
-        return scores
+        return settle_empty(scores, batch, batch.tokens(self.text), self.range[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +132,7 @@ class PooledMetric(EmbeddingMetric):
         single = batch.reference_counts == 1
         scores[batch.owner[embedded.identical & single[batch.owner]]] = 1.0
         scores[batch.reference_counts == 0] = np.nan
-        scores[embedded.empty & (batch.reference_counts > 0)] = self.range[0]
-        return scores
+        return settle_empty(scores, batch, batch.tokens(self.text), self.range[0])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,15 @@
 """N-grams as 64-bit hashes, where they must be told apart over a whole corpus.
 
 Two different n-grams share a hash with a probability of about m^2 / 2^65 among m n-grams: once in 400,000 corpora of
-ten million. Within one example nothing is hashed (see `ngrams`).
+ten million. What a reply shares with its references is counted without hashes (see `ngrams`).
 """
 
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import IO
 
 import numpy as np
@@ -15,10 +17,10 @@ from numpy.typing import NDArray
 
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens
 from rejoinder.text.coding import Hashes, place_of_equal
-from rejoinder.text.ragged import Ints, Ragged
+from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
-_IN_MEMORY = 1 << 24  # hashes; more go to disk
-_PARTITION_BITS = 6
+_IN_MEMORY = 1 << 22  # hashes, 32 MB; more go to disk
+_PARTITION_BITS = 6  # read back by the values of as many leading bits
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 
 
@@ -52,7 +54,10 @@ class HashIndex:
         self.hashes = hashes
         bits = max(1, len(hashes).bit_length())
         self._shift = np.uint64(64 - bits)
-        self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
+        if isinstance(hashes, np.memmap):  # too many to copy
+            self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
+        else:
+            self._starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
 
     def find(self, wanted: Hashes) -> Ints:
         """The place of each hash; -1 for one that is not there."""
@@ -104,7 +109,8 @@ class FrequencyCounter:
     def __init__(self) -> None:
         self._kept: list[Hashes] = []
         self._count = 0
-        self._files: list[IO[bytes]] = []
+        self._file: IO[bytes] | None = None  # one alone: many counters may be at work, and open files are few
+        self._bounds: list[Ints] = [np.zeros(1, np.int64)]  # of each sorted run in the file, where its partitions end
 
     def add(self, hashes: Hashes) -> None:
         """Count these."""
@@ -115,11 +121,11 @@ class FrequencyCounter:
 
     def table(self) -> FrequencyTable:
         """What was counted."""
-        if not self._files:
+        if self._file is None:
             return FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
         self._spill()
         with tempfile.TemporaryFile() as hashes, tempfile.TemporaryFile() as counts:
-            for part in self._partitions():
+            for part in self._partitions(np.memmap(self._file, np.uint64, "r")):
                 some, how_often = _run_lengths(part)
                 some.tofile(hashes)
                 how_often.tofile(counts)
@@ -127,21 +133,25 @@ class FrequencyCounter:
             return FrequencyTable(np.memmap(hashes, np.uint64, "r"), np.memmap(counts, np.int32, "r"))
 
     def _spill(self) -> None:
-        """Put what is in memory into one file for each value of the leading bits."""
-        if not self._files:
-            count = 1 << _PARTITION_BITS
-            self._files = [tempfile.TemporaryFile() for _ in range(count)]  # noqa: SIM115 - closed when read back
+        """Put what is in memory at the end of the file, in order."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the counter goes
+            weakref.finalize(self, self._file.close)
         ordered = np.sort(np.concatenate([np.empty(0, np.uint64), *self._kept]))
         firsts = np.arange(1 << _PARTITION_BITS, dtype=np.uint64) << np.uint64(64 - _PARTITION_BITS)
-        for file, part in zip(self._files, np.split(ordered, np.searchsorted(ordered, firsts[1:])), strict=True):
-            part.tofile(file)
+        ends = np.append(np.searchsorted(ordered, firsts[1:]), len(ordered))
+        self._bounds.append(self._bounds[-1][-1] + ends)
+        self._file.write(ordered.data)
+        self._file.flush()
         self._kept, self._count = [], 0
 
-    def _partitions(self) -> Iterator[Hashes]:
-        for file in self._files:
-            file.seek(0)
-            yield np.fromfile(file, np.uint64)
-            file.close()
+    def _partitions(self, written: Hashes) -> Iterator[Hashes]:
+        """Of all runs together, the hashes of each value of the leading bits."""
+        starts = [np.append(before[-1], run[:-1]) for before, run in pairwise(self._bounds)]
+        for number in range(1 << _PARTITION_BITS):
+            yield np.concatenate(
+                [written[start[number] : end[number]] for start, end in zip(starts, self._bounds[1:], strict=True)]
+            )
 
 
 def _run_lengths(hashes: Hashes) -> tuple[Hashes, NDArray[np.int32]]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from rejoinder.errors import CallError
@@ -25,12 +26,14 @@ class Repetition(TextMetric):
     """Share of the reply's n-grams that were said before: earlier in the reply, or in its context.
 
     `of` looks at the `reply` alone, at the `context` alone (an echo), or at `both`. Lower is better. A reply too short
-    to hold an n-gram repeats nothing.
+    to hold an n-gram cannot be scored and is NaN, as is one without the context that `of=context` asks for; an empty
+    one scores 0.
     """
 
     name: ClassVar[str] = "repetition"
     measures: ClassVar[str] = "share of n-grams said before, in the reply or its context; lower is better"
     citation: ClassVar[str] = "See et al. 2019"
+    cannot_score: ClassVar[str] = "too short to hold an n-gram, or no context where of=context"
     higher_is_better: ClassVar[bool] = False
 
     n: int = 2
@@ -45,44 +48,57 @@ class Repetition(TextMetric):
     def score_batch(self, batch: Batch) -> Scores:
         """Repeated n-grams / n-grams."""
         contexts, replies = batch.keep(("context and reply", self.text), lambda: self._encoded(batch))
-        repeated = np.zeros(len(batch))
-        longest = np.maximum(contexts.lengths, replies.lengths)
-        # A context may be long: only its end is looked at, which no table is too small for.
-        for chunk in chunks_by_length(longest, np.arange(len(batch))):
-            repeated[chunk] = self._chunk(contexts, replies, chunk)
         total = np.maximum(replies.lengths - self.n + 1, 0)
-        return repeated / np.maximum(total, 1)
+        comparable = contexts.lengths > 0 if self.of == "context" else np.ones(len(batch), np.bool_)
+        longest = replies.lengths if self.of == "reply" else np.maximum(contexts.lengths, replies.lengths)
+        short, scorable = longest <= LONGEST_IN_TABLE, comparable & (total > 0)
+        repeated = np.zeros(len(batch))
+        for chunk in chunks_by_length(longest, np.flatnonzero(scorable & short)):
+            repeated[chunk] = self._chunk(contexts, replies, chunk)
+        for row in np.flatnonzero(scorable & ~short).tolist():
+            repeated[row] = self._counted(contexts[row], replies[row])
+        scores: Scores = np.divide(repeated, total, out=np.full(len(batch), np.nan), where=scorable)
+        scores[batch.blank & comparable] = 0.0
+        return scores
 
     def _encoded(self, batch: Batch) -> tuple[Ragged, Ragged]:
         joined = pl.Series([" ".join(example.context) for example in batch.examples], dtype=pl.String)
         _, rows = encode(pl.concat([joined, batch.responses]), self.text)
         contexts, replies = np.arange(len(batch)), len(batch) + np.arange(len(batch))
-        return _last(rows.take(contexts), LONGEST_IN_TABLE), _last(rows.take(replies), LONGEST_IN_TABLE)
+        return rows.take(contexts), rows.take(replies)
 
     def _chunk(self, contexts: Ragged, replies: Ragged, chunk: Ints) -> Ints:
         reply = padded(replies, chunk, -1)
-        if len(reply) < self.n:
-            return np.zeros(len(chunk), np.int64)
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
             # Fillers are equal to one another, but no n-gram that counts begins where one would have to end on them.
             before |= occurrences_before(reply, self.n)[-1] > 0
-        context = padded(contexts, chunk, -2)
-        if self.of != "reply" and len(context) >= self.n:
-            *_, shared = equal_ngrams(reply, context, self.n)
-            before |= shared.any(axis=1)
+        if self.of != "reply":
+            context = padded(contexts, chunk, -2)
+            if len(context) >= self.n:
+                *_, shared = equal_ngrams(reply, context, self.n)
+                before |= shared.any(axis=1)
         inside = np.arange(len(before))[:, None] <= replies.lengths[chunk] - self.n
         repeated: Ints = (before & inside).sum(axis=0)
         return repeated
+
+    def _counted(self, context: Ints, reply: Ints) -> int:
+        """The same count, by sets: for texts too long for a table."""
+        own, said = _ngrams(reply, self.n), set[tuple[int, ...]]()
+        if self.of != "reply":
+            said = set(_ngrams(context, self.n))
+        if self.of == "context":
+            return sum(ngram in said for ngram in own)
+        return len(own) - len(set(own) - said)  # all but the first time of each n-gram that the context lacks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Specificity(TextMetric):
     """How rare the reply's words are in conversation: 0 for the commonest word, 1 for one not among the known ones.
 
-    The mean over words (tokens with a letter) of log(rank) / log(number of known words), with ranks by frequency in
-    the dialogue corpora that the shipped word vectors were trained on: generic replies score low. NaN where no word
-    is known, as in another language.
+    The mean over words (tokens with a letter) of log(1 + rank) / log(1 + number of known words), with ranks from 0 by
+    frequency in the dialogue corpora that the shipped word vectors were trained on: generic replies score low. NaN
+    where no word is known, as in another language; an empty reply scores 0.
     """
 
     name: ClassVar[str] = "specificity"
@@ -99,7 +115,7 @@ class Specificity(TextMetric):
         total = np.bincount(row, weights=rarity[codes] * word[codes], minlength=len(batch))
         some = np.bincount(row, weights=known[codes], minlength=len(batch)) > 0
         scores: Scores = np.divide(total, words, out=np.full(len(batch), np.nan), where=(words > 0) & some)
-        scores[tokens.responses.lengths == 0] = 0.0
+        scores[batch.blank] = 0.0
         return scores
 
 
@@ -112,8 +128,5 @@ def _rarity(vocabulary: pl.Series) -> tuple[Scores, NDArray[np.bool_], NDArray[n
     return rarity, (rank >= 0) & word, word
 
 
-def _last(rows: Ragged, most: int) -> Ragged:
-    """The same rows, each cut to its last `most` values."""
-    if int(rows.lengths.max(initial=0)) <= most:
-        return rows
-    return Ragged.of([row[-most:].tolist() for row in rows])
+def _ngrams(text: Ints, n: int) -> list[tuple[int, ...]]:
+    return list(map(tuple, sliding_window_view(text, n).tolist())) if len(text) >= n else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -10,13 +11,13 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from rejoinder.errors import CallError
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice, check_weight, settle_empty
 from rejoinder.metrics.batch import Batch, Tokens
 from rejoinder.text.ragged import Ragged
 from rejoinder.types import Scores
 
 _SURROGATES = 0xD800, 0x800  # the code points that no string of Python's may be encoded with
+_CHARACTERS = 0x110000 - 0x800  # the others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class RougeL(TextMetric):
     measures: ClassVar[str] = "longest common subsequence with the references, as an F-measure"
     citation: ClassVar[str] = "Lin 2004"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or no token to compare"
 
     beta: float = 1.2
     refs: str = "best"
@@ -38,8 +40,7 @@ class RougeL(TextMetric):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("best", "max", "mean"))
-        if not self.beta > 0:
-            raise CallError(f"rouge-l: beta must be above 0, not {self.beta}")
+        check_weight(self, "beta")
 
     def score_batch(self, batch: Batch) -> Scores:
         """(1 + beta^2) P R / (R + beta^2 P)."""
@@ -50,8 +51,10 @@ class RougeL(TextMetric):
         lengths = tokens.references.lengths
         recall = np.divide(common, lengths, out=np.zeros(len(common)), where=lengths > 0)
         if self.refs == "best":
-            return self._f_measure(best_reference(precision, batch, "max"), best_reference(recall, batch, "max"))
-        return best_reference(self._f_measure(precision, recall), batch, self.refs)
+            scores = self._f_measure(best_reference(precision, batch, "max"), best_reference(recall, batch, "max"))
+        else:
+            scores = best_reference(self._f_measure(precision, recall), batch, self.refs)
+        return settle_empty(scores, batch, tokens)
 
     def _f_measure(self, precision: Scores, recall: Scores) -> Scores:
         weight = self.beta**2
@@ -63,9 +66,11 @@ class RougeL(TextMetric):
 
 def common_subsequence(tokens: Tokens, batch: Batch) -> Scores:
     """Length of the longest common subsequence of each reference with its reply. (references,)"""
-    replies = as_strings(tokens.responses)
+    # Where there are more different tokens than characters, the codes themselves are compared, which is slower.
+    comparable = as_strings if len(tokens.vocabulary) <= _CHARACTERS else _as_arrays
+    replies = comparable(tokens.responses)
     own = replies if (batch.reference_counts == 1).all() else [replies[row] for row in batch.owner.tolist()]
-    return cpdist(own, as_strings(tokens.references), scorer=LCSseq.similarity, dtype=np.int32).astype(np.float64)
+    return cpdist(own, comparable(tokens.references), scorer=LCSseq.similarity, dtype=np.int32).astype(np.float64)
 
 
 def as_strings(rows: Ragged) -> list[str]:
@@ -75,3 +80,7 @@ def as_strings(rows: Ragged) -> list[str]:
     text = codes.astype("<u4").tobytes().decode("utf-32-le")
     ends = rows.offsets.tolist()
     return [text[start:end] for start, end in pairwise(ends)]
+
+
+def _as_arrays(rows: Ragged) -> list[array[int]]:
+    return [array("q", row.tobytes()) for row in rows]

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rejoinder.data.output import SCORE_SUFFIXES, meta_path
+from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.data.rows import rows_of_file
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.table import ScoreTable
 
-_META_KINDS: dict[str, type[Any]] = {
-    "signatures": dict,
-    "summary": dict,
-    "ranges": dict,
-    "higher_is_better": dict,
-    "warnings": list,
-    "seed": int,
-    "resamples": int,
-}
-_KIND_NAMES: dict[type[Any], str] = {dict: "an object", list: "a list", int: "a whole number"}
+_LONGEST_SHOWN = 40  # characters of a bad value
 
 
 def read_scores(path: Path) -> ScoreTable:
@@ -45,14 +38,14 @@ def read_scores(path: Path) -> ScoreTable:
         codes.append(systems.setdefault(system, len(systems)))
     if not ids:
         raise DataError("holds no scores: expected a row an example", file=str(path))
-    meta = _meta(path)
+    meta, lacking = _meta(path)
     signatures = meta.get("signatures", {})
     order = [label for label in signatures if label in columns] + [
         label for label in columns if label not in signatures
     ]
     return ScoreTable(
         scores={label: np.array(columns[label], np.float64) for label in order},
-        signatures={label: signatures.get(label, "unknown (no meta data beside the scores)") for label in order},
+        signatures={label: signatures.get(label, f"unknown ({lacking})") for label in order},
         system_names=tuple(systems),
         system_of=np.array(codes, np.int32),
         ids=ids,
@@ -63,6 +56,12 @@ def read_scores(path: Path) -> ScoreTable:
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", 1000)),
     )
+
+
+def digest_of_scored(path: Path) -> str | None:
+    """The digest of the examples that a score file was made from; None where nothing says."""
+    digest: str | None = _meta(path)[0].get("data", {}).get("digest")
+    return digest
 
 
 def _checked(record: Any, file: str, line: int) -> tuple[str, str, dict[str, Any]]:
@@ -82,40 +81,101 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
     if value is None or value == "":
         return float("nan")
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        problem = f"expected a number or null, found {value!r}"
-        raise DataError(problem, file=file, line=line, field=label) from None
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        problem = f"expected a number or null, found {_in_short(value)}"
+        raise DataError(problem, file=file, line=line, field=label)
+    return number
 
 
-def _meta(path: Path) -> dict[str, Any]:
-    """What stands beside the scores (Parquet: in their file); nothing where that is missing."""
+def _in_short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+
+
+def _meta(path: Path) -> tuple[dict[str, Any], str]:
+    """What stands beside the scores (Parquet: in their file), and why a signature may be missing there."""
     if path.suffix == ".parquet":
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
-        return _checked_meta(text, str(path))
+        return _checked_meta(text, str(path)), "no meta data in the file"
     beside = meta_path(path)
     try:
-        return _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
+        meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
     except FileNotFoundError:
-        return {}
+        return {}, "no meta data beside the scores"
     except UnicodeDecodeError:
-        raise DataError("is not valid UTF-8", file=str(beside)) from None
+        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
+    owner = owner_of_meta(path, meta)
+    if owner != path:
+        return {}, f"{beside.name} is of {owner.name}"
+    return meta, f"{beside.name} does not name it"
 
 
 def _checked_meta(text: str, file: str) -> dict[str, Any]:
     try:
         meta = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
     if not isinstance(meta, dict):
         raise DataError("expected one object, as `rejoinder score -o` wrote it", file=file)
-    for key, kind in _META_KINDS.items():
-        if not isinstance(meta.get(key, kind()), kind):
-            problem = f"expected {_KIND_NAMES[kind]}, as `rejoinder score -o` wrote it"
-            raise DataError(problem, file=file, field=key)
+    for key, (expected, holds) in _META_FIELDS.items():
+        if key in meta and not holds(meta[key]):
+            raise DataError(f"expected {expected}, as `rejoinder score -o` wrote it", file=file, field=key)
     return meta
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a float can hold; null, which stands for none, will do."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max
+    return value is None or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_list_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _is_object_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, dict) and _is_number(value.get("corpus"))
+
+
+# Field of the meta data -> what it must hold, in words and as a test.
+_META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "scores": ("a file's name", _is_text),
+    "data": ("an object", lambda value: isinstance(value, dict) and _is_text(value.get("digest", ""))),
+    "signatures": ("an object of strings", lambda value: _is_object_of(value, _is_text)),
+    "summary": (
+        "an object of metrics and systems",
+        lambda value: _is_object_of(value, lambda systems: _is_object_of(systems, _is_cell)),
+    ),
+    "ranges": (
+        "an object of pairs of numbers",
+        lambda value: _is_object_of(value, lambda ends: _is_list_of(ends, _is_number) and len(ends) == 2),
+    ),
+    "higher_is_better": (
+        "an object of true and false",
+        lambda value: _is_object_of(value, lambda better: isinstance(better, bool)),
+    ),
+    "warnings": ("a list of strings", lambda value: _is_list_of(value, _is_text)),
+    "seed": ("a whole number", lambda value: _is_whole(value, 0)),
+    "resamples": ("a whole number above 0", lambda value: _is_whole(value, 1)),
+}
 
 
 def _range(ends: list[float | None]) -> tuple[float, float]:

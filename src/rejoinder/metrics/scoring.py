@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from rejoinder.data.source import Source
 from rejoinder.data.survey import Survey, in_batches, survey
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.metrics.base import Counter, Metric, ScoreWarning
+from rejoinder.metrics.base import Counter, Metric, ScoreWarning, plain
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.table import ScoreTable
 from rejoinder.registry import ALIASES, build, load, metric_names
@@ -34,9 +34,10 @@ def load_metrics(specs: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[s
     if isinstance(specs, Mapping):
         return dict(specs)
     metrics: dict[str, Metric] = {}
-    for spec in _expanded(specs):
+    expanded = _expanded(specs)
+    for spec in expanded:
         if isinstance(spec, Metric):
-            label, metric = _free_label(spec, metrics), spec
+            label, metric = _label(spec, expanded, metrics), spec
         elif not isinstance(spec, str):
             raise CallError(f"{spec!r} is no metric: expected a name or what load() gives")
         else:
@@ -59,18 +60,27 @@ def _expanded(specs: Sequence[str | Metric]) -> list[str | Metric]:
     return [*names, *(spec for spec in specs if spec != "all")]
 
 
-def _free_label(metric: Metric, taken: Mapping[str, Metric]) -> str:
-    return metric.name if metric.name not in taken else metric.signature
+def _label(metric: Metric, specs: Sequence[str | Metric], taken: Mapping[str, Metric]) -> str:
+    """The name alone where it is the only one, else with the parameters that tell it apart: bleu(n=2)."""
+    alike = [spec for spec in specs if (spec.name if isinstance(spec, Metric) else str(spec).strip()) == metric.name]
+    if len(alike) == 1:
+        return metric.name
+    usual = {field.name: field.default for field in fields(metric)}
+    chosen = [f"{key}={plain(value)}" for key, value in metric.parameters.items() if value != usual[key]]
+    label = f"{metric.name}({', '.join(chosen)})" if chosen else metric.name
+    # What is trained may differ in more than its parameters.
+    return metric.signature if label in taken and taken[label].signature != metric.signature else label
 
 
 def usable_defaults(seen: Survey) -> list[str]:
     """The default metrics whose needs the data meet."""
-    return list(with_needs_met(load_metrics(DEFAULT_METRICS), seen))
+    return [label for label, metric in load_metrics(DEFAULT_METRICS).items() if not _unmet(metric, seen)]
 
 
 def with_needs_met(metrics: Mapping[str, Metric], seen: Survey) -> dict[str, Metric]:
-    """Those metrics whose needs the data meet: what "all" comes down to."""
-    return {label: metric for label, metric in metrics.items() if not _unmet(metric, seen)}
+    """The same without what "all" brought in and the data do not meet the needs of; what was named stays."""
+    brought = set(_expanded(["all"]))
+    return {label: metric for label, metric in metrics.items() if label not in brought or not _unmet(metric, seen)}
 
 
 def check_needs(metrics: Mapping[str, Metric], seen: Survey, where: str) -> None:
@@ -167,9 +177,8 @@ class Scorer:
     def _notes(self, scores: Mapping[str, Scores]) -> list[str]:
         notes = []
         if self.blank:
-            notes.append(
-                f"{self.blank} {'reply is' if self.blank == 1 else 'replies are'} empty and scored the minimum"
-            )
+            replies = "reply is" if self.blank == 1 else "replies are"
+            notes.append(f"{self.blank} {replies} empty and scored the lowest value of each metric")
         for label, column in scores.items():
             unknown = int(np.isnan(column).sum())
             if unknown:
@@ -196,10 +205,12 @@ def score(
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
+    if metrics is not None and not metrics:
+        raise CallError("no metric is named: expected some, or None for the default set")
     with closing(Source(examples)) as source:
         seen = survey(source)
-        chosen = load_metrics(metrics or usable_defaults(seen))
-        if metrics is not None and "all" in metrics:
+        chosen = load_metrics(usable_defaults(seen) if metrics is None else metrics)
+        if metrics is not None and not isinstance(metrics, Mapping) and "all" in metrics:
             chosen = with_needs_met(chosen, seen)
         check_needs(chosen, seen, source.name)
         table = _score_all(source, Scorer(chosen, seen.systems), seen.count, seed, resamples)

@@ -123,7 +123,7 @@ class ScoreTable:
         return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.scores, "float64"))
 
     def __str__(self) -> str:
-        """A row a metric, a column a system: the mean with half the width of its interval."""
+        """A row a metric, a column a system: the mean with its 95 % interval."""
         rows = []
         for label, systems in self.summary().items():
             rows.append([label, *map(_cell, systems.values())])
@@ -131,8 +131,8 @@ class ScoreTable:
 
 
 def _cell(summary: Summary) -> str:
-    half_width = (summary.high - summary.low) / 2
-    return number(summary.mean) if np.isnan(half_width) else f"{number(summary.mean)} ±{number(half_width)}"
+    mean, low, high = map(number, (summary.mean, summary.low, summary.high))
+    return mean if np.isnan(summary.high - summary.low) else f"{mean} [{low}, {high}]"
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,13 @@ def train(
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
 
 
+def is_main_process() -> bool:
+    """Whether this process is the one, of several that train together, which writes files."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
+
+
 class _Loop:
     """One stage, step by step."""
 

@@ -76,7 +76,8 @@ def _level_method(level: LevelTable, scored: ScoredSet) -> str:
     return (
         f"Correlation with people over {n:,} {level.unit}, ranked by {level.kind.capitalize()}. Intervals are of 95 %: "
         f"they resample contexts{kept} ({scored.resamples:,} resamples, seed {scored.seed}). A new cluster begins "
-        f"where a metric is significantly worse than all above it (permutation test, Holm-corrected, {SIGNIFICANT:g})."
+        f"where a metric is significantly worse than one of the cluster before "
+        f"(permutation test, Holm-corrected, {SIGNIFICANT:g})."
     )
 
 
@@ -108,17 +109,16 @@ def within_section(rows: Sequence[WithinContext]) -> Section:
         [
             own_text(row.metric),
             shown_cell(row.agreement.accuracy),
-            shown_cell(row.calibrated.accuracy),
-            shown(row.calibrated.epsilon),
+            shown_cell(row.calibrated),
             shown(row.agreement.tau_eq),
             shown(row.agreement.tau_b),
         ]
         for row in rows
     ]
-    header = ["metric", "accuracy", "calibrated", "epsilon", "tau of accuracy", "tau-b"]
+    header = ["metric", "accuracy", "calibrated", "tau of accuracy", "tau-b"]
     plots = [
         ("Accuracy", [(row.metric, row.agreement.accuracy) for row in rows]),
-        ("Accuracy with ties calibrated", [(row.metric, row.calibrated.accuracy) for row in rows]),
+        ("Accuracy with ties calibrated", [(row.metric, row.calibrated) for row in rows]),
     ]
     cards = [figure_card(title, interval_plot(plotted, label=f"{title} within contexts")) for title, plotted in plots]
     table = html_table(header, cells, caption="Accuracy within contexts", class_="glance")

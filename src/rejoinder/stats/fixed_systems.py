@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from rejoinder.stats.intervals import Floats, Interval, t_quantile
 from rejoinder.stats.permutation import swap_chunks
-from rejoinder.stats.resampling import Groups, Ints, bootstrap_chunks, group_codes
+from rejoinder.stats.resampling import Groups, Ints, bootstrap_chunks, group_codes, group_sums
 
 _NEARLY_ONE = 1 - 1e-9
 
@@ -36,9 +36,9 @@ class FixedSystems:
         system, n_systems = group_codes(systems, len(columns))
         context, n_contexts = group_codes(contexts, len(columns))
         cell: Ints = context * n_systems + system
-        sums = [np.bincount(cell, weights=column, minlength=n_contexts * n_systems) for column in columns.T]
+        sums = group_sums(columns, cell, n_contexts * n_systems).reshape(n_contexts, n_systems, -1)
         sizes = np.bincount(cell, minlength=n_contexts * n_systems).astype(np.float64)
-        return cls(np.stack(sums, axis=1).reshape(n_contexts, n_systems, -1), sizes.reshape(n_contexts, n_systems))
+        return cls(sums, sizes.reshape(n_contexts, n_systems))
 
     @cached_property
     def means(self) -> Floats:
@@ -48,7 +48,8 @@ class FixedSystems:
 
     def correlations(self, kind: str) -> Floats:
         """Of each metric with people. (metrics,)"""
-        return row_correlations(self.means[None, :, 1:], self.means[None, :, :1], kind)[0]
+        of_all: Floats = row_correlations(self.means[None, :, 1:], self.means[None, :, :1], kind)[0]
+        return of_all
 
     def replicates(self, kind: str, n_resamples: int, seed: int) -> Floats:
         """The same in each resample of contexts. (resamples, metrics)"""

@@ -25,8 +25,8 @@ CACHED_VALUES = 50_000
 """Counts made at once: few enough to stay in the processor's cache, many enough to spare Python a loop."""
 
 FEW = 10
-"""Below so many groups a mean gets its cluster-robust t interval: bootstrap bounds cannot leave the range of the groups'
-means, and from so few groups that range is often too short to hold the true mean."""
+"""Below so many groups a mean gets its cluster-robust t interval: bootstrap bounds cannot leave the range of the
+groups' means, and from so few groups that range is often too short to hold the true mean."""
 
 LARGE = 20_000
 """From so many groups on, a mean is as good as normal, and its interval needs no resampling."""

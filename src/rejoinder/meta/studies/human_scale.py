@@ -74,18 +74,12 @@ def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet
     return part if np.ptp(part.human) > 0 else None
 
 
-def oriented(scored: ScoredSet, label: str) -> Scores:
-    """The metric's scores, negated where its low scores are the good ones."""
-    metric = scored.metrics.get(label)
-    return scored.scores[label] if metric is None or metric.higher_is_better else -scored.scores[label]
-
-
 def normalised(scored: ScoredSet, label: str) -> Scores:
     """The metric's scores with people's mean and variance (adem, section 5.2); all at that mean where none differs.
 
     The set must be complete: see `comparable`.
     """
-    scores, human = oriented(scored, label), scored.human
+    scores, human = scored.oriented(label), scored.human
     spread = float(scores.std())
     factor = float(human.std()) / spread if spread > 0 else 0.0
     moved: Scores = human.mean() + (scores - scores.mean()) * factor

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.meta.panels import IntervalPanel
-from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, oriented, scale_of
+from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
 from rejoinder.meta.studies.true_replies import left_out, own_references
 from rejoinder.meta.studies.wording import listed, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
@@ -82,7 +82,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 def on_scale(part: ScoredSet, label: str, scale: HumanScale) -> NDArray[np.float64]:
     """The metric's scores on people's scale, a raw score of 0 at its lowest end."""
     raw, cut = part.scores[label], clipped(part, label, scale)
-    starts_at_zero = oriented(part, label) is raw and raw.min() == 0 < raw.max()
+    starts_at_zero = part.oriented(label) is raw and raw.min() == 0 < raw.max()
     return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut
 
 

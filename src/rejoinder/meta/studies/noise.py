@@ -76,19 +76,12 @@ def _unit(values: Scores) -> Scores:
 
 
 def _trials(part: ScoredSet, scale: HumanScale, kind: str) -> Trials:
-    matrix = np.stack(list(part.scores.values()), axis=1)
+    matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     drawn = [noisy_correlations(matrix, part.human, sigma * scale.step, kind, seed=part.seed) for sigma in SIGMAS]
     rounded = [
-        correlate(scale.rounded(clipped(part, label, scale)), part.human, kind).coefficient * _sign(part, label)
-        for label in part.scores
+        correlate(scale.rounded(clipped(part, label, scale)), part.human, kind).coefficient for label in part.scores
     ]
     return Trials(kind, np.stack(drawn), np.array(rounded))
-
-
-def _sign(part: ScoredSet, label: str) -> float:
-    """-1 where normalising turned the scores round, so that "rounded" can be read beside "exact"."""
-    metric = part.metrics.get(label)
-    return 1.0 if metric is None or metric.higher_is_better else -1.0
 
 
 def _row(label: str, place: int, table: Trials) -> tuple[Cell, ...]:

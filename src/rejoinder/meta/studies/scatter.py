@@ -50,7 +50,7 @@ def jitter(scale: HumanScale) -> float:
 
 
 def _row(part: ScoredSet, label: str) -> tuple[Cell, ...]:
-    linear, ranked = (correlate(part.scores[label], part.human, kind) for kind in ("pearson", "spearman"))
+    linear, ranked = (correlate(part.oriented(label), part.human, kind) for kind in ("pearson", "spearman"))
     return (label, linear.coefficient, linear.p_value, ranked.coefficient, ranked.p_value, linear.n)
 
 

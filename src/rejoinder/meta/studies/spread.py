@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.meta.panels import HistogramPanel, IntervalPanel
-from rejoinder.meta.studies.human_scale import HumanScale, comparable, oriented, scale_of
+from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import ROUNDING, above, below, listed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
@@ -66,7 +66,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 def stretched(part: ScoredSet, label: str, scale: HumanScale) -> Stretched:
     """The metric on people's scale; a range that is unknown or has no end is that of the scores themselves."""
-    raw, scores = part.scores[label], oriented(part, label)
+    raw, scores = part.scores[label], part.oriented(label)
     metric = part.metrics.get(label)
     low, high = metric.range if metric else (math.nan, math.nan)
     text = f"{low:g}..{high:g}"

@@ -76,7 +76,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Change]]:
     """Metric -> kind -> change. Both correlations of a resample rest on the same contexts."""
     labels = list(part.scores)
-    matrix = np.stack(list(part.scores.values()), axis=1)
+    matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     both = np.concatenate([matrix, np.where(true[:, None], np.nan, matrix)], axis=1)
     contexts = part.judged.contexts
     replicates = correlation_replicates(both, part.human, contexts, part.resamples, part.seed, KINDS)
@@ -98,7 +98,7 @@ def _row(
     for kind in KINDS:
         found = changes[label][kind]
         cells += [found.of_all, found.without, found.change]
-    scores = part.scores[label]
+    scores = part.oriented(label)
     return (label, *cells, float(scores.std(ddof=1)), float(scores[~true].std(ddof=1)))
 
 

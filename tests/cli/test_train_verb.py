@@ -1,0 +1,72 @@
+"""`rejoinder train`: what is refused, before any training. Training itself: tests/evaluators/test_encoder_verb.py."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Run, WriteLines
+
+TURNS = [{"turns": ["hello there", "hi you"]}, {"turns": ["where is it", "over there"]}]
+
+
+@pytest.fixture
+def dialogues(write_lines: WriteLines) -> Path:
+    return write_lines(TURNS, "dialogues.jsonl")
+
+
+def test_nothing_to_learn_from(run: Run) -> None:
+    ran = run("train", "encoder", "--encoder", "any", "-o", "model")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "rejoinder: nothing to learn from: expected --dialogues, --judged or both\n"
+
+
+def test_a_target_that_holds_something_else(run: Run, dialogues: Path, tmp_path: Path) -> None:
+    call = ("train", "encoder", "--encoder", "any", "--dialogues", dialogues, "-o")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("mine")
+    assert "notes holds no evaluator" in run(*call, "notes").err
+    assert "is a file: expected a folder" in run(*call, dialogues).err
+    assert "does not exist: expected a folder to make model in" in run(*call, "no/where/model").err
+    assert (tmp_path / "notes" / "a.txt").read_text() == "mine"
+
+
+def test_input_that_cannot_be_read(run: Run, dialogues: Path, write_lines: WriteLines) -> None:
+    bad = write_lines([{"turns": ["alone"]}], "bad.jsonl")
+    ran = run("train", "encoder", "--encoder", "any", "--dialogues", dialogues, "--dialogues", bad, "-o", "model")
+    assert ran.code == 2
+    assert ran.err == f"rejoinder: {bad}:1: field 'turns': expected at least two utterances, found 1\n"
+
+
+def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -> None:
+    ran = run("train", "encoder", "--encoder", "./nowhere", "--dialogues", dialogues, "-o", "model", "--quiet")
+    assert ran.code == 2
+    assert ran.err.startswith("rejoinder: the encoder ./nowhere cannot be loaded (")
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("option", [("--steps", "0"), ("--preset", "gpu"), ("--scale", "1"), ("--seed", "-1")])
+def test_wrong_options(run: Run, dialogues: Path, option: tuple[str, ...]) -> None:
+    ran = run("train", "encoder", "--encoder", "any", "--dialogues", dialogues, "-o", "model", *option)
+    assert ran.code == 2
+    assert option[0] in ran.err
+
+
+def test_without_the_extra_one_line_says_how_to_get_it(dialogues: Path, tmp_path: Path) -> None:
+    script = f"""
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from rejoinder.cli import main
+sys.exit(main(["train", "encoder", "--encoder", "any", "--dialogues", {str(dialogues)!r}, "-o", "model"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    expected = "training an encoder needs an optional part: pip install 'rejoinder[train]'"
+    assert done.stderr == f"rejoinder: {expected}\n"
