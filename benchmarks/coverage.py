@@ -41,6 +41,7 @@ from rejoinder.stats import (
     prediction_powered_mean,
 )
 from rejoinder.stats.correlation import KINDS
+from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.resampling import bootstrap_counts
 
 Floats = NDArray[np.float64]
@@ -230,6 +231,31 @@ def system_cases() -> Iterator[Case]:
         yield Case(f"system level, {n_systems} systems", intervals, truth, claimed=False)
 
 
+def fixed_system_cases() -> Iterator[Case]:
+    """Correlations over the means of given systems on new contexts: what `rejoinder meta` prints at system level.
+
+    The truth is what such data sets show on average: the interval keeps the systems and varies the contexts.
+    """
+
+    def data(rng: np.random.Generator, n_systems: int) -> FixedSystems:
+        quality, contexts = np.linspace(0, 1.2, n_systems), 2 * CONTEXTS
+        ease = rng.normal(size=(contexts, 1))
+        human, score = (quality + ease + rng.normal(size=(contexts, n_systems)) for _ in range(2))
+        systems = np.tile(np.arange(n_systems), contexts)
+        return FixedSystems.of(score.reshape(-1, 1), human.ravel(), systems, np.repeat(np.arange(contexts), n_systems))
+
+    for n_systems in (5, 20):
+        rng = np.random.default_rng(8)
+        found = [data(rng, n_systems) for _ in range(1000)]
+        truth = {kind: float(np.mean([each.correlations(kind)[0] for each in found])) for kind in KINDS}
+
+        def intervals(rng: np.random.Generator, n: int, n_systems: int = n_systems) -> dict[str, Interval]:
+            drawn = data(rng, n_systems)
+            return {kind: drawn.intervals(kind, n, int(rng.integers(2**31)))[0] for kind in KINDS}
+
+        yield Case(f"the same {n_systems} systems, other contexts", intervals, truth, claimed=False)
+
+
 def percentile(replicates: Floats) -> Interval:
     """The plain percentile interval, for comparison."""
     low, high = np.nanquantile(replicates, [0.025, 0.975])
@@ -248,7 +274,7 @@ def coverage(case: Case, n_datasets: int, n_resamples: int, seed: int = 0) -> di
 
 def all_cases() -> Iterator[Case]:
     """Every interval that the package gives."""
-    for cases in (mean_cases, correlation_cases, comparison_cases, prediction_cases, system_cases):
+    for cases in (mean_cases, correlation_cases, comparison_cases, prediction_cases, system_cases, fixed_system_cases):
         yield from cases()
 
 

@@ -44,8 +44,8 @@ SAME = """
 ## BLEU, ROUGE-L, CIDEr: the same
 
 The text comes tokenised, so the setting is `tokenise=whitespace, lowercase=false`; all else is default. Each cell:
-ours, then theirs. Corpus-level BLEU is not smoothed; ROUGE_L and CIDEr are means over replies. Their "CIDEr" is CIDEr-D
-([metrics.md](metrics.md#cider)).
+ours, then theirs. BLEU adds up the counts of all replies; ROUGE_L and CIDEr are means over replies. Their "CIDEr" is
+CIDEr-D ([metrics.md](metrics.md#cider)).
 """
 
 METEOR = """

@@ -19,7 +19,7 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ import numpy as np
 
 import metric_peers as peers
 import rejoinder
-from metric_peers import Pairs, Peer
+from metric_peers import Pairs, Peer, Run
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.scoring import BATCH
 from rejoinder.registry import load
@@ -132,7 +132,15 @@ def rows(vectors: str, models: Path) -> list[Row]:
             "cider",
             "CIDEr",
             {"rejoinder": ("cider",)},
-            (Peer("pycocoevalcap", peers.pycocoevalcap_cider, "cider(tokenise=whitespace, lowercase=false)"),),
+            # Its tables grow with the corpus, and so does its cost a pair: the same pairs for both.
+            (
+                Peer(
+                    "pycocoevalcap",
+                    peers.pycocoevalcap_cider,
+                    "cider(tokenise=whitespace, lowercase=false)",
+                    slow=False,
+                ),
+            ),
         ),
         Row("chrf", "chrF", {"rejoinder": ("chrf",)}, (Peer("sacreBLEU", peers.sacrebleu_chrf, "chrf"),)),
         Row(
@@ -207,7 +215,7 @@ def measure_row(row: Row, pairs: Pairs, sizes: Sequence[int], repeats: int, foun
     """One comparison, into `found`."""
     rates: dict[int, float] = {}  # of the last of ours, by size
     for label, specs in row.ours.items():
-        run = partial(through_score if row.together else through_batches, specs)
+        run: Run = partial(through_score if row.together else through_batches, specs)
         if label == "rejoinder":
             run = partial(forgetting, run)
         costs = {}
@@ -279,7 +287,7 @@ def through_batches(specs: Sequence[str], pairs: Pairs) -> Scores:
     return np.concatenate(columns, axis=1)
 
 
-def forgetting(run: Callable[[Pairs], Scores | None], pairs: Pairs) -> Scores | None:
+def forgetting(run: Run, pairs: Pairs) -> Scores | None:
     """The same without the stems and synsets that earlier runs have left."""
     stemming.stem.cache_clear()
     wordnet.synsets.cache_clear()
@@ -293,7 +301,7 @@ def through_score(specs: Sequence[str], pairs: Pairs) -> None:
         rejoinder.score(pairs.examples, list(specs))
 
 
-def best_of(repeats: int, run: Callable[[Pairs], Scores | None], pairs: Pairs) -> Timing:
+def best_of(repeats: int, run: Run, pairs: Pairs) -> Timing:
     """The shortest times of several runs, child processes included."""
     times = []
     scores = None

@@ -76,7 +76,8 @@ def test_an_empty_cell_beside_messages_is_no_reply(tmp_path: Path) -> None:
     chat = [{"role": "user", "content": "Tea?"}, {"role": "assistant", "content": "Yes."}]
     with (tmp_path / "r.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerows([("messages", "response"), (json.dumps(chat), ""), (json.dumps(chat), "No."), ("", "")])
+        rows = [("1", json.dumps(chat), ""), ("2", json.dumps(chat), "No."), ("3", "", "")]
+        writer.writerows([("id", "messages", "response"), *rows])
     first, second, third = rejoinder.read(tmp_path / "r.csv")
     assert (first.context, first.response) == (("Tea?",), "Yes.")
     assert (second.context, second.response) == (("Tea?", "Yes."), "No.")

@@ -14,7 +14,9 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError
+from rejoinder.meta.compare import compare_table
 from rejoinder.metrics.length import Length
+from rejoinder.metrics.table import ScoreTable
 
 if TYPE_CHECKING:
     from conftest import WriteLines
@@ -138,27 +140,20 @@ def test_unpaired_systems_are_ranked_by_all_their_replies() -> None:
 
 
 def test_a_system_without_scores_is_ranked_last() -> None:
-    @dataclass(frozen=True, kw_only=True)
-    class OfSome(Long):
-        """Length of the replies that are no single word."""
-
-        name: ClassVar[str] = "of-some"
-
-        def score(self, examples: Any, **more: Any) -> Any:
-            lengths = super().score(examples, **more)
-            return np.where(lengths == 1, np.nan, lengths)
-
-    records = overlapping(1, A=(5, 0), B=(10, 0)) + replies([1] * 40, system="C")
-    (ranked,) = rejoinder.compare(records, metrics=[OfSome()]).rankings
-    assert ranked.sentence().endswith("C (-)")
-    assert [place.cluster for place in ranked.places] == [1, 2, 0]
+    scores = np.concatenate([np.arange(20) % 5, np.arange(20) % 5 + 9, np.full(20, np.nan)])
+    system = np.repeat([0, 1, 2], 20).astype(np.int32)
+    table = ScoreTable({"metric": scores}, {"metric": "metric|v:0"}, ("A", "B", "C"), system, resamples=9)
+    (ranked,) = compare_table(table, np.tile(np.arange(20), 3)).rankings
+    assert [(place.system, place.cluster) for place in ranked.places] == [("B", 1), ("A", 2), ("C", 0)]
+    assert ranked.sentence() == "metric: B (11.000) | A (2.000) | C (-)"
 
 
-def test_many_systems_can_still_differ_significantly() -> None:
-    """528 comparisons: with 9,999 permutations the smallest adjusted p-value would be .0528."""
-    lengths = {f"s{n:02}": (5 + (n == 0) * 30, 0) for n in range(33)}
+def test_many_systems_can_still_differ_significantly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten comparisons and 99 permutations, as 528 and 9,999: no adjusted p-value below .1 without further ones."""
+    monkeypatch.setattr("rejoinder.meta.compare.FIRST_PERMUTATIONS", 99)
+    lengths = {system: (5 + 30 * (system == "A"), 0) for system in "ABCDE"}
     compared = rejoinder.compare(overlapping(0, **lengths), metrics=[Long()], resamples=2)
-    assert len(compared.verdicts) == 528
+    assert len(compared.verdicts) == 10
     assert compared.verdicts[0].p_adjusted < 0.01
 
 

@@ -19,7 +19,7 @@ from rejoinder.meta.panels import Curve, HistogramPanel, IntervalPanel, LinePane
 from rejoinder.meta.studies import STUDIES
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
-from rejoinder.report.meta import headline, render_meta
+from rejoinder.report.meta import headline, render_meta, render_studies
 from rejoinder.report.panels import drawn, panel_grid
 from rejoinder.stats.intervals import Interval
 
@@ -119,6 +119,15 @@ def test_the_matrix_of_contests_is_antisymmetric_and_marks_the_significant() -> 
         assert values[contest.b, contest.a] == f"{estimate:+.2f}{star}"
         assert values[contest.a, contest.b] == f"{-estimate:+.2f}{star}"
     assert any(value.endswith("*") for value in values.values())
+
+
+def test_studies_can_stand_alone() -> None:
+    from rejoinder.meta.study import StudyResult
+
+    study = StudyResult("x", "How labels help", "a paper", ("labels", "Pearson"), ((10, 0.25),), ("More is <better>.",))
+    page = render_studies("Learning", [study])
+    assert "How labels help" in page
+    assert "More is &lt;better&gt;." in page
 
 
 def test_the_same_report_gives_the_same_bytes() -> None:

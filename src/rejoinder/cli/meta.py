@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         chosen_metrics(arguments),
         scores=arguments.scores,
         dimension=arguments.dimension,
-        studies=arguments.study,
+        studies=_studies(arguments),
         remove_outliers=arguments.remove_outliers,
         fields=field_map(arguments),
         on_error=arguments.on_error,
@@ -60,3 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
     return 0
+
+
+def _studies(arguments: argparse.Namespace) -> list[str]:
+    """The studies asked for; a report also shows every metric against people, dot by dot."""
+    asked: list[str] = arguments.study
+    return [*asked, "scatter"] if arguments.report and not {"all", "scatter"} & set(asked) else asked

@@ -29,7 +29,7 @@ from rejoinder.types import Scores
 
 FIRST_PERMUTATIONS = 9999
 
-SMALLEST_ADJUSTED = ALPHA / 20
+SMALLEST_ADJUSTED = ALPHA / 10
 """The adjusted p-value that permutations must be able to reach, however many systems are compared."""
 
 

@@ -87,7 +87,7 @@ class WithinContext:
     metric: str
     agreement: PairAgreement
     calibrated: Interval
-    """The accuracy with scores tied that lie closer than an epsilon, which is fitted on the other half of the contexts."""
+    """The accuracy with scores tied that lie closer than an epsilon, fitted on the other half of the contexts."""
 
 
 def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:

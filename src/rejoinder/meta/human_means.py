@@ -33,7 +33,8 @@ FEWEST_LABELS = 5
 """Labels of a system below which no interval is worth printing."""
 
 MANY_LABELS = 20
-"""Labels of a system from which on an interval covers what it promises."""
+"""Labels of a system below which intervals are a little short: in simulations with 5 to 12 labels they covered 93 to
+95 % for normal labels and ratings 1..5, and down to 90 % for skewed ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def _notes(column: Scores, predictor: str, means: Mapping[str, PredictionPowered
     if few:
         yield (
             f"{', '.join(few)}: fewer than {MANY_LABELS} labels, so 95 % intervals of human means are a little short "
-            "(in simulations they covered 91.6 % with 5 labels and 92.7 % with 12)"
+            "(in simulations they covered 90 to 95 %)"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator, PartialState  # type: ignore[import-untyped]
 from torch import Tensor
 
 from rejoinder.errors import RejoinderError
@@ -54,8 +55,6 @@ def train(
 
 def is_main_process() -> bool:
     """Whether this process is the one, of several that train together, which writes files."""
-    from accelerate import PartialState
-
     return bool(PartialState().is_main_process)
 
 
@@ -71,8 +70,6 @@ class _Loop:
         run: TrainingRun,
         checkpoints: Checkpoints | None,
     ) -> None:
-        from accelerate import Accelerator  # type: ignore[import-untyped]
-
         self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
         self.checkpoints = checkpoints
         self.accelerator = Accelerator(mixed_precision=run.mixed_precision)

@@ -44,6 +44,11 @@ def render_meta(report: MetaReport) -> str:
     return render_page(f"Metrics against people: {Path(report.judged.name).name}", sections, lead=_lead(report))
 
 
+def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:
+    """One HTML file of studies alone, such as those of evaluators that learn."""
+    return render_page(title, [study_section(study, seed=seed) for study in studies])
+
+
 def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
     """A section a part; where several dimensions were judged, a section a dimension that holds its parts."""
     if len(dimensions) == 1:
