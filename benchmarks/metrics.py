@@ -77,91 +77,68 @@ class Findings:
 
 def rows(vectors: str, models: Path) -> list[Row]:
     """All comparisons."""
-    orders = (1, 2, 3, 4)
     embedding = tuple(
         f"{name}(vectors='{vectors}')" for name in ("embedding-average", "vector-extrema", "greedy-matching")
     )
+    without_references = ("distinct-1", "distinct-2", "repetition", "specificity", "length")
+    everything = (*BLEU_ORDERS, "rouge-l", "cider", "chrf", *embedding, *without_references)
+    # pycocoevalcap's tables grow with the corpus, and so does its cost a pair: the same pairs for both.
+    cider = Peer("pycocoevalcap", peers.pycocoevalcap_cider, "cider(tokenise=whitespace, lowercase=false)", slow=False)
+    loop = Peer("plain loop", partial(peers.plain_embedding_loop, vectors), embedding[2])
+    return [
+        bleu_row(),
+        rouge_row(),
+        meteor_row(models),
+        Row("cider", "CIDEr", {"rejoinder": ("cider",)}, (cider,)),
+        Row("chrf", "chrF", {"rejoinder": ("chrf",)}, (Peer("sacreBLEU", peers.sacrebleu_chrf, "chrf"),)),
+        Row("embedding", "average, extrema, greedy", {"rejoinder": embedding}, (loop,)),
+        Row("all", "all but METEOR, one call", {"rejoinder.score": everything}, together=True),
+    ]
+
+
+BLEU_ORDERS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4")
+
+
+def bleu_row() -> Row:
+    """BLEU-1..4 together; of the peers only NLTK gives all four."""
     as_sacrebleu = "bleu(tokenise=13a, lowercase=false)"
     unsmoothed = "bleu(tokenise=13a, lowercase=false, smooth=none, effective_order=false)"
     as_nltk = "bleu(tokenise=whitespace, lowercase=false, smooth=nltk-3)"
-    f1 = "rouge-l(beta=1, refs=max, tokenise=rouge)"
-    return [
-        Row(
-            "bleu",
-            "BLEU-1..4",
-            {
-                "rejoinder": tuple(f"bleu-{n}" for n in orders),
-                "rejoinder, tokenise=13a": tuple(f"bleu(n={n}, tokenise=13a, lowercase=false)" for n in orders),
-            },
-            (
-                Peer("sacreBLEU", peers.sacrebleu_bleu, as_sacrebleu, note="BLEU-4 only"),
-                Peer("NLTK", peers.nltk_bleu, as_nltk),
-                Peer("bleuscore", peers.bleuscore_pair, unsmoothed, slow=False, note="BLEU-4 only"),
-                Peer("bleuscore, one call", peers.bleuscore_corpus, slow=False, note="one BLEU-4 for all pairs"),
-                Peer("torchmetrics", peers.torchmetrics_bleu, unsmoothed, note="BLEU-4 only"),
-            ),
-        ),
-        Row(
-            "rouge",
-            "ROUGE-L",
-            {"rejoinder": ("rouge-l",), "rejoinder, as rouge-score": (f1,)},
-            (
-                Peer("rouge-score", peers.rouge_score, f1),
-                Peer("rouge-score-rs", peers.rouge_score_rs, f1, slow=False),
-                Peer("rouge-score-rs, one call", peers.rouge_score_rs_batch, f1, slow=False),
-                Peer("rapidfuzz LCSseq", peers.rapidfuzz_lcs, slow=False, note="no tokenising, no score: a floor"),
-                Peer("torchmetrics", peers.torchmetrics_rouge, f1),
-            ),
-        ),
-        Row(
-            "meteor",
-            "METEOR",
-            {"rejoinder, words met before": ("meteor",), "rejoinder": ("meteor",)},
-            (
-                Peer("NLTK", partial(peers.nltk_meteor, models / "wordnet"), note="another METEOR"),
-                Peer(
-                    "METEOR 1.5 jar",
-                    partial(peers.meteor_jar, models / "meteor" / "meteor-1.5.jar"),
-                    "meteor(tokenise=whitespace)",
-                    starts=True,
-                    note="its start taken off",
-                ),
-            ),
-        ),
-        Row(
-            "cider",
-            "CIDEr",
-            {"rejoinder": ("cider",)},
-            # Its tables grow with the corpus, and so does its cost a pair: the same pairs for both.
-            (
-                Peer(
-                    "pycocoevalcap",
-                    peers.pycocoevalcap_cider,
-                    "cider(tokenise=whitespace, lowercase=false)",
-                    slow=False,
-                ),
-            ),
-        ),
-        Row("chrf", "chrF", {"rejoinder": ("chrf",)}, (Peer("sacreBLEU", peers.sacrebleu_chrf, "chrf"),)),
-        Row(
-            "embedding",
-            "average, extrema, greedy",
-            {"rejoinder": embedding},
-            (Peer("plain loop", partial(peers.plain_embedding_loop, vectors), embedding[2]),),
-        ),
-        Row(
-            "all",
-            "all but METEOR, one call",
-            {
-                "rejoinder.score": (
-                    *(f"bleu-{n}" for n in orders),
-                    *("rouge-l", "cider", "chrf", *embedding),
-                    *("distinct-1", "distinct-2", "repetition", "specificity", "length"),
-                )
-            },
-            together=True,
-        ),
-    ]
+    ours = {
+        "rejoinder": BLEU_ORDERS,
+        "rejoinder, tokenise=13a": tuple(f"{name}(tokenise=13a, lowercase=false)" for name in BLEU_ORDERS),
+    }
+    theirs = (
+        Peer("sacreBLEU", peers.sacrebleu_bleu, as_sacrebleu, note="BLEU-4 only"),
+        Peer("NLTK", peers.nltk_bleu, as_nltk),
+        Peer("bleuscore", peers.bleuscore_pair, unsmoothed, slow=False, note="BLEU-4 only"),
+        Peer("bleuscore, one call", peers.bleuscore_corpus, slow=False, note="one BLEU-4 for all pairs"),
+        Peer("torchmetrics", peers.torchmetrics_bleu, unsmoothed, note="BLEU-4 only"),
+    )
+    return Row("bleu", "BLEU-1..4", ours, theirs)
+
+
+def rouge_row() -> Row:
+    """ROUGE-L in the papers' form and in rouge-score's."""
+    f1 = "rouge-l-f1(tokenise=rouge)"
+    theirs = (
+        Peer("rouge-score", peers.rouge_score, f1),
+        Peer("rouge-score-rs", peers.rouge_score_rs, f1, slow=False),
+        Peer("rouge-score-rs, one call", peers.rouge_score_rs_batch, f1, slow=False),
+        Peer("rapidfuzz LCSseq", peers.rapidfuzz_lcs, slow=False, note="no tokenising, no score: a floor"),
+        Peer("torchmetrics", peers.torchmetrics_rouge, f1),
+    )
+    return Row("rouge", "ROUGE-L", {"rejoinder": ("rouge-l",), "rejoinder, as rouge-score": (f1,)}, theirs)
+
+
+def meteor_row(models: Path) -> Row:
+    """METEOR, with words that were met before and without."""
+    jar = partial(peers.meteor_jar, models / "meteor" / "meteor-1.5.jar")
+    theirs = (
+        Peer("NLTK", partial(peers.nltk_meteor, models / "wordnet"), note="another METEOR"),
+        Peer("METEOR 1.5 jar", jar, "meteor(tokenise=whitespace)", starts=True, note="its start taken off"),
+    )
+    return Row("meteor", "METEOR", {"rejoinder, words met before": ("meteor",), "rejoinder": ("meteor",)}, theirs)
 
 
 def main() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rejoinder.cli import main
+
 if TYPE_CHECKING:
     from conftest import Run, WriteLines
 
@@ -48,6 +50,12 @@ def test_notes_and_what_was_left_out_go_to_standard_error(run: Run, two: tuple[P
         "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object a line",
     ]
     assert run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip", "--quiet").err == ""
+
+
+def test_labels_are_said_to_be_a_random_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "--help"])
+    assert "must be a random sample of the replies" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ METRIC_CALLS = {
     "bleu(n=0)": "bleu: n must be from 1 to 9, not 0",
     "bleu(tokenise=wrds)": "unknown tokeniser 'wrds'; did you mean words?",
     "bleu(strip=stop)": "unknown value of strip: 'stop'; did you mean ",
-    "rouge-l(beta=-1)": "rouge-l: beta must be above 0, not -1",
+    "rouge-l(beta=-1)": "rouge-l: beta must be above 0 and at most 1,000,000, not -1",
     "bleu(2)": "cannot read the parameters of 'bleu(2)': expected key=value, separated by commas",
     "bleu(n=2": "cannot read 'bleu(n=2': expected a name, or a name with parameters such as bleu(n=2)",
     "": "cannot read '': expected a name, or a name with parameters such as bleu(n=2)",

@@ -314,13 +314,15 @@ def test_an_error_of_the_call_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_infinite_scores_are_told_as_unknown(tmp_path: Path) -> None:
     @dataclass(frozen=True, kw_only=True)
     class Infinite(ShareOfLongest):
+        cannot_score: ClassVar[str] = "no end to it"
+
         def score_batch(self, batch: Batch) -> Scores:
             return np.full(len(batch), np.inf)
 
     table = make_run(metrics={"x": Infinite()}).score(tmp_path / "scores.jsonl")
     rows = (tmp_path / "scores.jsonl").read_text().splitlines()
     assert {json.loads(row)["scores"]["x"] for row in rows} == {None}
-    assert "x could not score 50 of 50 replies (no text that it can score)" in table.notes
+    assert "x could not score 50 of 50 replies (no end to it)" in table.notes
 
 
 def test_large_columns_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:

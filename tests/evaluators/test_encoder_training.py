@@ -28,7 +28,7 @@ from rejoinder.models.stages import RankingStage, RegressionStage
 from rejoinder.models.torch_model import TorchModel, plain_state
 from rejoinder.models.training import TrainingRun, train
 
-QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=300, look_every=20, patience=100)
+QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=200, look_every=20, patience=100)
 TOPIC_ONLY = NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0)
 
 

@@ -133,6 +133,18 @@ def test_no_ranking_where_two_by_two_the_contexts_differ() -> None:
     assert rejoinder.compare(few, metrics=[Long()]).rankings == ()
 
 
+def test_no_ranking_against_a_significant_difference() -> None:
+    """B is better than A over 40 contexts, but not over the 24 that C answered as well."""
+    a, b, c = np.full(40, 20.0), np.where(np.arange(40) < 24, 19.0, 29.0), np.full(24, 5.0)
+    system = np.repeat([0, 1, 2], [40, 40, 24]).astype(np.int32)
+    scores = {"metric": np.concatenate([a, b, c])}
+    table = ScoreTable(scores, {"metric": "metric|v:0"}, ("A", "B", "C"), system, resamples=9)
+    compared = compare_table(table, np.concatenate([np.arange(40), np.arange(40), np.arange(24)]))
+    assert compared.verdicts[0].sentence().startswith("metric: B is better than A by 3.000")
+    assert compared.rankings == ()
+    assert compared.notes[-1].startswith("no ranking by metric: ")
+
+
 def test_unpaired_systems_are_ranked_by_all_their_replies() -> None:
     records = [r for n, s in enumerate("ABC") for r in replies([3 * n + 3, 3 * n + 4] * 9, first=100 * n, system=s)]
     (ranked,) = rejoinder.compare(records, metrics=[Long()]).rankings

@@ -95,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_training()
     from rejoinder.models.training import TrainingRun, is_main_process
 
+    arguments.quiet |= not is_main_process()
     dialogues, judged = list(_dialogues(arguments)), list(_judged(arguments))
     say(f"{len(dialogues)} dialogues, {len(judged)} judged replies", arguments)
     checkpoints = output.parent / f"{output.name}.checkpoints"

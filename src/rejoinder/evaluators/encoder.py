@@ -120,7 +120,11 @@ class Encoder(Evaluator):
     def saved_start(self) -> Path | None:
         """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
         home = Path(self.encoder)
-        return home if (home / WEIGHTS["torch"]).is_file() and _is_saved_evaluator(home) else None
+        if not _is_saved_evaluator(home):
+            return None
+        if not (home / WEIGHTS["torch"]).is_file():
+            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot learn on")
+        return home
 
     @property
     def signature(self) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.errors import CallError
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
 from rejoinder.metrics.ngrams import NgramOverlap, ngram_overlap
@@ -33,6 +33,7 @@ class Bleu(TextMetric):
     measures: ClassVar[str] = "n-gram precision against the references, with a brevity penalty"
     citation: ClassVar[str] = "Papineni et al. 2002; smoothing: Chen & Cherry 2014"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or no token to compare"
 
     n: int = 4
     smooth: str = "exp"
@@ -53,15 +54,15 @@ class Bleu(TextMetric):
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level BLEU, smoothed."""
+        tokens = batch.tokens(self.text)
         if self.refs == "joint":
             overlap = shared_overlap(batch, self.text, self.orders)
             scores = self.smoothed(overlap)
             scores[batch.reference_counts == 0] = np.nan
-            return scores
-        tokens = batch.tokens(self.text)
+            return settle_empty(scores, batch, tokens)
         alone = tokens.responses.take(batch.owner)
         pairs = ngram_overlap(alone, tokens.references, np.arange(len(batch.owner)), self.orders)
-        return best_reference(self.smoothed(pairs), batch, self.refs)
+        return settle_empty(best_reference(self.smoothed(pairs), batch, self.refs), batch, tokens)
 
     def counter(self) -> BleuCounter | None:
         """Corpus-level BLEU: counts are added up before any ratio is taken. With refs=max or mean it is the mean.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator, PartialState  # type: ignore[import-untyped]
+from accelerate import Accelerator  # type: ignore[import-untyped]
 from torch import Tensor
 
 from rejoinder.errors import RejoinderError
@@ -55,7 +56,7 @@ def train(
 
 def is_main_process() -> bool:
     """Whether this process is the one, of several that train together, which writes files."""
-    return bool(PartialState().is_main_process)
+    return os.environ.get("RANK", "0") == "0"  # as torch.distributed numbers them
 
 
 class _Loop:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.errors import CallError
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
@@ -42,6 +42,7 @@ class Meteor(TextMetric):
     measures: ClassVar[str] = "words shared with the references, also by stem and as synonyms, and their order"
     citation: ClassVar[str] = "Denkowski & Lavie 2014"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or no token to compare"
 
     task: str = "rank"
     stems: bool = True
@@ -63,14 +64,14 @@ class Meteor(TextMetric):
 
     def score_batch(self, batch: Batch) -> Scores:
         """The score of the best reference."""
-        if self.refs == "max":
-            return score_from_statistics(self.statistics(batch), self.settings)
         tokens = batch.tokens(self.text)
+        if self.refs == "max":
+            return settle_empty(score_from_statistics(self.statistics(batch), self.settings), batch, tokens)
         words = tokens.vocabulary.to_list()
         each = reference_statistics(
             words, tokens.responses, tokens.references, batch.owner, self.settings, self._table()
         )
-        return best_reference(score_from_statistics(each, self.settings), batch, "mean")
+        return settle_empty(best_reference(score_from_statistics(each, self.settings), batch, "mean"), batch, tokens)
 
     def statistics(self, batch: Batch) -> Statistics:
         """What METEOR's score is made of, an example a row; NaN without references."""
