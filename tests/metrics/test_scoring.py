@@ -111,7 +111,9 @@ def test_a_need_that_no_example_meets_is_an_error_one_that_some_meet_a_warning()
     without = [replace(example, references=()) for example in EXAMPLES]
     with pytest.raises(NeedsError, match=r"^bleu needs references, but none of the 3 examples of <list> has any$"):
         rejoinder.score(without, ["length", "bleu"])
-    with pytest.warns(ScoreWarning, match=r"^bleu could not score 2 of 3 replies \(no references, or no token to compare\)$"):
+    with pytest.warns(
+        ScoreWarning, match=r"^bleu could not score 2 of 3 replies \(no references, or no token to compare\)$"
+    ):
         scores = rejoinder.score([EXAMPLES[0], *without[1:]], "bleu")["bleu"]
     assert np.isnan(scores).tolist() == [False, True, True]
 

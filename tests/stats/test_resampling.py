@@ -77,7 +77,7 @@ def test_the_interval_agrees_with_the_t_interval_on_normal_values() -> None:
 
 
 def test_a_mean_of_few_groups_is_covered() -> None:
-    """Bounds within the range of five values would hold their mean in 15 of 16 cases at best; the bootstrap's do in 90 %."""
+    """Bounds within the range of five values hold the mean in 15 of 16 cases at best; the bootstrap's do in 90 %."""
     rng = np.random.default_rng(0)
     covered = [mean_interval(rng.normal(size=5), n_resamples=100).covers(0) for _ in range(800)]
     assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 800)
