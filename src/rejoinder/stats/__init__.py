@@ -9,6 +9,7 @@
 | `bootstrap_correlation` | intervals of many metrics' correlations (by `weighted_correlation`, `concordance`) |
 | `pairs` | acc_eq, tie calibration, tau within contexts |
 | `compare_correlations` | Williams' test, permutation test of two metrics |
+| `fixed_systems` | correlations over given systems' means, whatever the contexts |
 | `system_level` | the same over system means |
 | `multiple` | Holm's correction, significance clusters |
 | `effect_size` | d_z, g, wins and losses, examples needed |
