@@ -1,4 +1,4 @@
-"""How well people agree with people: the correlation that no metric can be expected to beat.
+"""How well people agree with people: what a metric is to be held against.
 
 *Split half*: the annotators are divided at random, and the means of the two halves are correlated (Liu et al.
 2016). A half has fewer ratings than the whole; Spearman and Brown's formula says what the whole would reach.

@@ -1,0 +1,77 @@
+"""The network over encoders of several families, each tiny and random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from rejoinder.models.batching import padded
+from rejoinder.models.cross_encoder import CrossEncoder, encoder_definition, encoder_from, longest_input
+from rejoinder.models.pairs import Encoded
+
+SHAPE: dict[str, Any] = {
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 40,
+}
+# Family -> what differs in its shape, whether it is told segments, how many tokens it reads (RoBERTa and MPNet give
+# up the positions up to that of their padding token).
+FAMILIES: dict[str, tuple[dict[str, Any], bool, int]] = {
+    "bert": ({}, True, 40),
+    "roberta": ({"type_vocab_size": 1, "pad_token_id": 1}, False, 38),
+    "mpnet": ({"pad_token_id": 1}, False, 38),
+    "electra": ({"embedding_size": 16}, True, 40),
+    "deberta-v2": ({"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}, False, 40),
+}
+ROWS = [Encoded((5, 6, 7, 8, 9, 10), (0, 0, 0, 1, 1, 1)), Encoded((11, 12, 13), (0, 1, 1))]
+
+
+def network(family: str, pooling: str = "mean") -> CrossEncoder:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.for_model(family, **{**SHAPE, **FAMILIES[family][0]})
+    return CrossEncoder(transformers.AutoModel.from_config(config), pooling).eval()  # type: ignore[no-untyped-call]
+
+
+def scores(made: CrossEncoder, rows: list[Encoded]) -> torch.Tensor:
+    arrays = padded(rows, int(made.config.pad_token_id or 0))
+    with torch.inference_mode():
+        found: torch.Tensor = made(**{name: torch.from_numpy(array) for name, array in arrays.items()})
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_scores_and_padding_does_not_matter(family: str) -> None:
+    made = network(family)
+    together = scores(made, ROWS)
+    assert together.shape == (2,)
+    assert ((together > 1) & (together < 5)).all()
+    assert scores(made, ROWS[1:]) == pytest.approx(together[1:], abs=1e-5)
+    assert made.takes_types == FAMILIES[family][1]
+    assert longest_input(made.encoder) == FAMILIES[family][2]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_shape_is_enough_to_load_weights_into(family: str) -> None:
+    made = network(family)
+    other = CrossEncoder(encoder_from(encoder_definition(made))).eval()
+    other.load_state_dict(made.state_dict())
+    assert torch.equal(scores(other, ROWS), scores(made, ROWS))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_the_formula(pooling: str) -> None:
+    made = network("bert", pooling)
+    arrays = {name: torch.from_numpy(array) for name, array in padded(ROWS[:1], 0).items()}
+    with torch.inference_mode():
+        vectors = made.encoder(**arrays).last_hidden_state[0]
+        pooled = vectors.mean(0) if pooling == "mean" else vectors[0]
+        first, _, _, last = made.head
+        expected = 4 * torch.sigmoid(last(torch.tanh(first(pooled)))) + 1
+    assert scores(made, ROWS[:1]) == pytest.approx(expected, abs=1e-5)
