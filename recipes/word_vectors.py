@@ -323,6 +323,8 @@ def print_coverage(sets: dict[str, tuple[WordVectors, bool]], data: Path) -> Non
         if rows.schema.get("references") == pl.List(pl.String):
             columns.append(rows["references"].explode().drop_nulls().rename("response"))
         texts = pl.concat(columns)
+        if not (texts != "").any():  # judged dialogues have no reply of their own
+            continue
         cells = [path.name.removesuffix(".jsonl.gz")]
         for vectors, split in sets.values():
             tokens = treebank(texts) if split else tokenise(texts, "words", lowercase=True)

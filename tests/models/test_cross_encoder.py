@@ -12,6 +12,9 @@ from rejoinder.models.batching import padded
 from rejoinder.models.cross_encoder import CrossEncoder, encoder_definition, encoder_from, longest_input
 from rejoinder.models.pairs import Encoded
 
+# The DeBERTa of transformers uses it; none of our own code does.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+
 SHAPE: dict[str, Any] = {
     "vocab_size": 50,
     "hidden_size": 16,
