@@ -29,8 +29,7 @@ import numpy as np
 import metric_peers as peers
 import rejoinder
 from metric_peers import Pairs, Peer, Run
-from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.scoring import BATCH
+from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.registry import load
 from rejoinder.text import stemming, wordnet
 from rejoinder.text.grid import grid

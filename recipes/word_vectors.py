@@ -61,12 +61,6 @@ TRIED = (
     *(dataclasses.replace(CHOSEN, components=components, smoothing=smoothing) for components, smoothing in FINISHES),
     dataclasses.replace(CHOSEN, skip_gram=False),
     dataclasses.replace(CHOSEN, subwords=True),
-    dataclasses.replace(CHOSEN, across_turns=False),
-    dataclasses.replace(CHOSEN, window=5),
-    dataclasses.replace(CHOSEN, window=20),
-    dataclasses.replace(CHOSEN, negative=15),
-    dataclasses.replace(CHOSEN, subsample=1e-4, epochs=10),
-    dataclasses.replace(CHOSEN, epochs=15),
 )
 
 

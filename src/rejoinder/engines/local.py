@@ -22,8 +22,8 @@ from rejoinder.data.output import publish_scores, score_row, write_text
 from rejoinder.data.survey import Survey, in_batches
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.scoring import BATCH, Scorer
+from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.metrics.scoring import Scorer
 from rejoinder.metrics.table import ScoreTable
 from rejoinder.progress import bar
 from rejoinder.types import Example, Scores

@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens
+from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
 from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.ragged import Ints
 from rejoinder.text.tokenise import TOKENISERS
@@ -67,15 +67,18 @@ class Metric(ABC):
 
     def score(self, examples: Sequence[Example]) -> Scores:
         """One score an example, in order; NaN where the metric cannot say."""
-        batch = Batch(examples)
-        if batch.blank.any():
-            message = f"{self.name}: {int(batch.blank.sum())} empty replies scored the lowest value"
-            warnings.warn(message, ScoreWarning, stacklevel=2)
-        observer = self.observer()
-        if observer is None:
-            return self.score_batch(batch)
-        observer.add(batch)
-        return observer.finish().score_batch(batch)
+        batches = [Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH)]
+        blank = sum(int(batch.blank.sum()) for batch in batches)
+        if blank:
+            warnings.warn(f"{self.name}: {blank} empty replies scored the lowest value", ScoreWarning, stacklevel=2)
+        observer, ready = self.observer(), self
+        if observer is not None:
+            for batch in batches:
+                observer.add(batch)
+            ready = observer.finish()
+        batches.reverse()  # each is let go as soon as it is scored
+        parts = [ready.score_batch(batches.pop()) for _ in range(len(batches))]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def corpus_score(self, examples: Sequence[Example]) -> float:
         """One score for all examples together: the mean, unless the metric defines its own."""

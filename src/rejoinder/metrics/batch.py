@@ -19,6 +19,9 @@ from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 
 T = TypeVar("T")
+
+BATCH = 8192
+"""Examples scored together: large enough for the vector instructions, small enough for the cache and for a laptop."""
 _references = attrgetter("references")
 
 

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
-from rejoinder.metrics.ngram_hashes import FrequencyCounter, FrequencyTable, ngram_hashes, reference_hashes, repeated
+from rejoinder.metrics.ngram_hashes import (
+    FrequencyCounter,
+    FrequencyTable,
+    ngram_hashes,
+    reference_hashes,
+    repeated,
+    reply_counts,
+)
 from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
 from rejoinder.text.coding import Hashes
 from rejoinder.text.ragged import Ints, Ragged
@@ -118,7 +125,7 @@ class Cider(TextMetric):
             replies,
             np.arange(len(batch)),
             ngram_hashes(tokens, replies, _ORDERS),
-            counts_within(replies, _ORDERS),
+            reply_counts(batch, self.text, _ORDERS),
         )
         their_hashes, their_counts = reference_hashes(batch, self.text, _ORDERS), _reference_counts(batch, self.text)
         theirs = self._weighted(batch, references, batch.owner, their_hashes, their_counts)

@@ -10,7 +10,7 @@ import numpy as np
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, repeated
+from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, reply_counts
 from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
@@ -37,10 +37,10 @@ class Distinct(TextMetric):
     def score_batch(self, batch: Batch) -> Scores:
         """Distinct n-grams / n-grams, within each reply."""
         tokens = batch.tokens(self.text)
-        *_, (hashes, row) = ngram_hashes(tokens, tokens.responses, self.n)
-        fresh = ~repeated(hashes, row)
-        distinct = np.bincount(row[fresh], minlength=len(batch)).astype(np.float64)
         total = np.maximum(tokens.responses.lengths - self.n + 1, 0)
+        counts = reply_counts(batch, self.text, self.n)[self.n - 1]
+        # An n-gram that stands c times counts 1 / c at each of its places: once in all.
+        distinct = np.rint(np.bincount(np.repeat(np.arange(len(batch)), total), 1 / counts, len(batch)))
         scores: Scores = np.divide(distinct, total, out=np.full(len(batch), np.nan), where=total > 0)
         scores[batch.blank] = 0.0
         return scores

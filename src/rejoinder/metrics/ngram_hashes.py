@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens
+from rejoinder.metrics.ngrams import counts_within
 from rejoinder.text.coding import Hashes, place_of_equal
 from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _IN_MEMORY = 1 << 22  # hashes, 32 MB; more go to disk
 _PARTITION_BITS = 6  # read back by the values of as many leading bits
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
+
+
+_SHARED_ORDERS = 4  # what CIDEr takes
 
 
 def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
@@ -37,6 +41,13 @@ def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Ha
         hashes = (hashes ^ (hashes >> np.uint64(29)))[:count] * _ODD + words[n - 1 :]
         inside = row[:count] == row[n - 1 :]
         yield hashes[inside], row[:count][inside]
+
+
+def reply_counts(batch: Batch, options: TextOptions, orders: int) -> list[Ints]:
+    """How often each n-gram of a reply stands in it, for n = 1 to at least `orders`; counted once for whoever asks."""
+    enough = max(orders, _SHARED_ORDERS)
+    replies = batch.tokens(options).responses
+    return batch.keep(("counts in replies", options, enough), lambda: counts_within(replies, enough))
 
 
 def reference_hashes(batch: Batch, options: TextOptions, orders: int) -> list[tuple[Hashes, Ints]]:

@@ -15,16 +15,13 @@ from rejoinder.data.source import Source
 from rejoinder.data.survey import Survey, in_batches, survey
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.metrics.base import Counter, Metric, ScoreWarning, plain
-from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.metrics.table import ScoreTable
 from rejoinder.registry import ALIASES, build, load, metric_names
 from rejoinder.types import Example, Scores
 
 DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "embedding-average", "distinct-2", "specificity", "length")
 """What runs when no metric is named, as far as the data have what each one needs."""
-
-BATCH = 8192
-"""Examples scored together: large enough for the vector instructions, small enough for a laptop's memory."""
 
 _KEPT = 16 * BATCH  # up to here, tokens made for a first look at the corpus are kept for the scores
 
