@@ -6,7 +6,7 @@ The organisers' values are corpus-level scores, so ours are too; the mean over r
 that resamples the 2,000 items, against people's mean over the same replies. One system, S_20, lies far from the others
 (people rate it 2.99, all others 3.31 or more), so every figure is also shown without it. S_20 answers 310 times with
 nothing but `<no_reply>` or `<URL>`: the embedding metrics have no vector for these and leave them out, where nlg-eval,
-which made the published figures, scored them 0. The last column counts them as 0, too. What then still differs comes
+which made the published figures, gave them a number. The last column counts them as 0. What then still differs comes
 of other word vectors, and in METEOR of its paraphrase table.
 """
 

@@ -23,9 +23,9 @@ from rejoinder.text.ragged import Ints, Ragged, offsets_of
 _IN_MEMORY = 1 << 22  # hashes, 32 MB; more go to disk
 _PARTITION_BITS = 6  # read back by the values of as many leading bits
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-
-
 _SHARED_ORDERS = 4  # what CIDEr takes
+
+
 
 
 def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
