@@ -4,8 +4,8 @@
     python recipes/word_vectors.py select DATA     # the settings that were tried, on development text
     python recipes/word_vectors.py measure DATA    # the card's figures; --glove FILE adds another set beside ours
 
-DATA holds dialogues/<corpus>.<split>.jsonl.gz and judged/<name>.jsonl.gz. Needs gensim. The result depends on the
-seed alone: one worker, and PYTHONHASHSEED set to 0 (the script starts itself again where it is not).
+DATA holds dialogues/<corpus>.<split>.jsonl.gz and judged/<name>.jsonl.gz. Needs gensim. For a repeatable result
+there is one seed and one worker, and PYTHONHASHSEED is 0 (the script starts itself again where it is not).
 """
 
 from __future__ import annotations

@@ -33,15 +33,16 @@ class Survey:
     """In order of appearance."""
 
 
-def survey(source: Source, *, quiet: bool = True) -> Survey:
-    """Read through a source once and check it."""
+def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey:
+    """Read through a source once and check it; without `digest`, which only files need, that one stays empty."""
     keys: array[int] = array("q")
-    digest = hashlib.blake2b(digest_size=16)
+    content = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
-    for example in progress(source, "reading", unit="replies", quiet=quiet):
+    for example in source if quiet else progress(source, "reading", unit="replies"):
         keys.append(hash((example.system, example.id)))
-        digest.update(_bytes_of(example))
+        if digest:
+            content.update(_bytes_of(example))
         has["references"] += bool(example.references)
         has["context"] += bool(example.context)
         systems.setdefault(example.system)
@@ -49,8 +50,8 @@ def survey(source: Source, *, quiet: bool = True) -> Survey:
         raise _nothing_left(source)
     repeated = _repeated(keys)
     if repeated and _refuse_repeated_ids(source, repeated):
-        return survey(source, quiet=quiet)
-    return Survey(len(keys), digest.hexdigest(), has, tuple(systems))
+        return survey(source, quiet=quiet, digest=digest)
+    return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems))
 
 
 def _bytes_of(example: Example) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -67,7 +68,8 @@ class Metric(ABC):
 
     def score(self, examples: Sequence[Example]) -> Scores:
         """One score an example, in order; NaN where the metric cannot say."""
-        batches = [Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH)]
+        size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
+        batches = [Batch(examples[start : start + size]) for start in range(0, len(examples), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
         if blank:
             warnings.warn(f"{self.name}: {blank} empty replies scored the lowest value", ScoreWarning, stacklevel=2)

@@ -26,8 +26,6 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _SHARED_ORDERS = 4  # what CIDEr takes
 
 
-
-
 def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
     """For n = 1..orders, a hash an n-gram, equal in every batch of a run, and the row that it stands in.
 

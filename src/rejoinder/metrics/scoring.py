@@ -205,7 +205,7 @@ def score(
     if metrics is not None and not metrics:
         raise CallError("no metric is named: expected some, or None for the default set")
     with closing(Source(examples)) as source:
-        seen = survey(source)
+        seen = survey(source, digest=False)
         chosen = load_metrics(usable_defaults(seen) if metrics is None else metrics)
         if metrics is not None and not isinstance(metrics, Mapping) and "all" in metrics:
             chosen = with_needs_met(chosen, seen)
