@@ -69,7 +69,7 @@ class Metric(ABC):
     def score(self, examples: Sequence[Example]) -> Scores:
         """One score an example, in order; NaN where the metric cannot say."""
         size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
-        batches = [Batch(examples[start : start + size]) for start in range(0, len(examples), size)]
+        batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
         if blank:
             warnings.warn(f"{self.name}: {blank} empty replies scored the lowest value", ScoreWarning, stacklevel=2)
@@ -80,7 +80,7 @@ class Metric(ABC):
             ready = observer.finish()
         batches.reverse()  # each is let go as soon as it is scored
         parts = [ready.score_batch(batches.pop()) for _ in range(len(batches))]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate(parts)
 
     def corpus_score(self, examples: Sequence[Example]) -> float:
         """One score for all examples together: the mean, unless the metric defines its own."""
