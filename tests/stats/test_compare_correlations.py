@@ -1,4 +1,4 @@
-"""Tests of two metrics' correlations with people, at example and at system level."""
+"""Tests of two metrics' correlations with people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rejoinder.stats.compare_correlations import (
     williams_test,
 )
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.system_level import compare_system_correlations, system_means
 
 
 def test_williams_on_steigers_example() -> None:
@@ -102,36 +101,3 @@ def test_without_variation_there_is_nothing_to_compare() -> None:
     assert math.isnan(compare_correlations([], [], []).p_value)
     with pytest.raises(ValueError, match="one length"):
         compare_correlations([1.0], [1.0, 2.0], [1.0, 2.0])
-
-
-def test_system_means_leave_nan_out() -> None:
-    means = system_means([1.0, 3.0, math.nan, 5.0, math.nan], ["b", "b", "a", "a", "c"])
-    assert means[:, 0].tolist() == pytest.approx([5, 2, math.nan], nan_ok=True)
-
-
-@pytest.mark.parametrize("groups", [None, "contexts", "systems"])
-def test_at_system_level_the_better_metric_wins(groups: str | None) -> None:
-    rng = np.random.default_rng(5)
-    systems, contexts = np.repeat(np.arange(12), 50), np.tile(np.arange(50), 12)
-    quality = np.linspace(0, 1, 12)[systems]
-    human = quality + rng.normal(size=600)
-    good = quality + 0.5 * rng.normal(size=600)
-    noise = rng.normal(size=12)[systems] + rng.normal(size=600)
-    units = {"contexts": contexts, "systems": systems}.get(groups or "")
-    result = compare_system_correlations(noise, good, human, systems, units, n_permutations=199)
-    assert result.n == 12
-    assert result.p_value <= (0.05 if groups != "systems" else 0.2)
-    assert result.correlation_b == pytest.approx(
-        stats.pearsonr(system_means(good, systems)[:, 0], system_means(human, systems)[:, 0]).statistic
-    )
-
-
-def test_swapping_every_system_swaps_the_correlations() -> None:
-    """With two systems' worth of swaps written out, the moved means are the means of the swapped scores."""
-    rng = np.random.default_rng(6)
-    systems = np.repeat(np.arange(5), 20)
-    a, b, human = rng.normal(size=(3, 100)) + systems
-    forth = compare_system_correlations(a, b, human, systems, n_permutations=99)
-    back = compare_system_correlations(b, a, human, systems, n_permutations=99)
-    assert back.difference.estimate == pytest.approx(-forth.difference.estimate)
-    assert back.p_value == pytest.approx(forth.p_value, abs=0.03)

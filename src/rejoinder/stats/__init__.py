@@ -10,7 +10,6 @@
 | `pairs` | acc_eq, tie calibration, tau within contexts |
 | `compare_correlations` | Williams' test, permutation test of two metrics |
 | `fixed_systems` | correlations over given systems' means, whatever the contexts |
-| `system_level` | the same over system means |
 | `multiple` | Holm's correction, significance clusters |
 | `effect_size` | d_z, g, wins and losses, examples needed |
 | `compare_means` | paired and unpaired comparison of two systems |
@@ -51,7 +50,6 @@ from rejoinder.stats.prediction_powered import (
     prediction_powered_mean,
 )
 from rejoinder.stats.resampling import bootstrap_counts, mean_interval, mean_intervals
-from rejoinder.stats.system_level import compare_system_correlations, system_means
 
 __all__ = [
     "Correlation",
@@ -72,7 +70,6 @@ __all__ = [
     "cohens_kappa",
     "compare_correlations",
     "compare_paired",
-    "compare_system_correlations",
     "compare_unpaired",
     "correlate",
     "correlation_replicates",
@@ -94,7 +91,6 @@ __all__ = [
     "significance_clusters",
     "spearman",
     "split_half",
-    "system_means",
     "williams",
     "williams_test",
     "without_outliers",

@@ -26,13 +26,17 @@ _NEARLY_ONE = 1 - 1e-9
 class FixedSystems:
     """Scores of some metrics and of people, summed by context and system."""
 
-    sums: Floats  # (contexts, systems, 1 + metrics); people first
+    sums: Floats  # (contexts, systems, 1 + metrics); people first, metrics standardised
     sizes: Floats  # (contexts, systems)
 
     @classmethod
     def of(cls, scores: ArrayLike, human: ArrayLike, systems: Groups, contexts: Groups = None) -> FixedSystems:
         """From one row an example (examples, metrics), without NaN."""
-        columns = np.column_stack([np.asarray(human, np.float64), np.asarray(scores, np.float64)])
+        matrix = np.asarray(scores, np.float64)
+        spread = matrix.std(axis=0)
+        # No correlation minds its metric's scale, and two metrics can be swapped only where they share one.
+        matrix = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        columns = np.column_stack([np.asarray(human, np.float64), matrix])
         system, n_systems = group_codes(systems, len(columns))
         context, n_contexts = group_codes(contexts, len(columns))
         cell: Ints = context * n_systems + system
@@ -86,7 +90,7 @@ class FixedSystems:
 
     def permutation_p_value(self, a: int, b: int, n_permutations: int, seed: int) -> float:
         """Two-sided: the metrics' standardised scores are swapped context by context (Deutsch et al. 2021)."""
-        first, second = self._standardised(a), self._standardised(b)
+        first, second = self.sums[:, :, a + 1], self.sums[:, :, b + 1]
         counts = self.sizes.sum(axis=0)
         human, mean_a, mean_b = self.means[:, 0], first.sum(axis=0) / counts, second.sum(axis=0) / counts
         moved = (second - first) / counts  # (contexts, systems)
@@ -97,13 +101,6 @@ class FixedSystems:
             gaps = self._gap(mean_a + shift, mean_b - shift, human)
             beyond += int(np.count_nonzero(np.abs(gaps) >= observed * (1 - 1e-12)))
         return (beyond + 1) / (n_permutations + 1)
-
-    def _standardised(self, metric: int) -> Floats:
-        """The metric's sums with its scale taken out: that of its system means is all that a sum still shows."""
-        spread = float(self.means[:, metric + 1].std())
-        centred = self.sums[:, :, metric + 1] - self.means[:, metric + 1].mean() * self.sizes
-        standardised: Floats = centred / spread if spread > 0 else centred
-        return standardised
 
     def _gap(self, mean_a: Floats, mean_b: Floats, human: Floats) -> Floats:
         target = human[None, :, None]
