@@ -31,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write a row an example: .jsonl, .csv or .parquet")
     parser.add_argument("--report", metavar="FILE.html", help="write a report that opens in any browser")
+    parser.add_argument(
+        "--intervals",
+        action="store_true",
+        help="for calibrated evaluators, also write NAME.low and NAME.high: between what people would judge a reply",
+    )
     parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
     add_metrics(parser)
     add_reading(parser)
@@ -52,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(Path(arguments.report), (".html",))
     if arguments.resume and not output:
         raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
+    if arguments.intervals and not output:
+        raise CallError("--intervals needs -o: a reply's bounds go beside its score, into a file of scores")
     if output:
         _say_what_is_dropped(output, arguments)
     metrics = chosen_metrics(arguments)
@@ -62,7 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
             metrics = with_needs_met(metrics, seen)
         check_needs(metrics, seen, source.name)
         scoring = LocalRun(
-            source, seen, metrics, source.name, arguments.seed, arguments.resamples, quiet=arguments.quiet
+            source,
+            seen,
+            metrics,
+            source.name,
+            arguments.seed,
+            arguments.resamples,
+            quiet=arguments.quiet,
+            intervals=arguments.intervals,
         )
         try:
             table = scoring.score(output, resume=arguments.resume)

@@ -43,11 +43,13 @@ class LocalRun:
     seed: int = 0
     resamples: int = 1000
     quiet: bool = False
+    intervals: bool = False
+    """Whether a calibrated evaluator also tells between what people would judge each reply."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
-        scorer = Scorer(self.metrics, self.seen.systems)
-        columns = {label: _column(self.seen.count, np.float64, len(self.metrics)) for label in self.metrics}
+        scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
+        columns = {name: _column(self.seen.count, np.float64, len(scorer.columns)) for name in scorer.columns}
         systems = _column(self.seen.count, np.int32, 1)
         if target is None:
             self._observe(scorer)
@@ -67,7 +69,7 @@ class LocalRun:
             _state_path(part).unlink()
             raise
         table = self._table(scorer, columns, systems)
-        publish_scores(part, target, self.meta(table), list(self.metrics))
+        publish_scores(part, target, self.meta(table), list(columns))
         _state_path(part).unlink()
         return table
 
@@ -155,6 +157,7 @@ class LocalRun:
             "version": __version__,
             "digest": self.seen.digest,
             "seed": self.seed,
+            "intervals": self.intervals,
             "signatures": {label: metric.signature for label, metric in self.metrics.items()},
         }
 

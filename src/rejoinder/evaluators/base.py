@@ -19,6 +19,7 @@ the constructor does not take, and ends in an underscore:
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -28,23 +29,27 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.contexts import TrainedContexts
-from rejoinder.evaluators.saving import read_arrays, read_config, replacing_folder, write_arrays, write_config
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.digests import digest_of
+from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators.calibration import Calibration
+from rejoinder.evaluators.familiarity import Familiarity, Strangers
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.models.learned import CONTEXTS, Learned
+from rejoinder.models.saving import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
-ARRAYS = "learned.safetensors"
-CONTEXTS = "contexts.safetensors"
+FAMILIAR = "familiarity.safetensors"
 
 Use = Literal["needed", "optional", "unused"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fit:
-    """What an evaluator was fitted on."""
+    """What an evaluator was fitted on, and what was found of it afterwards."""
 
     seed: int
     data: str
@@ -53,12 +58,17 @@ class Fit:
     judged: int
     version: str
     contexts: TrainedContexts = dataclasses.field(compare=False, repr=False)
+    calibration: Calibration | None = None
+    """From its scores to those of people."""
+    familiarity: Familiarity | None = dataclasses.field(default=None, compare=False, repr=False)
+    """What its training text looked like, where there was enough of it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Evaluator(Metric):
+class Evaluator(Learned, Metric):
     """A metric that learns from dialogues, from judged replies, or from both."""
 
+    kind: ClassVar[str] = "evaluator"
     labels: ClassVar[Use] = "optional"
     """What `fit` does with judged examples."""
     dialogues: ClassVar[Use] = "optional"
@@ -93,7 +103,9 @@ class Evaluator(Metric):
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
         values = self.learn(data)
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
-        self._remember(values, Fit(seed, data.digest, *counts, __version__, data.contexts | self.inherited_contexts()))
+        contexts = data.contexts | self.inherited_contexts()
+        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
+        self._remember(values, fit)
         return self
 
     def training_data(
@@ -120,25 +132,75 @@ class Evaluator(Metric):
 
     @property
     def signature(self) -> str:
-        """The parameters; once fitted, also the data and the seed."""
+        """The parameters; once fitted, also the data, the seed, and the calibration where there is one."""
         if self.fit_ is None:
             return super().signature
         parameters, _, version = super().signature.rpartition("|")
-        return f"{parameters}|fit:{self.fit_.data[:12]}|seed:{self.fit_.seed}|{version}"
+        found = f"fit:{self.fit_.data[:12]}|seed:{self.fit_.seed}"
+        if self.fit_.calibration is not None:
+            found += f"|calibrated:{digest_of([self.fit_.calibration.to_dict()])[:12]}"
+        return f"{parameters}|{found}|{version}"
 
     def clone(self) -> Self:
         """One with the same parameters that is not fitted."""
         return type(self)(**self.parameters)
 
+    def with_calibration(self, calibration: Calibration | None) -> Self:
+        """The same evaluator whose scores are put on the scale of people; None: as it says them itself."""
+        if calibration is not None and not self.higher_is_better:
+            raise CallError(f"{self.name} cannot be calibrated: its lower scores are the better ones")
+        return self._with(dataclasses.replace(self.fitted, calibration=calibration))
+
+    def with_familiarity(self, familiarity: Familiarity | None) -> Self:
+        """The same evaluator with another description of what it was trained on; None: nothing is unfamiliar."""
+        return self._with(dataclasses.replace(self.fitted, familiarity=familiarity))
+
     def score_batch(self, batch: Batch) -> Scores:
-        """The prediction; the lowest score for an empty reply, NaN where an example lacks what is needed."""
-        _ = self.fitted
+        """The prediction, calibrated if it can be; the lowest score for an empty reply, NaN where a need is not met."""
+        calibration = self.fitted.calibration
+        raw = self._predicted(batch)
+        scores = raw.copy() if calibration is None else calibration.human(raw)
+        scores[batch.blank] = self.range[0]
+        return self._where_needs_are_met(scores, batch)
+
+    @property
+    def gives_intervals(self) -> bool:
+        """Whether it was calibrated."""
+        return self.fit_ is not None and self.fit_.calibration is not None
+
+    def intervals(self, batch: Batch) -> tuple[Scores, Scores]:
+        """Between what people would say of each reply, from 1 to 5: lowest and highest; NaN for an empty reply."""
+        calibration = self.fitted.calibration
+        if calibration is None:
+            raise CallError(f"{self.name} gives no intervals: it was not calibrated")
+        low, high = calibration.intervals(self._predicted(batch))
+        for bound in (low, high):
+            bound[batch.blank] = np.nan
+        return self._where_needs_are_met(low, batch), self._where_needs_are_met(high, batch)
+
+    def unfamiliar(self, batch: Batch) -> list[tuple[str, ...]]:
+        """Why each reply is unlike the training text (language, script, length); nothing where it is like it."""
+        familiarity = self.fitted.familiarity
+        return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
+
+    def watcher(self) -> Strangers | None:
+        """Who counts replies that are unlike the training text."""
+        familiarity = None if self.fit_ is None else self.fit_.familiarity
+        return None if familiarity is None else Strangers(familiarity)
+
+    def _predicted(self, batch: Batch) -> Scores:
+        """What `predict` says, checked, once a batch: scores and intervals both begin with it."""
         if not len(batch):
             return np.empty(0)
-        scores = np.array(self.predict(batch), np.float64)
-        if scores.shape != (len(batch),):
-            raise ValueError(f"{self.name}: predict gave shape {scores.shape} for {len(batch)} examples")
-        scores[batch.blank] = self.range[0]
+        # Evaluator and fit are kept beside it, so that nothing else can have their identity meanwhile.
+        *_, predicted = batch.keep(
+            ("predicted", id(self), id(self.fit_)), lambda: (self, self.fit_, np.array(self.predict(batch), np.float64))
+        )
+        if predicted.shape != (len(batch),):
+            raise ValueError(f"{self.name}: predict gave shape {predicted.shape} for {len(batch)} examples")
+        return predicted
+
+    def _where_needs_are_met(self, scores: Scores, batch: Batch) -> Scores:
         for need in self.needs:
             scores[[not getattr(example, need) for example in batch.examples]] = np.nan
         return scores
@@ -156,57 +218,45 @@ class Evaluator(Metric):
                 "fit": {key: getattr(fit, key) for key in ("seed", "data", "dialogues", "judged", "version")},
                 "learned": self.save_learned(fresh),
             }
+            if fit.calibration is not None:
+                config["calibration"] = fit.calibration.to_dict()
+            if fit.familiarity is not None:
+                config["familiarity"] = fit.familiarity.plain()
+                write_arrays(fresh / FAMILIAR, fit.familiarity.arrays)
             write_config(fresh, config)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The evaluator that was saved in a folder, fitted."""
         home = Path(folder)
-        config = read_config(home)
-        if config["name"] != cls.name:
-            raise CallError(f"{home} holds the evaluator {config['name']!r}: expected {cls.name!r}")
-        known = {field.name for field in dataclasses.fields(cls) if field.init}
-        for name in config["parameters"]:
-            if name not in known:
-                raise UnknownNameError(f"parameter of {cls.name} in {home}:", name, known)
-        evaluator = cls(**{name: _hashable(value) for name, value in config["parameters"].items()})
+        evaluator, config = cls._saved(home)
         contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
-        evaluator._remember(evaluator.load_learned(home, config["learned"]), Fit(**config["fit"], contexts=contexts))
+        fit = Fit(**config["fit"], contexts=contexts, **_found(home, config))
+        evaluator._remember(evaluator.load_learned(home, config["learned"]), fit)
         return evaluator
 
-    def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write what was learned into the folder, save plain values, which are given back for config.json.
+    def _with(self, fit: Fit) -> Self:
+        """A copy that has learned the same, with another account of it."""
+        other = copy.copy(self)
+        other._remember({name: getattr(self, name) for name in self._learned_names()}, fit)
+        return other
 
-        An evaluator that learns other things than arrays and plain values has its own, and its own `load_learned`.
-        """
-        values = {name: getattr(self, name) for name in self._learned_names()}
-        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        if arrays:
-            write_arrays(folder / ARRAYS, arrays)
-        return {name: value for name, value in values.items() if name not in arrays}
-
-    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The value of each learned field, from what `save_learned` wrote and gave back."""
-        arrays = read_arrays(folder / ARRAYS) if plain.keys() < self._learned_names() else {}
-        values = {**plain, **arrays}
-        missing = self._learned_names() - values.keys()
-        if missing:
-            raise DataError(f"lacks {', '.join(sorted(missing))}", file=str(folder))
-        return values
-
-    @classmethod
-    def _learned_names(cls) -> set[str]:
-        return {field.name for field in dataclasses.fields(cls) if not field.init} - {"fit_"}
-
-    def _remember(self, values: Mapping[str, Any], fit: Fit) -> None:
-        """Set all that was learned at once, past the frozen parameters."""
-        if values.keys() != self._learned_names():
-            listed = ", ".join(sorted(self._learned_names()))
-            raise ValueError(f"{self.name}: learned {', '.join(sorted(values))}; expected {listed}")
-        for name, value in {**values, "fit_": fit}.items():
-            object.__setattr__(self, name, value)
+    def _remember(self, values: Mapping[str, Any], fit: object) -> None:
+        super()._remember(values, fit)
+        if self.gives_intervals:  # then its scores are those of people, whatever its own were
+            object.__setattr__(self, "range", (LOWEST, HIGHEST))
+        else:
+            self.__dict__.pop("range", None)
 
 
-def _hashable(value: Any) -> Any:
-    """A list as a tuple: JSON knows lists only, and a parameter of a frozen dataclass is one that has a hash."""
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Calibration and familiarity, where the folder has them."""
+    found: dict[str, Any] = {}
+    try:
+        if "calibration" in config:
+            found["calibration"] = Calibration.from_dict(config["calibration"])
+        if "familiarity" in config:
+            found["familiarity"] = Familiarity.from_plain(config["familiarity"], read_arrays(home / FAMILIAR))
+    except ValueError as error:
+        raise DataError(f"holds a damaged calibration or familiarity ({error})", file=str(home)) from error
+    return found

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.evaluators.contexts import TrainedContexts
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 
@@ -42,7 +41,7 @@ class TrainingData:
     @cached_property
     def digest(self) -> str:
         """Changes when any dialogue or judged example does; the seed is not in it."""
-        return digest_of([_corpus_digest(self.dialogues), _judged_digest(self.judged), _judged_digest(self.valid)])
+        return digest_of([dialogues_digest(self.dialogues), _judged_digest(self.judged), _judged_digest(self.valid)])
 
     @cached_property
     def contexts(self) -> TrainedContexts:
@@ -86,20 +85,7 @@ def _judged_digest(judged: Iterable[JudgedExample]) -> str:
     return digest_of([*_plain(item.example), item.scores] for item in judged)
 
 
-def digest_of(values: Iterable[Any]) -> str:
-    """A hash of plain values, one after the other."""
-    digest = blake2b(digest_size=16)
-    for value in values:
-        digest.update(json.dumps(value).encode() + b"\n")
-    return digest.hexdigest()
-
-
 # Every cell of a grid is fitted on the same dialogues, of which there may be very many.
-@lru_cache(maxsize=2)
-def _corpus_digest(dialogues: tuple[Dialogue, ...]) -> str:
-    return digest_of([dialogue.id, dialogue.turns, dialogue.speakers] for dialogue in dialogues)
-
-
 @lru_cache(maxsize=2)
 def _corpus_contexts(dialogues: tuple[Dialogue, ...]) -> TrainedContexts:
     return TrainedContexts.within(dialogues)

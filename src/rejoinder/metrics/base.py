@@ -45,6 +45,16 @@ class Counter(Protocol):
         """The corpus-level score of all that was added."""
 
 
+class Watcher(Protocol):
+    """Looks for replies that a metric was not made for, batch by batch."""
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+
+    def notes(self) -> list[str]:
+        """What a reader should know of all that was added."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
     """Scores replies, one number each."""
@@ -103,6 +113,19 @@ class Metric(ABC):
     def counter(self) -> Counter | None:
         """Who gathers the corpus-level score, or None where that is the mean."""
         return None
+
+    def watcher(self) -> Watcher | None:
+        """Who looks for replies that the metric was not made for, or None."""
+        return None
+
+    @property
+    def gives_intervals(self) -> bool:
+        """Whether the metric can tell between what people would say of a reply."""
+        return False
+
+    def intervals(self, batch: Batch) -> tuple[Scores, Scores]:  # noqa: ARG002 - for those that give them
+        """Between what people would say of each reply: lowest and highest; NaN where the metric cannot say."""
+        raise CallError(f"{self.name} gives no intervals: only an evaluator that was calibrated does")
 
     @property
     def parameters(self) -> dict[str, Any]:

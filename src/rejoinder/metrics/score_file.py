@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.data.rows import rows_of_file
 from rejoinder.errors import CallError, DataError
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.metrics.table import ScoreTable, interval_columns
+from rejoinder.types import Scores
 
 _LONGEST_SHOWN = 40  # characters of a bad value
 
@@ -40,11 +41,14 @@ def read_scores(path: Path) -> ScoreTable:
         raise DataError("holds no scores: expected a row an example", file=str(path))
     meta, lacking = _meta(path)
     signatures = meta.get("signatures", {})
+    intervals = dict(_intervals(columns, signatures))
+    bounds = {name for label in intervals for name in interval_columns(label)}
     order = [label for label in signatures if label in columns] + [
-        label for label in columns if label not in signatures
+        label for label in columns if label not in signatures and label not in bounds
     ]
     return ScoreTable(
         scores={label: np.array(columns[label], np.float64) for label in order},
+        intervals=intervals,
         signatures={label: signatures.get(label, f"unknown ({lacking})") for label in order},
         system_names=tuple(systems),
         system_of=np.array(codes, np.int32),
@@ -56,6 +60,16 @@ def read_scores(path: Path) -> ScoreTable:
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", 1000)),
     )
+
+
+def _intervals(
+    columns: Mapping[str, list[float]], signatures: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
+    """Metrics that have their bounds beside them; a column with a signature is a metric, whatever its name."""
+    for label in columns:
+        low, high = interval_columns(label)
+        if {low, high} <= columns.keys() - signatures.keys():
+            yield label, (np.array(columns[low], np.float64), np.array(columns[high], np.float64))
 
 
 def digest_of_scored(path: Path) -> str | None:

@@ -16,7 +16,7 @@ from rejoinder.data.survey import Survey, in_batches, survey
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.metrics.base import Counter, Metric, ScoreWarning, plain
 from rejoinder.metrics.batch import BATCH, Batch
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.metrics.table import ScoreTable, interval_columns
 from rejoinder.registry import ALIASES, build, load, metric_names
 from rejoinder.types import Example, Scores
 
@@ -97,12 +97,23 @@ class Scorer:
 
     metrics: Mapping[str, Metric]
     system_names: tuple[str, ...]
+    intervals: bool = False
+    """Whether metrics that can tell also say between what people would judge each reply."""
     blank: int = 0
     counters: dict[tuple[str, str], Counter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._code = {name: code for code, name in enumerate(self.system_names)}
         self._observers = {label: metric.observer() for label, metric in self.metrics.items()}
+        self._watchers = {label: metric.watcher() for label, metric in self.metrics.items()}
+        self._bounded = [label for label, metric in self.metrics.items() if self.intervals and metric.gives_intervals]
+        if self.intervals and not self._bounded:
+            raise CallError(
+                "intervals: none of the metrics gives any; `rejoinder calibrate` makes an evaluator give them"
+            )
+        self.columns = tuple(column for label in self.metrics for column in self._columns_of(label))
+        if len(set(self.columns)) < len(self.columns):
+            raise CallError("intervals: a metric bears the name of another one's bounds, NAME.low or NAME.high")
         self.ready = dict(self.metrics)
         for label, metric in self.metrics.items():
             for system in self.system_names:
@@ -128,15 +139,25 @@ class Scorer:
                 self.ready[label] = observer.finish()
 
     def score(self, batch: Batch) -> dict[str, Scores]:
-        """Label -> one score an example of the batch."""
-        scores = {label: _finite(metric.score_batch(batch)) for label, metric in self.ready.items()}
+        """Column -> one number an example of the batch: its score, and if asked for the bounds of its interval."""
+        scores: dict[str, Scores] = {}
+        for label, metric in self.ready.items():
+            scores[label] = _finite(metric.score_batch(batch))
+            if label in self._bounded:
+                scores |= zip(interval_columns(label), map(_finite, metric.intervals(batch)), strict=True)
         self.count(batch)
         return scores
+
+    def _columns_of(self, label: str) -> tuple[str, ...]:
+        return (label, *interval_columns(label)) if label in self._bounded else (label,)
 
     def count(self, batch: Batch) -> None:
         """Take a batch into the corpus-level scores and the warnings, without scoring it."""
         codes = self.system_codes(batch.examples)
         self.blank += int(batch.blank.sum())
+        for watcher in self._watchers.values():
+            if watcher is not None:
+                watcher.add(batch)
         for (_, system), counter in self.counters.items():
             counter.add(batch, np.flatnonzero(codes == self._code[system]))
 
@@ -146,7 +167,7 @@ class Scorer:
 
     def table(
         self,
-        scores: Mapping[str, Scores],
+        columns: Mapping[str, Scores],
         system_of: Any,
         *,
         ids: Sequence[str] = (),
@@ -154,6 +175,8 @@ class Scorer:
         resamples: int,
     ) -> ScoreTable:
         """All that was scored, as a table."""
+        scores = {label: columns[label] for label in self.metrics}
+        bounds = {label: interval_columns(label) for label in self._bounded}
         corpus: dict[str, dict[str, float]] = {}
         for (label, system), counter in self.counters.items():
             corpus.setdefault(label, {})[system] = counter.value()
@@ -166,6 +189,7 @@ class Scorer:
             corpus=corpus,
             ranges={label: metric.range for label, metric in self.metrics.items()},
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
+            intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=tuple(self._notes(scores)),
             seed=seed,
             resamples=resamples,
@@ -181,6 +205,8 @@ class Scorer:
             if unknown:
                 why = self.metrics[label].cannot_score
                 notes.append(f"{label} could not score {unknown} of {len(column)} replies ({why})")
+        for label, watcher in self._watchers.items():
+            notes += [f"{label}: {note}" for note in (watcher.notes() if watcher is not None else [])]
         return notes
 
 
@@ -193,12 +219,14 @@ def score(
     examples: Any,
     metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | Metric | None = None,
     *,
+    intervals: bool = False,
     seed: int = 0,
     resamples: int = 1000,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 
-    Without `metrics` the default set runs, as far as the data have what it needs.
+    Without `metrics` the default set runs, as far as the data have what it needs. With `intervals`, a calibrated
+    evaluator also tells between what people would judge each reply.
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
@@ -210,7 +238,7 @@ def score(
         if metrics is not None and not isinstance(metrics, Mapping) and "all" in metrics:
             chosen = with_needs_met(chosen, seen)
         check_needs(chosen, seen, source.name)
-        table = _score_all(source, Scorer(chosen, seen.systems), seen.count, seed, resamples)
+        table = _score_all(source, Scorer(chosen, seen.systems, intervals), seen.count, seed, resamples)
     for note in table.notes:
         warnings.warn(note, ScoreWarning, stacklevel=2)
     return table
@@ -227,12 +255,12 @@ def _score_all(source: Source, scorer: Scorer, count: int, seed: int, resamples:
     scorer.finish_observing()
     ids: list[str] = []
     codes: list[Any] = []
-    columns: dict[str, list[Scores]] = {label: [] for label in scorer.metrics}
+    columns: dict[str, list[Scores]] = {column: [] for column in scorer.columns}
     for part in in_batches(source, BATCH):
         batch = kept.popleft() if kept else Batch(part)
         ids += [example.id for example in part]
         codes.append(scorer.system_codes(part))
-        for label, scores in scorer.score(batch).items():
-            columns[label].append(scores)
-    joined = {label: np.concatenate(parts) for label, parts in columns.items()}
+        for column, scores in scorer.score(batch).items():
+            columns[column].append(scores)
+    joined = {column: np.concatenate(parts) for column, parts in columns.items()}
     return scorer.table(joined, np.concatenate(codes), ids=ids, seed=seed, resamples=resamples)

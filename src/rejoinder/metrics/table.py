@@ -51,8 +51,10 @@ class ScoreTable:
     """Metric label -> system -> corpus-level score, where the metric defines one."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
+    """Metric label -> between what people would say of each example, where the metric tells and was asked."""
     notes: tuple[str, ...] = ()
-    """What a reader should know: empty replies, examples that could not be scored."""
+    """What a reader should know: empty replies, examples that could not be scored, unfamiliar ones."""
     seed: int = 0
     resamples: int = 1000
 
@@ -107,20 +109,30 @@ class ScoreTable:
         }
         return {"examples": len(self), "seed": self.seed, "warnings": list(self.notes), "summary": summary}
 
+    @property
+    def columns(self) -> dict[str, Scores]:
+        """Name -> numbers, as in a file of scores: each metric, with NAME.low and NAME.high after it if it has them."""
+        columns: dict[str, Scores] = {}
+        for label, scores in self.scores.items():
+            columns[label] = scores
+            if label in self.intervals:
+                columns |= zip(interval_columns(label), self.intervals[label], strict=True)
+        return columns
+
     def to_polars(self) -> polars.DataFrame:
-        """Columns id, system, and one a metric."""
+        """Columns id, system, and one a metric, with the bounds of its intervals if it has them."""
         import polars as pl
 
         names = np.array(self.system_names, dtype=object)[self.system_of].tolist()
         columns: dict[str, Any] = {"id": list(self.ids), "system": names} if self.ids else {"system": names}
-        frame = pl.DataFrame(columns | dict(self.scores))
-        return frame.with_columns(pl.col(list(self.scores)).fill_nan(None))
+        frame = pl.DataFrame(columns | self.columns)
+        return frame.with_columns(pl.col(list(self.columns)).fill_nan(None))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Columns id, system, and one a metric (NaN: could not be scored)."""
         import pandas as pd
 
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.scores, "float64"))
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.columns, "float64"))
 
     def __str__(self) -> str:
         """A row a metric, a column a system: the mean with its 95 % interval."""
@@ -128,6 +140,11 @@ class ScoreTable:
         for label, systems in self.summary().items():
             rows.append([label, *map(_cell, systems.values())])
         return grid(["metric", *(name or "replies" for name in self.system_names)], rows)
+
+
+def interval_columns(label: str) -> tuple[str, str]:
+    """What the bounds of a metric's intervals are called in files and frames."""
+    return f"{label}.low", f"{label}.high"
 
 
 def _cell(summary: Summary) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from rejoinder.data.digests import digest_of
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.training import digest_of, examples_digest
+from rejoinder.evaluators.training import examples_digest
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 
