@@ -32,13 +32,34 @@ METRICS: dict[str, str] = {
     "distinct": "rejoinder.metrics.diversity:Distinct",
     "repetition": "rejoinder.metrics.novelty:Repetition",
     "specificity": "rejoinder.metrics.novelty:Specificity",
+    "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
 }
 
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder:Encoder",
+    "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
+    "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
+    "static": "rejoinder.evaluators.static:Static",
+    "am-fm": "rejoinder.evaluators.am_fm:AmFm",
+    "am": "rejoinder.evaluators.am_fm_parts:Am",
+    "fm": "rejoinder.evaluators.am_fm_parts:Fm",
 }
 """Name -> where the class is, of metrics that are trained and then loaded from their folder."""
+
+SHIPPED: dict[str, str] = {
+    "default": "how well a reply fits its context, from 1 to 5, by a network that comes with the package",
+    "default-fast": "the same, learned from it by a far smaller one: a hundred times as fast, less precise",
+}
+"""Name -> what it measures, of evaluators that come trained with the package."""
+
+GENERATORS: dict[str, str] = {
+    "r-tfidf": "rejoinder.generators.tfidf:ResponseTfidf",
+    "c-tfidf": "rejoinder.generators.tfidf:ContextTfidf",
+    "bm25": "rejoinder.generators.bm25:Bm25",
+    "dual-encoder": "rejoinder.generators.dual_encoder:DualEncoder",
+}
+"""Name -> where the class is, of models that reply; they are trained and then loaded from their folder."""
 
 # The papers' own names for settings of one metric.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -73,7 +94,7 @@ def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
     known = metric_names()
     if name not in known:
-        raise UnknownNameError("metric", name, [*known, *ALIASES])
+        raise UnknownNameError("metric", name, [*known, *ALIASES, *SHIPPED])
     return _import(known[name])
 
 
@@ -98,19 +119,26 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator from its folder."""
     text = str(name_or_folder)
-    known = {"", *metric_names(), *ALIASES}
+    known = {"", *metric_names(), *ALIASES, *SHIPPED}
     if text not in known and Path(text).is_dir():
         return load_evaluator(Path(text), parameters)
     name, given = parse_spec(text)
     if name not in known and Path(name).is_dir():
         return load_evaluator(Path(name), given | parameters)
+    if name in SHIPPED:
+        return load_evaluator(shipped_folder(name), given | parameters)
     return build(name, given | parameters)
+
+
+def shipped_folder(name: str) -> Path:
+    """Where an evaluator that comes with the package is."""
+    return Path(__file__).parent / "resources" / name
 
 
 def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
     """The trained evaluator of a folder; `parameters` are those of its class's `load`."""
     # By name: the registry stands before all that it names, so nothing of it is imported here.
-    name = _import("rejoinder.evaluators.saving:read_config")(folder)["name"]
+    name = _import("rejoinder.models.saving:read_config")(folder)["name"]
     if name not in EVALUATORS:
         raise UnknownNameError(f"evaluator in {folder}:", name, EVALUATORS)
     loader = _import(EVALUATORS[name]).load
@@ -121,10 +149,33 @@ def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
     return loader(folder, **parameters)
 
 
+def generator_class(name: str) -> type[Any]:
+    """The class behind a reply model's name."""
+    if name not in GENERATORS:
+        raise UnknownNameError("reply model", name, GENERATORS)
+    return _import(GENERATORS[name])
+
+
+def build_generator(name: str, parameters: Mapping[str, Any]) -> Any:
+    """A reply model that is not fitted; a parameter that it does not have is an error with the near names."""
+    return _built(name, generator_class(name), {}, parameters)
+
+
+def load_generator(folder: str | Path) -> Any:
+    """The reply model that was saved in a folder, fitted."""
+    name = _import("rejoinder.models.saving:read_config")(Path(folder), "reply model")["name"]
+    if name not in GENERATORS:
+        raise UnknownNameError(f"reply model in {folder}:", name, GENERATORS)
+    return _import(GENERATORS[name]).load(folder)
+
+
 def build(name: str, parameters: Mapping[str, Any]) -> Any:
     """An instance of the named metric; a parameter that it does not have is an error with the near names."""
     base, preset = ALIASES.get(name, (name, {}))
-    cls = metric_class(base)
+    return _built(name, metric_class(base), preset, parameters)
+
+
+def _built(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}

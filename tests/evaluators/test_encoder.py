@@ -27,7 +27,7 @@ EXAMPLES = [
     )
     for n in range(60)
 ]
-SETTINGS = {"max_length": 48, "max_response": 16, "steps": 4, "label_steps": 4}
+SETTINGS = {"max_length": 48, "max_response": 16, "in_batch_steps": 2, "steps": 4, "label_steps": 4}
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,12 @@ def test_a_saved_evaluator_scores_the_same(fitted: Encoder, tmp_path: Path) -> N
     ]
 
 
+def test_the_pooling_is_the_preset_s_unless_told(fitted: Encoder, tiny: Path) -> None:
+    assert fitted.model_.settings.pooling == "match"
+    paper = Encoder(encoder=str(tiny), preset="paper", **SETTINGS).fit(judged=judged()[:4])  # type: ignore[arg-type]
+    assert paper.model_.settings.pooling == "mean"
+
+
 def test_it_learns_from_either_kind_of_data_alone(tiny: Path) -> None:
     short = Encoder(encoder=str(tiny), **SETTINGS)  # type: ignore[arg-type]
     assert short.clone().fit(dialogues()).fitted.judged == 0
@@ -147,7 +153,7 @@ def test_an_interrupted_fit_goes_on(fitted: Encoder, tmp_path: Path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         Encoder(**fitted.parameters).fit(dialogues(), judged(), seed=3, run=run)
     kept = sorted(path.name for path in (tmp_path / "kept").iterdir())
-    assert kept == ["ranking-00000004", "regression-00000002"]
+    assert kept == ["in-batch-00000002", "ranking-00000004", "regression-00000002"]
     again = Encoder(**fitted.parameters).fit(dialogues(), judged(), seed=3, run=replace(run, resume=True))
     np.testing.assert_array_equal(again.score(EXAMPLES), fitted.score(EXAMPLES))
     with pytest.raises(CallError, match="another run"):
@@ -167,11 +173,14 @@ def test_onnx_agrees_with_torch(fitted: Encoder, exported: Path) -> None:
     assert (exported / "model.int8.onnx").stat().st_size < (exported / "model.onnx").stat().st_size
 
 
-def test_an_encoder_without_segments_exports(tmp_path: Path, fitted: Encoder) -> None:
+# Without segments of its own, the encoder is not told what the pooling is.
+@pytest.mark.parametrize("pooling", ["cls", "match"])
+def test_an_encoder_without_segments_exports(tmp_path: Path, fitted: Encoder, pooling: str) -> None:
     encoder = write_encoder(tmp_path / "encoder", token_types=1)
-    evaluator = Encoder(encoder=str(encoder), pooling="cls", **SETTINGS).fit(judged=judged())  # type: ignore[arg-type]
+    evaluator = Encoder(encoder=str(encoder), pooling=pooling, **SETTINGS)  # type: ignore[arg-type]
+    evaluator.fit(judged=judged())
     assert fitted.model_.settings.token_types
-    assert not evaluator.model_.settings.token_types
+    assert evaluator.model_.settings.token_types == (pooling == "match")
     evaluator.export(tmp_path / "model", quantise=False, trainable=True)
     loaded = Encoder.load(tmp_path / "model")
     assert loaded.model_.precision == "fp32"
@@ -249,7 +258,14 @@ def test_a_folder_without_weights(exported: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"preset": "gpu"}, {"pooling": "max"}, {"steps": 0}, {"scale": (5.0, 1.0)}, {"max_length": 0}],
+    [
+        {"preset": "gpu"},
+        {"pooling": "max"},
+        {"in_batch_steps": -1},
+        {"steps": 0},
+        {"scale": (5.0, 1.0)},
+        {"max_length": 0},
+    ],
 )
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match=next(iter(wrong))):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_encoder import dialogues, judged, write_encoder
 
-from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
+from rejoinder.data.negatives import NegativeMixture, Negatives, Place, places_of
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.evaluators.encoder import Encoder
 from rejoinder.evaluators.encoder_training import (
@@ -22,6 +22,8 @@ from rejoinder.evaluators.encoder_training import (
 )
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.checkpoints import Checkpoints
+from rejoinder.models.in_batch import InBatchStage, in_batch_loss, negatives_of
+from rejoinder.models.onnx_export import to_int8, to_onnx
 from rejoinder.models.pairs import Pair
 from rejoinder.models.schedules import PRESETS, Schedule
 from rejoinder.models.stages import RankingStage, RegressionStage
@@ -151,6 +153,118 @@ class Worsening(RankingStage):
     def validate(self) -> float:
         self.states.append(plain_state(self.model.network))
         return [0.5, 0.9, 0.8, 0.7, 0.9, 0.6][len(self.states) - 1]
+
+
+def in_batch(model: TorchModel) -> InBatchStage:
+    places = places_of(dialogues())
+    every = np.arange(len(places))
+    return InBatchStage(model, places, every, every, 0)
+
+
+def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) -> None:
+    stage, head = in_batch(model), plain_state(model.network.head)
+    before = stage.validate()
+    outcome = train(model, stage, replace(QUICK, most_steps=100), 0, TrainingRun(), None)
+    assert before is not None
+    assert outcome.best is not None
+    assert outcome.best > before + 0.25, "by chance 1 of 32"
+    assert all(torch.equal(head[name], now) for name, now in plain_state(model.network.head).items())
+
+
+def test_in_batch_ranking_goes_on_where_it_stopped(tiny: Path, tmp_path: Path) -> None:
+    schedule, run = replace(QUICK, most_steps=4), TrainingRun(save_every=2)
+    whole, broken, resumed = (start(tiny) for _ in range(3))
+    train(whole, in_batch(whole), schedule, 0, TrainingRun(), None)
+    checkpoints = Checkpoints(tmp_path / "kept", "key")
+    with pytest.raises(KeyboardInterrupt):
+        train(broken, BrokenOff(**vars(in_batch(broken))), schedule, 0, run, checkpoints)
+    assert [folder.name for folder in (tmp_path / "kept").iterdir()] == ["in-batch-00000002"]
+    train(resumed, in_batch(resumed), schedule, 0, replace(run, resume=True), checkpoints)
+    assert same(whole, resumed)
+    checkpoints.clear()
+    assert not list((tmp_path / "kept").iterdir())
+
+
+class BrokenOff(InBatchStage):
+    """Stops in its fourth step."""
+
+    calls = 0
+
+    def loss(self, forward, rows, epoch):  # type: ignore[no-untyped-def]
+        type(self).calls += 1
+        if type(self).calls == 4:
+            raise KeyboardInterrupt
+        return super().loss(forward, rows, epoch)
+
+
+def test_the_in_batch_loss_by_hand() -> None:
+    # Three places, of which the first and the last have the same reply: they are no negatives of one another.
+    allowed = negatives_of(["Yes.", "no", " yes."])
+    assert allowed.int().tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    contexts = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    replies = torch.tensor([[1.0, 0.0], [0.8, 0.6], [1.0, 0.0]])
+    cosines = 20 * np.array([[1.0, 0.8, -np.inf], [0.0, 0.6, 0.0], [-np.inf, 0.96, 0.6]])
+    rows = np.log(np.exp(cosines).sum(1)) - np.diag(cosines)
+    columns = np.log(np.exp(cosines).sum(0)) - np.diag(cosines)
+    expected = (rows.mean() + columns.mean()) / 2
+    assert in_batch_loss(contexts, replies, allowed).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_which_tokens_are_of_the_last_turn(model: TorchModel) -> None:
+    [towered] = in_batch(model)._encoded([Place(dialogues()[0], 2)])
+    words = [model.tokeniser.tokeniser.id_to_token(number) for number in towered.context.ids]
+    last = [word for word, inside in zip(words, towered.context.types, strict=True) if inside]
+    assert model.tokeniser.tokeniser.decode(towered.context.ids).startswith("me")
+    assert "".join(word.removeprefix("##") for word in last) == "wellteaiswhatilike"
+
+
+@pytest.mark.parametrize(
+    ("frozen", "still"),
+    [
+        ({}, 0),
+        ({"frozen_embeddings": True}, 1),  # the word vectors
+        ({"frozen_layers": 1}, 20),  # and those of positions and segments, a norm of two; 15 arrays of a layer
+    ],
+)
+def test_frozen_weights_stay_as_they_are(model: TorchModel, frozen: dict[str, int], still: int) -> None:
+    before = plain_state(model.network)
+    train(model, regression(model), replace(QUICK, most_steps=2, **frozen), 0, TrainingRun(), None)
+    after = plain_state(model.network)
+    same_now = [name for name in before if torch.equal(before[name], after[name])]
+    # Attention does not change with the bias of its keys, which has no gradient but rounding.
+    learnable = {name for name, _ in model.network.named_parameters() if not name.endswith("key.bias")}
+    assert len(learnable.intersection(same_now)) == still
+    assert all(weight.requires_grad for weight in model.network.parameters()), "afterwards all can learn again"
+
+
+def test_more_layers_than_there_are_cannot_be_frozen(model: TorchModel) -> None:
+    with pytest.raises(CallError, match="frozen_layers cannot be 3: the encoder has 2 layers"):
+        train(model, regression(model), replace(QUICK, frozen_layers=3), 0, TrainingRun(), None)
+
+
+def test_training_without_dropout(tiny: Path) -> None:
+    seen: list[bool] = []
+    for dropout in (True, False):
+        model = start(tiny)
+        model.network.head[2].register_forward_hook(lambda layer, *_: seen.append(layer.training))
+        train(model, regression(model), replace(QUICK, most_steps=1, dropout=dropout), 0, TrainingRun(), None)
+    assert seen == [True, False]
+
+
+# What a model for use must hold as well (docs/encoder-evaluator.md); 200 steps make its scores spread over the scale.
+@pytest.mark.parametrize("pooling", ["match", "mean"])
+def test_one_byte_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
+    model = TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling=pooling, seed=0)
+    places = places_of(dialogues())
+    stage = RankingStage(model, Negatives(places), np.arange(len(places)), np.empty(0, np.int64), seed=0)
+    train(model, stage, replace(QUICK, most_steps=200, dropout=False), 0, TrainingRun(), None)
+    pairs = [Pair(place.context, (), other.response) for place in places for other in places[::9]]
+    scores, full = model.score(pairs), to_onnx(model)
+    assert scores.std() > 0.5
+    assert np.abs(full.score(pairs) - scores).max() < 1e-3
+    off = np.abs(to_int8(full).score(pairs) - scores)
+    assert 0 < off.mean() <= 0.03
+    assert np.quantile(off, 0.99) <= 0.1
 
 
 def test_a_loss_that_is_not_finite_stops_training(model: TorchModel) -> None:

@@ -32,6 +32,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], bool, int]] = {
     "electra": ({"embedding_size": 16}, True, 40),
     "deberta-v2": ({"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}, False, 40),
 }
+POOLINGS = ["mean", "cls", "match"]
 ROWS = [Encoded((5, 6, 7, 8, 9, 10), (0, 0, 0, 1, 1, 1)), Encoded((11, 12, 13), (0, 1, 1))]
 
 
@@ -49,23 +50,49 @@ def scores(made: CrossEncoder, rows: list[Encoded]) -> torch.Tensor:
     return found
 
 
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_scores_and_padding_does_not_matter(family: str) -> None:
-    made = network(family)
+def test_every_family_scores_and_padding_does_not_matter(family: str, pooling: str) -> None:
+    made = network(family, pooling)
     together = scores(made, ROWS)
     assert together.shape == (2,)
     assert ((together > 1) & (together < 5)).all()
     assert scores(made, ROWS[1:]) == pytest.approx(together[1:], abs=1e-5)
     assert made.takes_types == FAMILIES[family][1]
+    assert made.needs_types == (FAMILIES[family][1] or pooling == "match")
     assert longest_input(made.encoder) == FAMILIES[family][2]
 
 
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_shape_is_enough_to_load_weights_into(family: str) -> None:
-    made = network(family)
-    other = CrossEncoder(encoder_from(encoder_definition(made))).eval()
+def test_the_shape_is_enough_to_load_weights_into(family: str, pooling: str) -> None:
+    made = network(family, pooling)
+    other = CrossEncoder(encoder_from(encoder_definition(made)), pooling).eval()
     other.load_state_dict(made.state_dict())
     assert torch.equal(scores(other, ROWS), scores(made, ROWS))
+
+
+def test_the_formula_of_a_match() -> None:
+    made = network("roberta", "match")
+    arrays = {name: torch.from_numpy(array) for name, array in padded(ROWS[:1], 1).items()}
+    del arrays["token_type_ids"]
+    with torch.inference_mode():
+        vectors = made.encoder(**arrays).last_hidden_state[0]
+        context, reply = vectors[:3].mean(0), vectors[3:].mean(0)
+        cosine = (context @ reply / context.norm() / reply.norm())[None]
+        first, _, _, last = made.head
+        features = torch.cat([context, reply, context * reply, (context - reply).abs(), cosine])
+        expected = 4 * torch.sigmoid(last(torch.tanh(first(features)))) + 1
+    assert features.shape == (4 * 16 + 1,)
+    assert scores(made, ROWS[:1]) == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(ValueError, match="needs token_type_ids"):
+        made(**arrays)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_match_sees_which_tokens_are_the_reply(family: str) -> None:
+    turned = [Encoded(row.ids, tuple(1 - each for each in row.types)) for row in ROWS]
+    assert not torch.equal(scores(network(family, "match"), turned), scores(network(family, "match"), ROWS))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

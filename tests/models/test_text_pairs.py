@@ -73,6 +73,24 @@ def test_the_encoder_s_own_way_of_setting_apart_is_kept() -> None:
     assert words(tokeniser, "w1", response="w2") == ["[CLS]", "you:", "w1", "[SEP]", "[SEP]", "w2", "[SEP]"]
 
 
+@pytest.mark.parametrize(
+    ("template", "context", "reply"),
+    [
+        ("[CLS] $A [SEP] $B:1 [SEP]:1", 4, 3),  # BERT's own
+        ("[CLS] $A [SEP] [SEP] $B [SEP]", 5, 3),  # RoBERTa, MPNet
+        ("[CLS] $A [SEP] $B [SEP]", 4, 3),
+        ("$A [SEP] $B [SEP] [CLS]", 3, 4),  # XLNet
+    ],
+)
+def test_segments_whatever_the_encoder(template: str, context: int, reply: int) -> None:
+    tokeniser = PairTokeniser(definition(template), 20, 8, own_types=False)
+    [encoded] = tokeniser.encode([Pair(("w1",), (), "w2 w3")])
+    assert encoded.types == (0,) * context + (1,) * reply
+    [empty] = tokeniser.encode([Pair(("w1",), (), "")])
+    assert empty.types[-1] == 1
+    assert empty.types[0] == 0
+
+
 def test_limits_without_room() -> None:
     with pytest.raises(CallError, match=r"room for max_response \(10\) and 3 special tokens, not be 12"):
         PairTokeniser(definition(), 12, 10)

@@ -21,7 +21,10 @@ VERBS = {
     "compare": "tell whether one system's replies are better than another's",
     "meta": "tell which metric agrees with people, on judged replies",
     "report": "turn a file of scores into report.html",
-    "train": "train an evaluator on dialogues and on judged replies",
+    "train": "train an evaluator on dialogues and on judged replies, or a reply model on dialogues",
+    "generate": "reply to contexts by trained models, one or a pool of them for judging",
+    "calibrate": "put a trained evaluator's scores on the scale of people, with an interval a reply",
+    "distill": "train a small evaluator to say what others say",
     "metrics": "list the metrics, what each needs and measures",
 }
 

@@ -2,7 +2,8 @@
 
 Each kind teaches one thing. A *random* utterance teaches topic; one of the *same dialogue*, order; an *echo* of the
 context, that repeating is no answer; a *generic* reply, that a phrase which fits everywhere says little; *shuffled*
-words and a *truncated* reply, form; a *neighbour*, an utterance much like the true reply, the small differences.
+words, a *truncated* reply and *repeated* words, form; a *neighbour*, an utterance much like the true reply, the small
+differences.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class NegativeMixture:
     shuffled: float = 0.05
     truncated: float = 0.05
     neighbour: float = 0.15
+    repeated: float = 0.0
 
     def __post_init__(self) -> None:
         weights = self.weights
@@ -112,6 +114,7 @@ class Negatives:
             "shuffled": self._shuffled,
             "truncated": self._truncated,
             "neighbour": self._neighbour,
+            "repeated": self._repeated,
         }
 
     def draw(self, place: int, rng: np.random.Generator) -> tuple[str, str]:
@@ -126,6 +129,11 @@ class Negatives:
             if _bare(text) not in {"", truth}:
                 return "random", text
         return "random", next(other.response for other in self.places if _bare(other.response) != truth)
+
+    def of_kind(self, kind: str, place: int, rng: np.random.Generator) -> str | None:
+        """A negative of one kind for the place of this number; None where there is none."""
+        text = self._makers[kind](place, rng)
+        return None if _bare(text) in {"", _bare(self.places[place].response)} else text
 
     def _random(self, place: int, rng: np.random.Generator) -> str:
         """A reply from another dialogue, if a few draws find one."""
@@ -159,6 +167,11 @@ class Negatives:
         """The first quarter to three quarters of the words."""
         words = self.places[place].response.split()
         return " ".join(words[: int(len(words) * rng.uniform(0.25, 0.75))])
+
+    def _repeated(self, place: int, rng: np.random.Generator) -> str:
+        """The reply, its last words said once or twice more."""
+        words = self.places[place].response.split()
+        return " ".join([*words, *(words[len(words) // 2 :] * int(rng.integers(1, 3)))])
 
     def _neighbour(self, place: int, rng: np.random.Generator) -> str:
         if self._neighbours is None:

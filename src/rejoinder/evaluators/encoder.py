@@ -51,8 +51,11 @@ class Encoder(Evaluator):
     preset: str = "cpu"
     max_length: int = 128
     max_response: int = 64
-    pooling: str = "mean"
+    pooling: str | None = None
+    """What the head gets of the encoder's vectors: `match`, `mean` or `cls`; by default the preset's."""
     speaker_marks: bool = True
+    in_batch_steps: int | None = None
+    """Steps of in-batch ranking at most, in place of the preset's; 0 leaves it out."""
     steps: int | None = None
     """Steps of ranking at most, in place of the preset's."""
     label_steps: int | None = None
@@ -67,7 +70,9 @@ class Encoder(Evaluator):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "preset", list(PRESETS))
-        check_choice(self, "pooling", ["mean", "cls"])
+        check_choice(self, "pooling", ["match", "mean", "cls", None])
+        if self.in_batch_steps is not None and self.in_batch_steps < 0:
+            raise CallError(f"{self.name}: in_batch_steps must be at least 0, not {self.in_batch_steps}")
         for name in ("max_length", "max_response", "steps", "label_steps"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Negatives, Place, near_neighbours, places_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.contexts import context_keys
-from rejoinder.evaluators.training import TrainingData, digest_of, labels
+from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.models.checkpoints import Checkpoints
+from rejoinder.models.in_batch import InBatchStage
 from rejoinder.models.pairs import Pair
 from rejoinder.models.schedules import PRESETS, Preset
 from rejoinder.models.stages import RankingStage, RegressionStage
@@ -37,19 +39,24 @@ FEWEST_TO_HOLD_OUT = 50
 
 
 def learned_model(evaluator: Encoder, data: TrainingData, run: TrainingRun | None) -> TorchModel:
-    """The evaluator's model after both stages, or after the one that there are data for."""
+    """The evaluator's model after all stages that there are data for."""
     run = run or TrainingRun()
     preset = PRESETS[evaluator.preset]
-    model = _start(evaluator, data.seed)
+    model = start_model(evaluator, data.seed)
     checkpoints = None
     if run.checkpoints is not None:
         checkpoints = Checkpoints(run.checkpoints, digest_of([evaluator.parameters, data.digest, data.seed]))
         if not run.resume and is_main_process():
             checkpoints.clear()
+    in_batch_steps = preset.in_batch_steps if evaluator.in_batch_steps is None else evaluator.in_batch_steps
     ranking = replace(preset.ranking, most_steps=evaluator.steps or preset.ranking.most_steps)
     regression = replace(preset.regression, most_steps=evaluator.label_steps or preset.regression.most_steps)
     if data.dialogues:
-        train(model, ranking_stage(model, preset, data), ranking, data.seed, run, checkpoints)
+        pairwise = ranking_stage(model, preset, data)
+        if in_batch_steps:
+            stage = InBatchStage(model, pairwise.source.places, pairwise.rows, pairwise.held_out, data.seed)
+            train(model, stage, replace(preset.in_batch, most_steps=in_batch_steps), data.seed, run, checkpoints)
+        train(model, pairwise, ranking, data.seed, run, checkpoints)
     if data.judged:
         train(model, regression_stage(model, evaluator, data), regression, data.seed, run, checkpoints)
     return model
@@ -130,7 +137,7 @@ def reply_vectors(places: Sequence[Place]) -> NDArray[np.float32]:
     return totals
 
 
-def _start(evaluator: Encoder, seed: int) -> TorchModel:
+def start_model(evaluator: Encoder, seed: int) -> TorchModel:
     """The model that training begins with: a trained one that was saved, or a pretrained encoder with a new head."""
     home = evaluator.saved_start
     if home is None:
@@ -139,13 +146,13 @@ def _start(evaluator: Encoder, seed: int) -> TorchModel:
             max_length=evaluator.max_length,
             max_response=evaluator.max_response,
             speaker_marks=evaluator.speaker_marks,
-            pooling=evaluator.pooling,
+            pooling=evaluator.pooling or PRESETS[evaluator.preset].pooling,
             seed=seed,
         )
     model = type(evaluator).load(home, precision="torch").model_
     for name in ("max_length", "max_response", "speaker_marks", "pooling"):
         before, now = getattr(model.settings, name), getattr(evaluator, name)
-        if before != now:
+        if now is not None and before != now:
             raise CallError(f"{home} was trained with {name}={before}: it cannot learn on with {now}")
     if not isinstance(model, TorchModel):
         raise CallError(f"{home} holds no weights that can be trained")

@@ -90,9 +90,8 @@ class Checkpoints:
 
     def clear(self) -> None:
         """Remove all checkpoints of this folder."""
-        for stage in ("ranking", "regression"):
-            for folder in self._found(stage):
-                shutil.rmtree(folder)
+        for folder in self._found("*"):
+            shutil.rmtree(folder)
 
     def _found(self, stage: str) -> list[Path]:
         return sorted(self.folder.glob(f"{stage}-" + "[0-9]" * 8)) if self.folder.is_dir() else []

@@ -19,7 +19,11 @@ _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer
 
 
 class CrossEncoder(nn.Module):
-    """Reads context and reply together and gives one score, 1 to 5."""
+    """Reads context and reply together and gives one score, 1 to 5.
+
+    `pooling` says what the head gets of the encoder's last vectors: their `mean`, the first (`cls`), or a `match`: the
+    mean c over the context and the mean r over the reply as [c, r, c * r, |c - r|, cosine(c, r)].
+    """
 
     def __init__(self, encoder: nn.Module, pooling: str = "mean") -> None:
         super().__init__()
@@ -29,7 +33,8 @@ class CrossEncoder(nn.Module):
             # Its output is not used, and weights without a gradient trouble several processes.
             encoder.pooler = None  # type: ignore[assignment]
         width = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
-        self.head = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Dropout(0.1), nn.Linear(width, 1))
+        features = 4 * width + 1 if pooling == "match" else width
+        self.head = nn.Sequential(nn.Linear(features, width), nn.Tanh(), nn.Dropout(0.1), nn.Linear(width, 1))
 
     @property
     def config(self) -> Any:
@@ -41,6 +46,11 @@ class CrossEncoder(nn.Module):
         """Whether the encoder tells context from reply by a number beside each token."""
         return int(getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
+    @property
+    def needs_types(self) -> bool:
+        """Whether `token_type_ids` must be given: for the encoder, or to tell context from reply in pooling."""
+        return self.takes_types or self.pooling == "match"
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """One score a row. (rows, tokens) -> (rows,)"""
         types = {"token_type_ids": token_type_ids} if self.takes_types else {}
@@ -48,12 +58,30 @@ class CrossEncoder(nn.Module):
         vectors = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
         if self.pooling == "cls":
             pooled = vectors[:, 0]
+        elif self.pooling == "match":
+            if token_type_ids is None:
+                raise ValueError("pooling='match' needs token_type_ids: 0 for the context, 1 for the reply")
+            pooled = _match(
+                mean_over(vectors, attention_mask * (1 - token_type_ids)),
+                mean_over(vectors, attention_mask * token_type_ids),
+            )
         else:
-            weights = attention_mask.unsqueeze(-1).to(vectors.dtype)
-            pooled = (vectors * weights).sum(1) / weights.sum(1)
+            pooled = mean_over(vectors, attention_mask)
         logits = self.head(pooled).squeeze(-1).float()
         score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
         return score
+
+
+def mean_over(vectors: Tensor, mask: Tensor) -> Tensor:
+    """The mean of the vectors that the mask has a 1 for. (rows, tokens, width), (rows, tokens) -> (rows, width)"""
+    weights = mask.unsqueeze(-1).to(vectors.dtype)
+    return (vectors * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+def _match(context: Tensor, reply: Tensor) -> Tensor:
+    """What two vectors have in common and in what they differ. Twice (rows, width) -> (rows, 4 * width + 1)"""
+    cosine = nn.functional.cosine_similarity(context, reply, dim=-1).unsqueeze(-1)
+    return torch.cat([context, reply, context * reply, (context - reply).abs(), cosine], dim=-1)
 
 
 def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
@@ -87,9 +115,10 @@ def encoder_from(definition: str) -> nn.Module:
     return encoder.float()
 
 
-def encoder_definition(model: CrossEncoder) -> str:
+def encoder_definition(model: nn.Module) -> str:
     """The shape of a model's encoder, for encoder.json."""
-    shape = json.loads(model.config.to_json_string(use_diff=False))
+    config: Any = model.config
+    shape = json.loads(config.to_json_string(use_diff=False))
     shape.pop("_name_or_path", None)
     return json.dumps(shape, indent=2) + "\n"
 

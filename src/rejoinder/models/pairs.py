@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A pair as token numbers, with which of the encoder's two segments each belongs to."""
+    """A pair as token numbers, with the segment that each belongs to: 0 or 1."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
@@ -47,6 +47,9 @@ class PairTokeniser:
     max_response: int = 64
     """Tokens of a reply; what comes after them is not read."""
     speaker_marks: bool = True
+    own_types: bool = True
+    """Segments as the encoder was trained with, which for some (RoBERTa, MPNet) is 0 for all; else 0 for the context
+    and 1 for the reply, whatever the encoder: BERT's way."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:
@@ -85,8 +88,15 @@ class PairTokeniser:
             response.truncate(self.max_response)
             context.truncate(self.max_length - self.special - len(response), direction="left")
             joined = self.tokeniser.post_process(context, response, add_special_tokens=True)
-            encoded.append(Encoded(tuple(joined.ids), tuple(joined.type_ids)))
+            types = joined.type_ids if self.own_types else _segments(joined.sequence_ids)
+            encoded.append(Encoded(tuple(joined.ids), tuple(types)))
         return encoded
+
+
+def _segments(sequences: Sequence[int | None]) -> list[int]:
+    """1 from the reply's first token on, or for the last special token where the reply has none; 0 before."""
+    start = sequences.index(1) if 1 in sequences else len(sequences) - 1
+    return [int(place >= start) for place in range(len(sequences))]
 
 
 def context_text(pair: Pair, *, marks: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""The two stages of training: ranking true replies above others, without labels; then squared error on human scores."""
+"""Two stages of training: ranking true replies above others, without labels; then squared error on human scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from rejoinder.data.negatives import Negatives, Place
 from rejoinder.models.batching import buckets
@@ -32,6 +32,10 @@ class Stage(Protocol):
     name: ClassVar[str]
     figure: ClassVar[str]
     """What `validate` gives, for people."""
+
+    @property
+    def network(self) -> nn.Module:
+        """What `loss` calls: the network, or a part of it."""
 
     def __len__(self) -> int:
         """How many rows there are to learn from."""
@@ -63,6 +67,11 @@ class RankingStage:
     negatives: int = 1
     margin: float = 1.0
 
+    @property
+    def network(self) -> nn.Module:
+        """The whole network."""
+        return self.model.network
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -87,9 +96,7 @@ class RankingStage:
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """Characters of each place, as far as they count: near enough to tokens."""
-        most = 4 * self.model.settings.max_length
-        return [min(most, _characters(self.source.places[row], most)) for row in self.rows]
+        return place_lengths([self.source.places[row] for row in self.rows], self.model.settings.max_length)
 
     @cached_property
     def _held_out(self) -> list[Encoded]:
@@ -124,6 +131,11 @@ class RegressionStage:
     held_out_human: NDArray[np.float64]
     seed: int
 
+    @property
+    def network(self) -> nn.Module:
+        """The whole network."""
+        return self.model.network
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -152,6 +164,12 @@ class RegressionStage:
     @cached_property
     def _held_out(self) -> list[Encoded]:
         return self.model.tokeniser.encode(self.held_out)
+
+
+def place_lengths(places: Sequence[Place], max_length: int) -> list[int]:
+    """Characters of each place, as far as they count: near enough to tokens."""
+    most = 4 * max_length
+    return [min(most, _characters(place, most)) for place in places]
 
 
 def _characters(place: Place, enough: int) -> int:

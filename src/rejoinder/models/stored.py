@@ -60,9 +60,9 @@ class Settings:
     pad: int
     """The token that fills up a batch."""
     token_types: bool
-    """Whether the encoder is told which tokens are context and which are reply."""
+    """Whether the network is told which tokens are context and which are reply."""
     pooling: str
-    """How the vectors of tokens become one: their mean, or that of the first (cls)."""
+    """How the vectors of tokens become one: their mean, the first (cls), or context against reply (match)."""
 
     @classmethod
     def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
@@ -81,7 +81,8 @@ class Settings:
 
     def tokeniser(self, definition: str) -> PairTokeniser:
         """The tokeniser with these limits."""
-        return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks)
+        own_types = self.pooling != "match"
+        return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks, own_types)
 
 
 def read_text(path: Path) -> str:

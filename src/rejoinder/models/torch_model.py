@@ -51,7 +51,7 @@ class TorchModel:
             max_response=max_response,
             speaker_marks=speaker_marks,
             pad=int(network.config.pad_token_id or 0),
-            token_types=network.takes_types,
+            token_types=network.needs_types,
             pooling=pooling,
         )
         return cls(network.eval(), settings, settings.tokeniser(definition))

@@ -1,4 +1,4 @@
-"""The training loop that both stages share."""
+"""The training loop that all stages share."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rejoinder.errors import RejoinderError
 from rejoinder.models.checkpoints import Checkpoints, Progress
+from rejoinder.models.freezing import frozen
 from rejoinder.models.schedules import Schedule
 from rejoinder.models.stages import Stage
 from rejoinder.models.torch_model import TorchModel, plain_state
@@ -50,7 +51,7 @@ def train(
     model: TorchModel, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
 ) -> Outcome:
     """Train the model in place; it ends with its best weights, or with the last where there is no validation."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), frozen(model.network.encoder, schedule):
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
 
 
@@ -74,9 +75,9 @@ class _Loop:
         self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
         self.checkpoints = checkpoints
         self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
-        weights = list(model.network.parameters())
+        weights = [weight for weight in stage.network.parameters() if weight.requires_grad]
         optimiser = torch.optim.AdamW(weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
-        self.forward, self.optimiser = self.accelerator.prepare(model.network, optimiser)
+        self.forward, self.optimiser = self.accelerator.prepare(stage.network, optimiser)
         self.progress, self.best = Progress(), _nothing()
         if checkpoints is not None and run.resume:
             found = checkpoints.read(stage.name, model.network, self.optimiser)
@@ -109,7 +110,7 @@ class _Loop:
         # A seed a step: dropout is then the same in a run that was interrupted.
         drawn = np.random.SeedSequence([self.seed, self.progress.step, self.accelerator.process_index])
         torch.manual_seed(int(drawn.generate_state(1)[0]))
-        self.model.network.train()
+        self.model.network.train(self.schedule.dropout)  # nothing but dropout depends on it
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.rate(self.progress.step, self.total, self.progress.plateaus)
         mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows

@@ -1,0 +1,166 @@
+"""Several evaluators and metrics as one: each on a common scale, then their weighted mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.negatives import Negatives, places_of
+from rejoinder.errors import CallError, DataError
+from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.training import TrainingData
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.models.stored import HIGHEST, LOWEST
+from rejoinder.registry import build, load, load_evaluator
+from rejoinder.types import Example, Scores
+
+MOST_PLACES = 1000
+"""Places of the dialogues that means and deviations are learned from."""
+_LOGISTIC = 1.702
+"""The logistic curve at so many times x is the normal distribution's, to within .01."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble(Evaluator):
+    """The weighted mean of its members' standardised scores, from 1 to 5.
+
+    Means and deviations are those on true replies of the dialogues and on as many that do not fit. The result is
+    mapped by the normal distribution, so that these replies spread over the whole scale; their order stays.
+    """
+
+    name: ClassVar[str] = "ensemble"
+    measures: ClassVar[str] = "what several evaluators and metrics say together"
+    citation: ClassVar[str] = "standard scores, averaged: common practice"
+    cannot_score: ClassVar[str] = "a member could not say"
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    labels: ClassVar[Use] = "unused"
+    dialogues: ClassVar[Use] = "needed"
+
+    members: tuple[str, ...]
+    """Folders of trained evaluators, and names of metrics with parameters if need be."""
+    weights: tuple[float, ...] = ()
+    """One a member; equal unless given."""
+
+    members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
+    centres_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    """The mean score of each member, and last that of all together."""
+    spreads_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    """The standard deviations, in the same order."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        if isinstance(self.members, str) or not self.members:
+            raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
+        if self.weights and (len(self.weights) != len(self.members) or min(self.weights) <= 0):
+            raise CallError(f"{self.name}: weights must be above 0, one a member, not {self.weights}")
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The members, their means and deviations."""
+        examples = fitting_and_not(data)
+        columns = self._columns(self._loaded, examples)
+        for member, column in zip(self.members, columns, strict=True):
+            known = column[~np.isnan(column)]
+            if len(known) < 2 or np.ptp(known) == 0:
+                raise CallError(f"{self.name}: {member} does not tell the replies of these dialogues apart")
+        centres, spreads = np.nanmean(columns, axis=1), np.nanstd(columns, axis=1)
+        together = self._mean((columns - centres[:, None]) / spreads[:, None])
+        together = together[~np.isnan(together)]
+        if len(together) < 2 or np.ptp(together) == 0:
+            raise CallError(f"{self.name}: there are no replies of these dialogues that all members can score")
+        return {
+            "members_": self._loaded,
+            "centres_": np.append(centres, together.mean()),
+            "spreads_": np.append(spreads, together.std()),
+        }
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 1 to 5; NaN where a member cannot say."""
+        columns = np.stack([_signed(member) * member.score_batch(batch) for member in self.members_])
+        together = self._mean((columns - self.centres_[:-1, None]) / self.spreads_[:-1, None])
+        standard = (together - self.centres_[-1]) / self.spreads_[-1]
+        scores: Scores = LOWEST + (HIGHEST - LOWEST) / (1 + np.exp(-np.clip(_LOGISTIC * standard, -30, 30)))
+        return scores
+
+    def inherited_contexts(self) -> TrainedContexts:
+        """Those that any member was trained on."""
+        found = TrainedContexts()
+        for member in self._loaded:
+            if isinstance(member, Evaluator):
+                found |= member.trained_contexts
+        return found
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Evaluators in folders of their own; metrics by name and parameters."""
+        places: list[dict[str, Any]] = []
+        for number, member in enumerate(self.members_):
+            if isinstance(member, Evaluator):
+                member.save(folder / f"member-{number}")
+                places.append({"folder": f"member-{number}"})
+            else:
+                places.append({"metric": member.name, "parameters": member.parameters})
+        return {"members": places, "centres": self.centres_.tolist(), "spreads": self.spreads_.tolist()}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The members, from the folders within this one."""
+        try:
+            places, centres, spreads = plain["members"], plain["centres"], plain["spreads"]
+            members = tuple(
+                load_evaluator(folder / place["folder"], {})
+                if "folder" in place
+                else build(place["metric"], place["parameters"])
+                for place in places
+            )
+        except KeyError as error:
+            raise DataError(f"lacks {error}: expected the members of an ensemble", file=str(folder)) from error
+        return {"members_": members, "centres_": np.array(centres), "spreads_": np.array(spreads)}
+
+    @cached_property
+    def _loaded(self) -> tuple[Metric, ...]:
+        """The members from where their parameter says they are."""
+        found = tuple(load(member) for member in self.members)
+        for name, member in zip(self.members, found, strict=True):
+            if member.observer() is not None:
+                raise CallError(
+                    f"{self.name}: {name} must see all replies before it scores one, and cannot be a member"
+                )
+        return found
+
+    def _columns(self, members: Sequence[Metric], examples: Sequence[Example]) -> NDArray[np.float64]:
+        """The members' scores, higher being better. (members, examples)"""
+        batches = [Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH)]
+        return np.stack(
+            [_signed(member) * np.concatenate([member.score_batch(batch) for batch in batches]) for member in members]
+        )
+
+    def _mean(self, columns: NDArray[np.float64]) -> Scores:
+        weights = np.array(self.weights or [1.0] * len(self.members))
+        mean: Scores = weights @ columns / weights.sum()
+        return mean
+
+
+def fitting_and_not(data: TrainingData) -> list[Example]:
+    """True replies of the dialogues, and as many that do not fit.
+
+    Those that do not fit have the true one as reference. A true reply has none: it would be compared with itself.
+    """
+    places = places_of(data.dialogues)
+    source, rng = Negatives(places), np.random.default_rng([data.seed, 7])
+    examples = []
+    for number in np.sort(rng.permutation(len(places))[:MOST_PLACES]).tolist():
+        place = places[number]
+        other = source.draw(number, rng)[1]
+        examples.append(Example(f"{number}+", place.context, place.response, speakers=place.speakers))
+        examples.append(Example(f"{number}-", place.context, other, (place.response,), speakers=place.speakers))
+    return examples
+
+
+def _signed(member: Metric) -> float:
+    return 1.0 if member.higher_is_better else -1.0

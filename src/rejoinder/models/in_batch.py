@@ -1,0 +1,166 @@
+"""In-batch ranking: the encoder read as two towers, every reply of a batch against every context of it.
+
+Context and reply are encoded apart, so a batch of n places gives n * n pairs for the price of 2n short texts; pairs
+that are encoded together give one each. It teaches topic quickly and cheaply, and says nothing of the head: the stage
+that follows trains that. Loss and scale are those of Henderson et al. 2017, "Efficient Natural Language Response
+Suggestion for Smart Reply", with the cosine times 20 of Reimers and Gurevych 2020 (sentence-transformers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rejoinder.data.negatives import Place
+from rejoinder.models.batching import buckets, padded
+from rejoinder.models.cross_encoder import mean_over
+from rejoinder.models.pairs import Encoded, Pair, context_text, writable
+from rejoinder.models.stages import Forward, place_lengths
+from rejoinder.models.torch_model import TorchModel
+
+SCALE = 20.0
+_VALIDATED_AT_ONCE = 32
+
+
+class Towers(nn.Module):
+    """Vectors of length 1 of contexts, of their last turns, and of replies, all by one encoder."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(
+        self, context: Tensor, context_mask: Tensor, last_turn: Tensor, reply: Tensor, reply_mask: Tensor
+    ) -> Tensor:
+        """Each (rows, tokens) -> (3, rows, width): the whole context, its last turn, the reply."""
+        before = self.encoder(input_ids=context, attention_mask=context_mask).last_hidden_state
+        after = self.encoder(input_ids=reply, attention_mask=reply_mask).last_hidden_state
+        pooled = [mean_over(before, context_mask), mean_over(before, last_turn), mean_over(after, reply_mask)]
+        return nn.functional.normalize(torch.stack(pooled).float(), dim=-1)
+
+
+class Towered(NamedTuple):
+    """A place as the towers read it."""
+
+    context: Encoded
+    """Its types say which tokens are of the last turn."""
+    reply: Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class InBatchStage:
+    """The true reply of a place against those of the other places in its batch."""
+
+    name: ClassVar[str] = "in-batch"
+    figure: ClassVar[str] = f"accuracy of {_VALIDATED_AT_ONCE}"
+
+    model: TorchModel
+    places: Sequence[Place]
+    rows: NDArray[np.int64]
+    """Places to learn from."""
+    held_out: NDArray[np.int64]
+    """Places to validate on."""
+    seed: int
+
+    @cached_property
+    def network(self) -> nn.Module:
+        """The encoder without the head."""
+        return Towers(self.model.network.encoder)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batches(self, epoch: int, size: int) -> list[list[int]]:
+        """Places of like length together, so that length alone tells no reply from another."""
+        rng = np.random.default_rng([self.seed, 6, epoch])
+        return buckets(self._lengths, size, rng)
+
+    def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - nothing is drawn
+        """Symmetric cross-entropy, the mean of that over whole contexts and that over last turns."""
+        places = [self.places[row] for row in self.rows[list(rows)]]
+        context, last_turn, reply = forward(**self._tensors(places))
+        allowed = negatives_of([place.response for place in places]).to(reply.device)
+        return (in_batch_loss(context, reply, allowed) + in_batch_loss(last_turn, reply, allowed)) / 2
+
+    def validate(self) -> float | None:
+        """How often the true reply is the nearest of 32, by the cosines of whole context and last turn together."""
+        if len(self.held_out) < 2:
+            return None
+        right = 0
+        training = self.network.training
+        self.network.eval()
+        with torch.inference_mode():
+            for start in range(0, len(self.held_out), _VALIDATED_AT_ONCE):
+                places = [self.places[row] for row in self.held_out[start : start + _VALIDATED_AT_ONCE]]
+                context, last_turn, reply = self.network(**self._tensors(places))
+                allowed = negatives_of([place.response for place in places]).to(reply.device)
+                cosines = ((context + last_turn) @ reply.T).masked_fill(~allowed, -torch.inf)
+                right += int((cosines.argmax(1) == torch.arange(len(places), device=reply.device)).sum())
+        self.network.train(training)
+        return right / len(self.held_out)
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return place_lengths([self.places[row] for row in self.rows], self.model.settings.max_length)
+
+    def _tensors(self, places: Sequence[Place]) -> dict[str, Tensor]:
+        device = next(self.network.parameters()).device
+        towered = self._encoded(places)
+        before = padded([each.context for each in towered], self.model.settings.pad)
+        after = padded([each.reply for each in towered], self.model.settings.pad)
+        named = {
+            "context": before["input_ids"],
+            "context_mask": before["attention_mask"],
+            "last_turn": before["token_type_ids"],
+            "reply": after["input_ids"],
+            "reply_mask": after["attention_mask"],
+        }
+        return {name: torch.from_numpy(array).to(device) for name, array in named.items()}
+
+    def _encoded(self, places: Sequence[Place]) -> list[Towered]:
+        tokeniser, settings = self.model.tokeniser.tokeniser, self.model.settings
+        special = int(tokeniser.num_special_tokens_to_add(is_pair=False))
+        pairs = [Pair(place.context, place.speakers, place.response) for place in places]
+        texts = [writable(context_text(pair, marks=settings.speaker_marks)) for pair in pairs]
+        contexts = tokeniser.encode_batch(texts, add_special_tokens=False)
+        replies = tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
+        encoded = []
+        for pair, text, context, reply in zip(pairs, texts, contexts, replies, strict=True):
+            context.truncate(settings.max_length - special, direction="left")
+            reply.truncate(settings.max_response)
+            before = tokeniser.post_process(context, add_special_tokens=True)
+            after = tokeniser.post_process(reply, add_special_tokens=True)
+            start = len(text) - len(writable(pair.context[-1]))
+            last = [
+                int(sequence is not None and end > start)
+                for sequence, (_, end) in zip(before.sequence_ids, before.offsets, strict=True)
+            ]
+            # A turn that the tokeniser finds nothing in is the whole context, for want of its own tokens.
+            last = last if any(last) else [1] * len(last)
+            encoded.append(Towered(Encoded(tuple(before.ids), tuple(last)), _untyped(after.ids)))
+        return encoded
+
+
+def negatives_of(replies: Sequence[str]) -> Tensor:
+    """Which replies each place is compared with: its own, and those of another text. (rows, rows)"""
+    numbers: dict[str, int] = {}
+    bare = torch.tensor([numbers.setdefault(" ".join(text.casefold().split()), len(numbers)) for text in replies])
+    return (bare[:, None] != bare) | torch.eye(len(bare), dtype=torch.bool)
+
+
+def in_batch_loss(contexts: Tensor, replies: Tensor, allowed: Tensor) -> Tensor:
+    """Cross-entropy of each context's own reply among the allowed, and of each reply's own context. (rows, width)"""
+    logits = (SCALE * contexts @ replies.T).masked_fill(~allowed, -torch.inf)
+    own = torch.arange(len(logits), device=logits.device)
+    return (nn.functional.cross_entropy(logits, own) + nn.functional.cross_entropy(logits.T, own)) / 2
+
+
+def _untyped(ids: Sequence[int]) -> Encoded:
+    return Encoded(tuple(ids), (0,) * len(ids))
