@@ -37,11 +37,26 @@ def page() -> str:
 
 def _verb(verb: str) -> Iterator[str]:
     parser = parser_of(verb)
-    positional = " ".join(_shown(action) for action in parser._actions if not action.option_strings)
     yield f"## rejoinder {verb}"
     yield ""
     yield str(parser.description)
     yield ""
+    below = _below(parser)
+    if below:
+        yield f"`rejoinder {verb}` has a verb of its own for {', '.join(f'`{name}`' for name in below)}."
+        yield ""
+        for name, subparser in below.items():
+            yield f"### rejoinder {verb} {name}"
+            yield ""
+            yield str(subparser.description)
+            yield ""
+            yield from _usage(f"{verb} {name}", subparser)
+    else:
+        yield from _usage(verb, parser)
+
+
+def _usage(verb: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    positional = " ".join(_shown(action) for action in parser._actions if not action.option_strings)
     yield "```"
     yield f"rejoinder {verb} {positional} [options]".replace("  ", " ")
     yield "```"
@@ -52,6 +67,14 @@ def _verb(verb: str) -> Iterator[str]:
         if action.dest != "help":
             yield f"| {_names(action)} | {_meaning(action)} |"
     yield ""
+
+
+def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the verbs below a verb."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:

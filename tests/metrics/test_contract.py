@@ -18,7 +18,8 @@ from rejoinder.types import Example, Scores
 
 NAMES = sorted({*metric_names(), *ALIASES})
 WITH_REFERENCES = [name for name in NAMES if "references" in load(name).needs]
-SIMILARITIES = [name for name in WITH_REFERENCES if not name.startswith("cider")]
+# CIDEr has no highest score for a single reply; PM tells what speaks against a reply, not how alike two texts are.
+SIMILARITIES = [name for name in WITH_REFERENCES if name != "pm" and not name.startswith("cider")]
 
 SCRIPTS = {
     "English": "see you soon",

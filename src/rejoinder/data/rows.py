@@ -41,7 +41,7 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     return _json_lines(path, name)
 
 
-def _lines(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
+def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
     """Decoded lines, each with its number."""
     try:
         with _open(path) as file:
@@ -99,7 +99,7 @@ def _drain(file: IO[bytes], line: bytes) -> None:
 
 
 def _json_lines(path: Path, name: str) -> Iterator[Row]:
-    for number, line in _lines(path, name):
+    for number, line in lines_of_file(path, name):
         if isinstance(line, DataError):
             yield number, line
         elif line.strip():
@@ -120,7 +120,7 @@ class _TextLines:
     """Lines for Python's CSV reader, which keeps count only of those that it was given; a bad one is raised."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._lines = _lines(path, name)
+        self._lines = lines_of_file(path, name)
         self.number = 0
 
     def __iter__(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import DataError, MissingExtraError
+from rejoinder.errors import DataError
 from rejoinder.models.batching import by_length, padded
 from rejoinder.models.pairs import Pair, PairTokeniser
 from rejoinder.models.stored import LOWEST, TOKENISER, WEIGHTS, Settings, read_text
@@ -47,10 +47,8 @@ class OnnxModel:
     @cached_property
     def session(self) -> Any:
         """ONNX Runtime's own object, made when the first pair is scored."""
-        try:
-            import onnxruntime  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise MissingExtraError("scoring with an encoder", "encoder") from error
+        import onnxruntime  # type: ignore[import-untyped]
+
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3  # errors
         # Lengths differ from batch to batch: memory that is kept for every shape only grows.

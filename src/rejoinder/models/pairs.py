@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from rejoinder.errors import CallError, DataError, MissingExtraError
+from rejoinder.errors import CallError, DataError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -61,10 +61,8 @@ class PairTokeniser:
     @cached_property
     def tokeniser(self) -> Tokenizer:
         """The library's own object."""
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtraError("scoring with an encoder", "encoder") from error
+        from tokenizers import Tokenizer
+
         try:
             tokeniser = Tokenizer.from_str(self.definition)
         except Exception as error:  # the library raises nothing narrower
