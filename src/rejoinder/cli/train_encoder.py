@@ -51,6 +51,13 @@ def _add_training(group: Any) -> None:
         default="cpu",
         help="sized for a few cores (default), or as roberta-eval was trained",
     )
+    group.add_argument(
+        "--in-batch-steps",
+        type=int,
+        metavar="STEPS",
+        help="steps as two towers with the other replies of a batch as negatives, before all else; 0 for none "
+        "(default: the preset's)",
+    )
     group.add_argument("--steps", type=positive, help="steps on dialogues at most (default: the preset's)")
     group.add_argument("--label-steps", type=positive, help="steps on human scores at most (default: the preset's)")
     group.add_argument(
@@ -81,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         preset=arguments.preset,
         max_length=arguments.max_length,
         max_response=min(64, max(1, arguments.max_length // 2)),
+        in_batch_steps=arguments.in_batch_steps,
         steps=arguments.steps,
         label_steps=arguments.label_steps,
         dimension=arguments.dimension,

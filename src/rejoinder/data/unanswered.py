@@ -1,0 +1,67 @@
+"""Contexts that wait for a reply: the same records as examples, but the reply may be missing.
+
+A record holds `context` or `messages`, as an example does, or the `turns` of a dialogue, whose last one is then the
+true reply. Where `references` are given, the first is the true reply; else it is the `response`, unless a `system`
+made it. Messages end with the true reply where the assistant speaks last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from rejoinder.data.dialogues import dialogue_of
+from rejoinder.data.source import Source
+from rejoinder.data.values import FieldError
+from rejoinder.errors import CallError
+from rejoinder.types import Example
+
+_REPLY_ROLES = {"assistant", "bot"}
+
+
+class UnansweredSource(Source):
+    """Contexts as examples whose response is empty and whose references hold the true reply, if it is known."""
+
+    def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, dict) and "turns" in record:
+            dialogue = dialogue_of(record, number)
+            return Example(
+                dialogue.id,
+                dialogue.turns[:-1],
+                "",
+                dialogue.turns[-1:],
+                speakers=dialogue.speakers[:-1],
+            )
+        example = super()._example(self._with_reply(record), number)
+        if not example.context:
+            raise FieldError(self.fields.of("context"), "is missing: expected what was said before, to reply to")
+        said = (example.response,) if example.response.strip() and not example.system else ()
+        return replace(example, response="", references=example.references or said, system="")
+
+    def _with_reply(self, record: Any) -> Any:
+        """The record with an empty reply where it has none."""
+        name = self.fields.of("response")
+        if not isinstance(record, dict) or record.get(name) is not None or self._ends_with_reply(record):
+            return record
+        return type(record)({**record, name: ""})
+
+    def _ends_with_reply(self, record: dict[str, Any]) -> bool:
+        messages = record.get(self.fields.of("messages"))
+        last = messages[-1] if isinstance(messages, list) and messages else None
+        return isinstance(last, dict) and str(last.get("role")).lower() in _REPLY_ROLES
+
+
+def each_once(contexts: Iterable[Example]) -> Iterator[Example]:
+    """Each context once, though several systems' replies to it may have been given; CallError for an id twice."""
+    seen: set[int] = set()
+    owners: set[str] = set()
+    for example in contexts:
+        key = hash(example.context_id or (example.context, example.references))
+        if key in seen:
+            continue
+        if example.id in owners:
+            raise CallError(f"two different contexts have the id {example.id!r}: expected an id of its own for each")
+        seen.add(key)
+        owners.add(example.id)
+        yield example

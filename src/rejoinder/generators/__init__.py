@@ -1,0 +1,1 @@
+"""Models that reply: retrieval and generation behind one interface."""
