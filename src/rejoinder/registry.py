@@ -39,6 +39,7 @@ METRICS: dict[str, str] = {
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
+    "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
     "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
     "static": "rejoinder.evaluators.static:Static",
     "am-fm": "rejoinder.evaluators.am_fm:AmFm",
@@ -49,7 +50,6 @@ EVALUATORS: dict[str, str] = {
 
 SHIPPED: dict[str, str] = {
     "default": "how well a reply fits its context, from 1 to 5, by a network that comes with the package",
-    "default-fast": "the same, learned from it by a far smaller one: a hundred times as fast, less precise",
 }
 """Name -> what it measures, of evaluators that come trained with the package."""
 

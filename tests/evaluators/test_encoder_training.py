@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_encoder import dialogues, judged, write_encoder
 
-from rejoinder.data.negatives import NegativeMixture, Negatives, Place, places_of
+from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.evaluators.encoder import Encoder
 from rejoinder.evaluators.encoder_training import (
@@ -164,7 +164,7 @@ def in_batch(model: TorchModel) -> InBatchStage:
 def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) -> None:
     stage, head = in_batch(model), plain_state(model.network.head)
     before = stage.validate()
-    outcome = train(model, stage, replace(QUICK, most_steps=100), 0, TrainingRun(), None)
+    outcome = train(model, stage, replace(QUICK, most_steps=200), 0, TrainingRun(), None)
     assert before is not None
     assert outcome.best is not None
     assert outcome.best > before + 0.25, "by chance 1 of 32"
@@ -208,14 +208,6 @@ def test_the_in_batch_loss_by_hand() -> None:
     columns = np.log(np.exp(cosines).sum(0)) - np.diag(cosines)
     expected = (rows.mean() + columns.mean()) / 2
     assert in_batch_loss(contexts, replies, allowed).item() == pytest.approx(expected, rel=1e-5)
-
-
-def test_which_tokens_are_of_the_last_turn(model: TorchModel) -> None:
-    [towered] = in_batch(model)._encoded([Place(dialogues()[0], 2)])
-    words = [model.tokeniser.tokeniser.id_to_token(number) for number in towered.context.ids]
-    last = [word for word, inside in zip(words, towered.context.types, strict=True) if inside]
-    assert model.tokeniser.tokeniser.decode(towered.context.ids).startswith("me")
-    assert "".join(word.removeprefix("##") for word in last) == "wellteaiswhatilike"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What every evaluator must do, shown on two small ones."""
+"""What every evaluator must do, shown on two small ones and on those that are quickly fitted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import pytest
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
+from rejoinder.evaluators.am_fm import AmFm
+from rejoinder.evaluators.am_fm_parts import Am, Fm
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.static import Static
 from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
@@ -22,10 +26,13 @@ from rejoinder.types import Example, JudgedExample, Scores
 
 HOSTILE = ["a" * 5000, "\u200b", "﷽" * 50, "e\u0301" * 20, "<script>", "\\", "a\u2028b", "lone \ud800", "?!"]
 
-EXAMPLES = [item.example for item in judged()]
+EXAMPLES = [replace(item.example, references=("how are you", "word for word")) for item in judged()]
 
 
-@pytest.fixture(params=[Lengthy, Familiar])
+quick_static = partial(Static, epochs=2, dimension="overall", scale=(0.0, 7.0))
+
+
+@pytest.fixture(params=[Lengthy, Familiar, Am, Fm, AmFm, quick_static])
 def unfitted(request: pytest.FixtureRequest) -> Evaluator:
     made: Evaluator = request.param()
     return made
@@ -77,7 +84,9 @@ def test_an_empty_reply_scores_the_minimum_with_a_warning(fitted: Evaluator) -> 
 
 
 def test_hostile_text_never_raises(fitted: Evaluator) -> None:
-    examples = [Example(str(n), (context,), text) for n, text in enumerate(HOSTILE) for context in HOSTILE]
+    examples = [
+        Example(str(n), (context,), text, ("how are you",)) for n, text in enumerate(HOSTILE) for context in HOSTILE
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoreWarning)
         assert np.isfinite(fitted.score(examples)).all()

@@ -21,15 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List every metric."""
-    from rejoinder.registry import ALIASES, metric_class, metric_names
+    from rejoinder.registry import ALIASES, SHIPPED, metric_class, metric_names
 
     presets: dict[str, list[str]] = {}
     for alias, (name, _) in ALIASES.items():
         presets.setdefault(name, []).append(alias)
     described = {name: _about(metric_class(name)) | {"presets": presets.get(name, [])} for name in metric_names()}
     if arguments.json:
-        print_json({"metrics": described})
+        print_json({"metrics": described, "shipped": SHIPPED})
         return 0
+    for name, measures in SHIPPED.items():
+        print(name)
+        print(textwrap.fill(measures, 100, initial_indent="    ", subsequent_indent="        "))
+        print("    needs: context")
     for name, about in described.items():
         also = f" (also {', '.join(about['presets'])})" if about["presets"] else ""
         needs = ", ".join(about["needs"]) or "nothing but the reply"

@@ -53,6 +53,8 @@ class Encoder(Evaluator):
     max_response: int = 64
     pooling: str | None = None
     """What the head gets of the encoder's vectors: `match`, `mean` or `cls`; by default the preset's."""
+    towers: bool = False
+    """Whether context and reply are also read apart, and their cosines blended with what the head says."""
     speaker_marks: bool = True
     in_batch_steps: int | None = None
     """Steps of in-batch ranking at most, in place of the preset's; 0 leaves it out."""

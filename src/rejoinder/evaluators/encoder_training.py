@@ -147,10 +147,11 @@ def start_model(evaluator: Encoder, seed: int) -> TorchModel:
             max_response=evaluator.max_response,
             speaker_marks=evaluator.speaker_marks,
             pooling=evaluator.pooling or PRESETS[evaluator.preset].pooling,
+            towers=evaluator.towers,
             seed=seed,
         )
     model = type(evaluator).load(home, precision="torch").model_
-    for name in ("max_length", "max_response", "speaker_marks", "pooling"):
+    for name in ("max_length", "max_response", "speaker_marks", "pooling", "towers"):
         before, now = getattr(model.settings, name), getattr(evaluator, name)
         if now is not None and before != now:
             raise CallError(f"{home} was trained with {name}={before}: it cannot learn on with {now}")

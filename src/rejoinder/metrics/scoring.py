@@ -20,7 +20,16 @@ from rejoinder.metrics.table import ScoreTable, interval_columns
 from rejoinder.registry import ALIASES, build, load, metric_names
 from rejoinder.types import Example, Scores
 
-DEFAULT_METRICS = ("bleu-2", "rouge-l", "meteor", "embedding-average", "distinct-2", "specificity", "length")
+DEFAULT_METRICS = (
+    "default",
+    "bleu-2",
+    "rouge-l",
+    "meteor",
+    "embedding-average",
+    "distinct-2",
+    "specificity",
+    "length",
+)
 """What runs when no metric is named, as far as the data have what each one needs."""
 
 _KEPT = 16 * BATCH  # up to here, tokens made for a first look at the corpus are kept for the scores

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.pairs import Encoded
+from rejoinder.models.towers import padded_towers
 
 Ints = NDArray[np.int64]
 
@@ -44,7 +45,7 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list
 
 
 def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
-    """The rows as the arrays that encoders read, filled up to the longest. Each (rows, longest)"""
+    """The rows as the arrays that networks read, filled up to the longest. Each (rows, longest)"""
     longest = max(len(row.ids) for row in encoded)
     ids = np.full((len(encoded), longest), pad, np.int64)
     types, mask = np.zeros_like(ids), np.zeros_like(ids)
@@ -52,4 +53,6 @@ def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
         ids[place, : len(row.ids)] = row.ids
         types[place, : len(row.ids)] = row.types
         mask[place, : len(row.ids)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+    apart = [row.apart for row in encoded if row.apart is not None]
+    towers = padded_towers(apart, pad) if apart else {}
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types, **towers}

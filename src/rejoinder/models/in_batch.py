@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rejoinder.data.negatives import Place
-from rejoinder.models.batching import buckets, padded
-from rejoinder.models.cross_encoder import mean_over
-from rejoinder.models.pairs import Encoded, Pair, context_text, writable
+from rejoinder.models.batching import buckets
+from rejoinder.models.cross_encoder import tower_vectors
+from rejoinder.models.pairs import writable
 from rejoinder.models.stages import Forward, place_lengths
 from rejoinder.models.torch_model import TorchModel
+from rejoinder.models.towers import padded_towers, towered
 
 SCALE = 20.0
 _VALIDATED_AT_ONCE = 32
@@ -40,18 +41,7 @@ class Towers(nn.Module):
         self, context: Tensor, context_mask: Tensor, last_turn: Tensor, reply: Tensor, reply_mask: Tensor
     ) -> Tensor:
         """Each (rows, tokens) -> (3, rows, width): the whole context, its last turn, the reply."""
-        before = self.encoder(input_ids=context, attention_mask=context_mask).last_hidden_state
-        after = self.encoder(input_ids=reply, attention_mask=reply_mask).last_hidden_state
-        pooled = [mean_over(before, context_mask), mean_over(before, last_turn), mean_over(after, reply_mask)]
-        return nn.functional.normalize(torch.stack(pooled).float(), dim=-1)
-
-
-class Towered(NamedTuple):
-    """A place as the towers read it."""
-
-    context: Encoded
-    """Its types say which tokens are of the last turn."""
-    reply: Encoded
+        return tower_vectors(self.encoder, context, context_mask, last_turn, reply, reply_mask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,40 +102,11 @@ class InBatchStage:
 
     def _tensors(self, places: Sequence[Place]) -> dict[str, Tensor]:
         device = next(self.network.parameters()).device
-        towered = self._encoded(places)
-        before = padded([each.context for each in towered], self.model.settings.pad)
-        after = padded([each.reply for each in towered], self.model.settings.pad)
-        named = {
-            "context": before["input_ids"],
-            "context_mask": before["attention_mask"],
-            "last_turn": before["token_type_ids"],
-            "reply": after["input_ids"],
-            "reply_mask": after["attention_mask"],
-        }
-        return {name: torch.from_numpy(array).to(device) for name, array in named.items()}
-
-    def _encoded(self, places: Sequence[Place]) -> list[Towered]:
-        tokeniser, settings = self.model.tokeniser.tokeniser, self.model.settings
-        special = int(tokeniser.num_special_tokens_to_add(is_pair=False))
-        pairs = [Pair(place.context, place.speakers, place.response) for place in places]
-        texts = [writable(context_text(pair, marks=settings.speaker_marks)) for pair in pairs]
-        contexts = tokeniser.encode_batch(texts, add_special_tokens=False)
-        replies = tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
-        encoded = []
-        for pair, text, context, reply in zip(pairs, texts, contexts, replies, strict=True):
-            context.truncate(settings.max_length - special, direction="left")
-            reply.truncate(settings.max_response)
-            before = tokeniser.post_process(context, add_special_tokens=True)
-            after = tokeniser.post_process(reply, add_special_tokens=True)
-            start = len(text) - len(writable(pair.context[-1]))
-            last = [
-                int(sequence is not None and end > start)
-                for sequence, (_, end) in zip(before.sequence_ids, before.offsets, strict=True)
-            ]
-            # A turn that the tokeniser finds nothing in is the whole context, for want of its own tokens.
-            last = last if any(last) else [1] * len(last)
-            encoded.append(Towered(Encoded(tuple(before.ids), tuple(last)), _untyped(after.ids)))
-        return encoded
+        contexts = [[writable(turn) for turn in place.context] for place in places]
+        replies = [writable(place.response) for place in places]
+        rows = towered(self.model.tokeniser.tokeniser, contexts, replies)
+        arrays = padded_towers(rows, self.model.settings.pad)
+        return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
 def negatives_of(replies: Sequence[str]) -> Tensor:
@@ -160,7 +121,3 @@ def in_batch_loss(contexts: Tensor, replies: Tensor, allowed: Tensor) -> Tensor:
     logits = (SCALE * contexts @ replies.T).masked_fill(~allowed, -torch.inf)
     own = torch.arange(len(logits), device=logits.device)
     return (nn.functional.cross_entropy(logits, own) + nn.functional.cross_entropy(logits.T, own)) / 2
-
-
-def _untyped(ids: Sequence[int]) -> Encoded:
-    return Encoded(tuple(ids), (0,) * len(ids))

@@ -16,7 +16,7 @@ from rejoinder.models.batching import by_length, padded
 from rejoinder.models.pairs import Pair, PairTokeniser
 from rejoinder.models.stored import LOWEST, TOKENISER, WEIGHTS, Settings, read_text
 
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, little enough for the processor's cache."""
 
 

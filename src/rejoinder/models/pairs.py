@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from rejoinder.errors import CallError, DataError
+from rejoinder.models.towers import Towered, towered
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -34,6 +35,8 @@ class Encoded(NamedTuple):
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
+    apart: Towered | None = None
+    """The same read apart, for a network with towers."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class PairTokeniser:
     own_types: bool = True
     """Segments as the encoder was trained with, which for some (RoBERTa, MPNet) is 0 for all; else 0 for the context
     and 1 for the reply, whatever the encoder: BERT's way."""
+    towers: bool = False
+    """Whether context and reply are also read apart."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:
@@ -81,13 +86,17 @@ class PairTokeniser:
         contexts = [writable(context_text(pair, marks=self.speaker_marks)) for pair in pairs]
         before = self.tokeniser.encode_batch(contexts, add_special_tokens=False)
         after = self.tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
+        apart: Sequence[Towered | None] = [None] * len(pairs)
+        if self.towers:
+            turns = [[writable(turn) for turn in pair.context] for pair in pairs]
+            apart = towered(self.tokeniser, turns, [writable(pair.response) for pair in pairs])
         encoded = []
-        for context, response in zip(before, after, strict=True):
+        for context, response, towers in zip(before, after, apart, strict=True):
             response.truncate(self.max_response)
             context.truncate(self.max_length - self.special - len(response), direction="left")
             joined = self.tokeniser.post_process(context, response, add_special_tokens=True)
             types = joined.type_ids if self.own_types else _segments(joined.sequence_ids)
-            encoded.append(Encoded(tuple(joined.ids), tuple(types)))
+            encoded.append(Encoded(tuple(joined.ids), tuple(types), towers))
         return encoded
 
 

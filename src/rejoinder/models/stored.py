@@ -63,6 +63,8 @@ class Settings:
     """Whether the network is told which tokens are context and which are reply."""
     pooling: str
     """How the vectors of tokens become one: their mean, the first (cls), or context against reply (match)."""
+    towers: bool
+    """Whether context and reply are also read apart."""
 
     @classmethod
     def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
@@ -82,7 +84,7 @@ class Settings:
     def tokeniser(self, definition: str) -> PairTokeniser:
         """The tokeniser with these limits."""
         own_types = self.pooling != "match"
-        return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks, own_types)
+        return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks, own_types, self.towers)
 
 
 def read_text(path: Path) -> str:

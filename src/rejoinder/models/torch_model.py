@@ -37,7 +37,15 @@ class TorchModel:
 
     @classmethod
     def start(
-        cls, encoder: str, *, max_length: int, max_response: int, speaker_marks: bool, pooling: str, seed: int
+        cls,
+        encoder: str,
+        *,
+        max_length: int,
+        max_response: int,
+        speaker_marks: bool,
+        pooling: str,
+        seed: int,
+        towers: bool = False,
     ) -> TorchModel:
         """A pretrained encoder under a head with random weights, drawn by the seed."""
         body, definition = pretrained(encoder)
@@ -45,7 +53,7 @@ class TorchModel:
         if longest is not None and max_length > longest:
             raise CallError(f"{encoder} reads at most {longest} tokens: max_length cannot be {max_length}")
         torch.manual_seed(seed)
-        network = CrossEncoder(body, pooling)
+        network = CrossEncoder(body, pooling, towers=towers)
         settings = Settings(
             max_length=max_length,
             max_response=max_response,
@@ -53,13 +61,14 @@ class TorchModel:
             pad=int(network.config.pad_token_id or 0),
             token_types=network.needs_types,
             pooling=pooling,
+            towers=towers,
         )
         return cls(network.eval(), settings, settings.tokeniser(definition))
 
     @classmethod
     def load(cls, folder: Path, settings: Settings) -> TorchModel:
         """The model of a folder."""
-        network = CrossEncoder(encoder_from(read_text(folder / ENCODER)), settings.pooling)
+        network = CrossEncoder(encoder_from(read_text(folder / ENCODER)), settings.pooling, towers=settings.towers)
         path = folder / WEIGHTS["torch"]
         try:
             network.load_state_dict(load_file(path))

@@ -1,0 +1,112 @@
+"""Step 3: one number a candidate reply, for the student to learn.
+
+z(share) + z(cond) + 2 z(cosine) + .5 z(true), in step 5 with z(cosine) once; z takes off the mean and divides by the
+standard deviation. *share*: how much of what the reply says the context tells, (log p(r|c) - log p(r)) / -log p(r).
+*cond*: log p(r|c) a token. *cosine*: of the towers, with the last turn. *true*: whether it is the reply that was really
+given. A language model and towers both like an echo best of all, so that a rule sends echoes and repetitions to the
+bottom.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.pairs import Pair
+
+Floats = NDArray[np.float64]
+
+WEIGHTS: Mapping[str, float] = MappingProxyType({"share": 1, "cond": 1, "cosine": 2, "true": 0.5})
+JOINT_WEIGHTS: Mapping[str, float] = MappingProxyType({**WEIGHTS, "cosine": 1})
+"""Those of step 5."""
+BOTTOM = 0.08
+"""The quantile that what goes to the bottom is at most, less a little."""
+BELOW_BOTTOM = 0.3
+SHUFFLED = -0.6
+"""What shuffled words get at most."""
+REPEATING = frozenset({"echo", "own", "repeated"})
+
+
+class Taught(NamedTuple):
+    """A candidate reply with what the language model says of it."""
+
+    context: tuple[str, ...]
+    kind: str
+    reply: str
+    after: float
+    """log p(reply | context)"""
+    alone: float
+    """log p(reply)"""
+    tokens: int
+
+    @property
+    def pair(self) -> Pair:
+        """As the student reads it."""
+        return Pair(self.context, (), self.reply)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it says again what was said before."""
+        if self.kind in REPEATING:
+            return True
+        return self.kind != "true" and _bare(self.reply) in {_bare(turn) for turn in self.context}
+
+
+def read_taught(files: Sequence[Path], most: int | None = None) -> list[Taught]:
+    """The candidates of the teacher's files; of each file's first `most` contexts where that is given."""
+    found = []
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines()[:most]:
+            row = json.loads(line)
+            found += [Taught(tuple(row["context"]), *candidate) for candidate in row["cands"]]
+    return found
+
+
+def targets(rows: Sequence[Taught], cosines: Floats, weights: Mapping[str, float] = WEIGHTS) -> Floats:
+    """What the student shall learn of each candidate; mean about 0, standard deviation about 1."""
+    named = parts(rows, cosines)
+    wanted = standardised(np.sum([weight * named[name] for name, weight in weights.items()], axis=0))
+    lowest = float(np.quantile(wanted, BOTTOM))
+    for number, row in enumerate(rows):
+        if row.repeats:
+            wanted[number] = min(wanted[number], lowest) - BELOW_BOTTOM
+        elif row.kind == "shuffled":
+            wanted[number] = min(wanted[number], SHUFFLED)
+    return wanted
+
+
+def parts(rows: Sequence[Taught], cosines: Floats) -> dict[str, Floats]:
+    """What the target is made of, each standardised, outliers cut off."""
+    after = np.array([row.after for row in rows])
+    alone = np.array([row.alone for row in rows])
+    tokens = np.array([row.tokens for row in rows])
+    found = {
+        "share": np.clip((after - alone) / -alone, -0.5, 1),
+        "cond": np.clip(after / tokens, -9, 0),
+        "cosine": cosines,
+        "true": np.array([float(row.kind == "true") for row in rows]),
+    }
+    return {name: standardised(values) for name, values in found.items()}
+
+
+def standardised(values: Floats) -> Floats:
+    """Less the mean, over the standard deviation."""
+    found: Floats = (values - values.mean()) / values.std()
+    return found
+
+
+def print_kinds(rows: Sequence[Taught], wanted: Floats) -> None:
+    """How many candidates of each kind there are, and their mean target."""
+    kinds = np.array([row.kind for row in rows])
+    for kind in sorted(set(kinds.tolist())):
+        print(f"{kind:10s} {(kinds == kind).sum():6d} candidates, mean target {wanted[kinds == kind].mean():6.2f}")
+
+
+def _bare(text: str) -> str:
+    return text.strip().lower()

@@ -1,0 +1,126 @@
+"""How near a reply lies to its references, or to what it answers, in the space of a pretrained sentence encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rejoinder.errors import CallError, MissingExtraError
+from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.training import TrainingData
+from rejoinder.metrics.base import best_reference, check_choice
+from rejoinder.metrics.batch import Batch
+from rejoinder.types import Scores
+
+if TYPE_CHECKING:
+    from rejoinder.models.text_encoder import TextEncoder
+
+NEEDS: Mapping[str, str] = MappingProxyType({"references": "references", "last-turn": "context"})
+"""What a reply is compared with -> what an example must have for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderCosine(Evaluator):
+    """The cosine of two sentence vectors, each the mean of its tokens' vectors.
+
+    Against references it is embedding-average with vectors that know their neighbours; against the last turn it needs
+    no reference, and tells whether a reply stays with what was said. Nothing is learned: `fit()` loads the encoder.
+    """
+
+    name: ClassVar[str] = "encoder-cosine"
+    measures: ClassVar[str] = "cosine of sentence vectors, with a reference or with what the reply answers"
+    citation: ClassVar[str] = "Reimers and Gurevych 2019, Sentence-BERT"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    labels: ClassVar[Use] = "unused"
+    dialogues: ClassVar[Use] = "unused"
+
+    encoder: str
+    """A Hugging Face name, or the folder of a pretrained encoder."""
+    against: str = "references"
+    """What a reply is compared with: `references`, or `last-turn`, which needs none."""
+    refs: str = "max"
+    max_length: int = 128
+    """Tokens that are read of a text, from its end."""
+
+    encoder_: TextEncoder = field(init=False, repr=False, compare=False)
+    digest_: str = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_choice(self, "against", list(NEEDS))
+        check_choice(self, "refs", ("max", "mean"))
+        if self.max_length < 4:
+            raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
+        need = NEEDS[self.against]
+        object.__setattr__(self, "needs", frozenset({need}))
+        object.__setattr__(self, "cannot_score", f"no {need}, or nothing but white space there")
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
+        """The encoder."""
+        _require_torch()
+        from rejoinder.models.text_encoder import TextEncoder
+
+        encoder = TextEncoder.start(self.encoder, self.max_length)
+        return {"encoder_": encoder, "digest_": _digest(encoder)}
+
+    def predict(self, batch: Batch) -> Scores:
+        """One cosine an example; what it says of an empty reply is not used."""
+        if self.against == "references":
+            texts = [text for example in batch.examples for text in example.references]
+            return best_reference(self._cosines(batch, texts, batch.owner.tolist()), batch, self.refs)
+        rows = [row for row, example in enumerate(batch.examples) if example.context]
+        scores = np.full(len(batch), np.nan)
+        scores[rows] = self._cosines(batch, [batch.examples[row].context[-1] for row in rows], rows)
+        return scores
+
+    def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
+        """The cosine of each text with the reply that it belongs to; NaN for a text without content. (others,)"""
+        told = [place for place, text in enumerate(others) if text.strip()]
+        cosines = np.full(len(others), np.nan)
+        if told:
+            replies = [batch.examples[owner[place]].response for place in told]
+            vectors = self.encoder_.encode(replies + [others[place] for place in told]).astype(np.float64)
+            products = np.einsum("ij,ij->i", vectors[: len(told)], vectors[len(told) :])  # vectors have length 1
+            cosines[told] = np.clip(products, -1.0, 1.0)
+        return cosines
+
+    @property
+    def signature(self) -> str:
+        """Once fitted, with a hash of the encoder's weights, because a path says nothing."""
+        if self.fit_ is None:
+            return super().signature
+        known = f"encoder:{Path(self.encoder).name}@{self.digest_}"
+        return super().signature.replace(f"encoder:{self.encoder}", known, 1)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the encoder, so that the folder is all that scoring needs."""
+        self.encoder_.save(folder)
+        return {"digest_": self.digest_}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        _require_torch()
+        from rejoinder.models.text_encoder import TextEncoder
+
+        return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": plain["digest_"]}
+
+
+def _require_torch() -> None:
+    """Raise a MissingExtraError where what an encoder runs on is not installed."""
+    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
+        raise MissingExtraError("a sentence encoder", "train")
+
+
+def _digest(encoder: TextEncoder) -> str:
+    """A short hash of tokeniser and weights."""
+    found = blake2b(encoder.definition.encode(), digest_size=6)
+    for name, weight in sorted(encoder.network.state_dict().items()):
+        found.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()
