@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,7 +219,7 @@ def test_the_in_batch_loss_by_hand() -> None:
         ({"frozen_layers": 1}, 20),  # and those of positions and segments, a norm of two; 15 arrays of a layer
     ],
 )
-def test_frozen_weights_stay_as_they_are(model: TorchModel, frozen: dict[str, int], still: int) -> None:
+def test_frozen_weights_stay_as_they_are(model: TorchModel, frozen: dict[str, Any], still: int) -> None:
     before = plain_state(model.network)
     train(model, regression(model), replace(QUICK, most_steps=2, **frozen), 0, TrainingRun(), None)
     after = plain_state(model.network)

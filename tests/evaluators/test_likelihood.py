@@ -47,10 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vocab_size=len(WORDS), hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2
     )
     with quiet_transformers():
-        network = LlamaForCausalLM(config)
+        network = LlamaForCausalLM(config)  # type: ignore[no-untyped-call]
         for weight in network.parameters():
             torch.nn.init.normal_(weight, std=0.5)
-        network.save_pretrained(home)  # type: ignore[no-untyped-call]
+        network.save_pretrained(home)
     made.save(str(home / "tokenizer.json"))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>"}
     (home / "tokenizer_config.json").write_text(json.dumps(settings))

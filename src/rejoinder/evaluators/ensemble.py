@@ -57,7 +57,8 @@ class Ensemble(Evaluator):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        if isinstance(self.members, str) or not self.members:
+        members: object = self.members  # a mistake that types do not stop: one name in place of several
+        if isinstance(members, str) or not self.members:
             raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
         if self.weights and (len(self.weights) != len(self.members) or min(self.weights) <= 0):
             raise CallError(f"{self.name}: weights must be above 0, one a member, not {self.weights}")
