@@ -6,7 +6,7 @@ text, as the paper's was. *Out of domain*: one model of another corpus scores al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -79,8 +79,13 @@ class Dstc6:
         fold_of = self.fold_of(folds)
         fold_of_row = np.array([fold_of[item] for item in self.item_of.tolist()])
         for fold in range(folds):
-            texts = [text for item, texts in self.references.items() if fold_of[item] != fold for text in texts]
-            yield sentences(texts, SENTENCES, self.seed), np.flatnonzero(fold_of_row == fold)
+            yield sentences(self.unseen(fold, fold_of), SENTENCES, self.seed), np.flatnonzero(fold_of_row == fold)
+
+    def unseen(self, fold: int, fold_of: Mapping[int, int]) -> list[str]:
+        """References of the other folds, save those that stand word for word in this one too."""
+        own = {text.strip() for item, texts in self.references.items() if fold_of[item] == fold for text in texts}
+        others = (text for item, texts in self.references.items() if fold_of[item] != fold for text in texts)
+        return [text for text in others if text.strip() not in own]
 
     def rows(self, rows: Ints) -> list[Example]:
         """The replies of these rows."""

@@ -289,3 +289,22 @@ def test_nothing_to_learn_from() -> None:
         AmFm().fit()
     with pytest.raises(NeedsError, match="there is no sentence to learn from"):
         Fm().fit([Dialogue("1", (" ", ""))])
+
+
+def test_a_corpus_of_one_word_and_one_with_fewer_directions_than_dimensions() -> None:
+    alone = Am().fit([Dialogue("0", ("hello",))])
+    assert alone.score([Example("1", (), "hello", ("hello",))])[0] == pytest.approx(1)
+    alike = Am().fit([Dialogue(str(number), ("a b",)) for number in range(20)])
+    assert alike.space_.dimensions == 1
+    assert alike.score([Example("1", (), "a", ("b",))])[0] == pytest.approx(1)
+
+
+def test_a_word_of_probability_0_is_no_word_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "zero.arpa"
+    path.write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-0.3\ta\n-99\tb\n-99\tc\n\n\\end\\\n")
+    part = Fm(lm=str(path), order=1).fit()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScoreWarning)
+        scores = part.score([Example("1", (), "b", ("c",)), Example("2", (), "a b", ("a",))])
+    assert math.isnan(scores[0])
+    assert scores[1] == pytest.approx(1)

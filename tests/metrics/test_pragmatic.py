@@ -20,6 +20,12 @@ def test_the_share_of_the_checks_that_are_passed() -> None:
     assert load("pm").score(same).tolist() == [1.0] * 5
 
 
+def test_a_courtesy_denies_nothing() -> None:
+    pairs = [("no problem , we will send it", "sure , we will send it"), ("we arent able to deliver", "we deliver")]
+    scores = load("pm").score([Example(reply, (), reply, (reference,)) for reply, reference in pairs])
+    np.testing.assert_allclose(scores, [1, 2 / 3])
+
+
 def test_several_references() -> None:
     two = Example("1", (), WRONG.response, (REFERENCE, "we deliver to ireland"))
     assert load("pm").score([two])[0] == 1

@@ -53,22 +53,26 @@ class CausalModel:
         return found.hexdigest()
 
     def log_probs(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The natural logarithm of each text's probability, its end not counted. (texts,)"""
-        ids = [self._ids(text) for text in texts]
+        """The natural logarithm of each text's probability, its end not counted. (texts,)
+
+        Of a text that is too long, the beginning stands for the whole.
+        """
+        tokens = [self.tokeniser(text, add_special_tokens=False)["input_ids"] for text in texts]
+        ids = [self._started(row[:_LONGEST]) for row in tokens]
         found = np.zeros(len(ids))
         order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
         while order:
             size = max(1, _BATCH_TOKENS // max(1, len(ids[order[0]])))
             rows, order = order[:size], order[size:]
             found[rows] = self._sums([ids[row] for row in rows])
-        return found
+        longer = np.array([max(1.0, len(row) / _LONGEST) for row in tokens])
+        return found * longer
 
-    def _ids(self, text: str) -> list[int]:
+    def _started(self, tokens: list[int]) -> list[int]:
         """Tokens after a token that begins a text, where the model has one."""
+        # What a tokeniser adds of its own differs from one version to the next.
         start = self.tokeniser.bos_token_id
         start = self.tokeniser.eos_token_id if start is None else start
-        # What a tokeniser adds of its own differs from one version to the next.
-        tokens = self.tokeniser(text, add_special_tokens=False)["input_ids"][:_LONGEST]
         return tokens if start is None else [start, *tokens]
 
     @torch.no_grad()

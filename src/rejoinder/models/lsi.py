@@ -16,6 +16,10 @@ from rejoinder.text.ragged import Ints, Ragged
 Floats = NDArray[np.float32]
 
 
+_NO_DIRECTION = 1e-5
+"""Of the largest singular value: less is rounding of numbers of single precision."""
+
+
 @dataclass(frozen=True, eq=False)
 class SemanticSpace:
     """The words that a space knows, and where each lies in it."""
@@ -36,8 +40,13 @@ class SemanticSpace:
         counts = csr_array((ones, texts.values, texts.offsets), shape=(len(texts), len(vocabulary)), copy=True)
         counts.sum_duplicates()
         rank = max(1, min(dimensions, len(vocabulary), len(texts)))
-        svd = TruncatedSVD(rank, random_state=seed).fit(counts)
-        return cls(tuple(vocabulary), np.ascontiguousarray(svd.components_.T, np.float32))
+        if len(vocabulary) == 1:
+            return cls(tuple(vocabulary), np.ones((1, 1), np.float32))
+        with np.errstate(divide="ignore", invalid="ignore"):  # of the variance that texts all alike do not have
+            svd = TruncatedSVD(rank, random_state=seed).fit(counts)
+        # Beyond what the texts have, directions are arbitrary.
+        real = svd.singular_values_ > _NO_DIRECTION * svd.singular_values_[0]
+        return cls(tuple(vocabulary), np.ascontiguousarray(svd.components_[real].T, np.float32))
 
     @property
     def dimensions(self) -> int:

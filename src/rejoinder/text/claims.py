@@ -60,7 +60,8 @@ _NUMBER_WORDS = {
 }  # "one" is a pronoun more often than a number
 
 _NEGATORS = frozenset(
-    "no not never cannot without neither nor none nobody nothing unable n't dont doesnt didnt cant wont isnt".split()
+    "no not never cannot without neither nor none nobody nothing unable n't dont doesnt didnt cant wont isnt "
+    "arent wasnt werent havent hasnt hadnt couldnt wouldnt shouldnt".split()
 )
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _ENDS_OF_CLAUSES = frozenset(". , ; : ! ? ( ) but because so although though however".split())
@@ -162,15 +163,20 @@ def _denied(lower: Sequence[str]) -> set[int]:
     """The places that follow a negator within its clause."""
     found: set[int] = set()
     for place, word in enumerate(lower):
-        if word in _NEGATORS or word.endswith("n't"):
+        if (word in _NEGATORS or word.endswith("n't")) and not _is_courtesy(lower, place):
             reach = range(place + 1, min(place + 1 + _REACH, len(lower)))
             found.update(takewhile(lambda at: lower[at] not in _ENDS_OF_CLAUSES, reach))
     return found
 
 
+def _is_courtesy(lower: Sequence[str], place: int) -> bool:
+    """Whether a "no" is that of "no problem", which denies nothing."""
+    return lower[place] == "no" and lower[place + 1 : place + 2] in (["problem"], ["problems"], ["worries"], ["doubt"])
+
+
 def _answer(lower: Sequence[str]) -> str:
-    for word in lower:
-        if word in _YES:
+    for place, word in enumerate(lower):
+        if word in _YES or _is_courtesy(lower, place):
             return "yes"
         if word in _NO:
             return "no"

@@ -117,10 +117,10 @@ class NgramModel:
         if not len(some):
             return means
         log_probs, firsts = self.word_log_probs(sentences), sentences.offsets[some]
-        if self.is_open:
+        known = np.isfinite(log_probs)  # unknown to a closed model, or of probability 0 in the file it was read from
+        if known.all():
             means[some] = np.add.reduceat(log_probs, firsts) / sentences.lengths[some]
             return means
-        known = ~np.isnan(log_probs)
         count = np.add.reduceat(known.astype(np.int64), firsts)
         total = np.add.reduceat(np.where(known, log_probs, 0.0), firsts)
         means[some] = np.divide(total, count, out=np.full(len(some), np.nan), where=count > 0)
