@@ -66,7 +66,8 @@ class CausalModel:
             rows, order = order[:size], order[size:]
             found[rows] = self._sums([ids[row] for row in rows])
         longer = np.array([max(1.0, len(row) / _LONGEST) for row in tokens])
-        return found * longer
+        found *= longer
+        return found
 
     def _started(self, tokens: list[int]) -> list[int]:
         """Tokens after a token that begins a text, where the model has one."""
