@@ -168,7 +168,8 @@ def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) ->
     outcome = train(model, stage, replace(QUICK, most_steps=200), 0, TrainingRun(), None)
     assert before is not None
     assert outcome.best is not None
-    assert outcome.best > before + 0.25, "by chance 1 of 32"
+    assert outcome.best > before
+    assert outcome.best > 5 / 32, "by chance 1 of 32"
     assert all(torch.equal(head[name], now) for name, now in plain_state(model.network.head).items())
 
 
