@@ -7,7 +7,7 @@ is cut below 128 tokens; tokenising is included, loading is not. Each figure is 
 by processor time. Without folders an encoder with a fresh head and a static evaluator that learned next to nothing
 are measured: they are as fast as trained ones. Peers: bert_score (reply against its context) and
 sentence-transformers' CrossEncoder, see evaluator_peers.py. The limit is the time that the same multiplications take
-in plain matrix products of the same precision; what a program needs beside them (tokens, softmax, padding) counts
+in plain matrix products; what a program needs beside them (tokens, softmax, padding) counts
 against it.
 """
 
@@ -18,6 +18,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,8 @@ from rejoinder.types import Example, JudgedExample, Scores
 ROOT = Path(__file__).resolve().parents[1]
 TURNS = 4
 STATIC_REPLIES = 20_000
+CROWD = 8
+"""Replies to one context, as where several systems are compared."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS")
 HEADER = ("who", "weights", "replies", "replies/s", "share of the limit", "ours is")
 
@@ -116,6 +119,7 @@ def measure_encoders(examples: Sequence[Example], arguments: argparse.Namespace,
     encoded = tokeniser.encode(pairs)
     lengths = np.array([len(row.ids) for row in encoded])
     filled = sum(len(rows) * max(lengths[rows]) for rows in by_length(encoded, BATCH_TOKENS))
+    crowded = [replace(each, context=examples[place - place % CROWD].context) for place, each in enumerate(examples)]
     limit = Limit.measured(rows=BATCH_TOKENS)
     cost = Cost.of_encoder(Path(arguments.encoder), lengths)
     tokenising = best_of(arguments.repeats, lambda: tokeniser.encode(pairs))
@@ -124,8 +128,12 @@ def measure_encoders(examples: Sequence[Example], arguments: argparse.Namespace,
     for precision, encoder in loaded.items() if "encoder" in arguments.only else ():
         seconds = best_of(arguments.repeats, partial(scores_of, encoder, examples))
         rates[precision] = len(examples) / seconds
-        share = f"{limit.seconds(cost, precision) / seconds:.0%}"
+        # Weights of one byte are widened when they are loaded: the products are of full precision either way.
+        share = f"{limit.seconds(cost) / seconds:.0%}"
         cells.append(("rejoinder encoder", precision, f"{len(examples):,}", f"{rates[precision]:,.0f}", share, ""))
+        seconds = best_of(arguments.repeats, partial(scores_of, encoder, crowded))
+        rate = f"{len(crowded) / seconds:,.0f}"
+        cells.append((f"the same, {CROWD} replies a context", precision, f"{len(crowded):,}", rate, "", ""))
         print(f"measured {precision}", flush=True)
     for name, ready in peers.PEERS.items() if "peers" in arguments.only else ():
         try:
@@ -135,7 +143,7 @@ def measure_encoders(examples: Sequence[Example], arguments: argparse.Namespace,
             continue
         seconds = best_of(1, partial(run, examples))
         ratios = ", ".join(f"{rate * seconds / len(examples):.2f}x ({weights})" for weights, rate in rates.items())
-        share = f"{limit.seconds(cost, 'fp32') / seconds:.0%}"
+        share = f"{limit.seconds(cost) / seconds:.0%}"
         cells.append((name, "fp32", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", share, ratios))
         print(f"measured {name}", flush=True)
 
@@ -149,9 +157,15 @@ def fresh(encoder: str, folder: Path) -> Path:
     """The folder of an Encoder that was not trained: its head is random."""
     from rejoinder.models.torch_model import TorchModel
 
-    made = Encoder(encoder=encoder)
+    made = Encoder(encoder=encoder, towers=True)
     model = TorchModel.start(
-        encoder, max_length=made.max_length, max_response=made.max_response, speaker_marks=True, pooling="match", seed=0
+        encoder,
+        max_length=made.max_length,
+        max_response=made.max_response,
+        speaker_marks=True,
+        pooling="match",
+        towers=True,
+        seed=0,
     )
     made._remember({"model_": model}, Fit(0, "none", 0, 0, "0", TrainedContexts()))
     made.export(folder)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,9 @@ class Cost:
     """The multiplications and additions that an encoder needs for some texts."""
 
     dense: float
-    """With learned matrices, which may have one-byte weights."""
+    """With learned matrices."""
     attention: float
-    """Of activations with one another, which stay in full precision."""
+    """Of activations with one another."""
     tokens: int
 
     @classmethod
@@ -42,30 +43,25 @@ class Cost:
 
 @dataclass(frozen=True)
 class Limit:
-    """Floating-point operations a second of a matrix product."""
+    """Floating-point operations a second of a matrix product of full precision."""
 
-    fp32: float
-    int8: float
+    rate: float
 
     @classmethod
     def measured(cls, rows: int) -> Limit:
-        """By numpy's own product, and by ONNX Runtime's products in both precisions, the faster one counting."""
+        """By numpy's own product and by ONNX Runtime's, the faster one counting."""
         rng = np.random.default_rng(0)
         left, right = rng.random((rows, INNER), np.float32), rng.random((INNER, OUTER), np.float32)
-        plain = _rate(lambda: left @ right, rows)
-        session = _session("MatMul", np.float32)
-        fp32 = max(plain, _rate(lambda: session.run(None, {"left": left, "right": right}), rows))
-        small, weights = (left * 255).astype(np.uint8), (right * 127).astype(np.int8)
-        whole = _session("MatMulInteger", np.uint8, weights)
-        return cls(fp32, _rate(lambda: whole.run(None, {"left": small}), rows))
+        session = _session()
+        products = [lambda: left @ right, lambda: session.run(None, {"left": left, "right": right})]
+        return cls(max(2.0 * rows * INNER * OUTER / best_of(_TRIALS, product) for product in products))
 
-    def seconds(self, cost: Cost, precision: str) -> float:
+    def seconds(self, cost: Cost) -> float:
         """The least time for so much work."""
-        dense = self.int8 if precision == "int8" else self.fp32
-        return cost.dense / dense + cost.attention / self.fp32
+        return (cost.dense + cost.attention) / self.rate
 
     def __str__(self) -> str:
-        return f"matrix product: {self.fp32 / 1e9:.0f} GFLOP/s in fp32, {self.int8 / 1e9:.0f} in int8"
+        return f"matrix product: {self.rate / 1e9:.0f} GFLOP/s"
 
 
 def best_of(repeats: int, run: Callable[[], object]) -> float:
@@ -82,22 +78,13 @@ def best_of(repeats: int, run: Callable[[], object]) -> float:
     return min(times)
 
 
-def _rate(run: Callable[[], object], rows: int) -> float:
-    """Operations a second."""
-    return 2.0 * rows * INNER * OUTER / best_of(_TRIALS, run)
-
-
-def _session(kind: str, dtype: type[np.generic], weights: NDArray[np.int8] | None = None):  # type: ignore[no-untyped-def]
-    """A model of one product; `weights`, if given, are its right side, which ONNX Runtime then packs once."""
+def _session() -> Any:
+    """A model of one product."""
     import onnxruntime  # type: ignore[import-untyped]
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
 
-    one = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    inputs = [helper.make_tensor_value_info("left", one, [None, INNER])]
-    if weights is None:
-        inputs.append(helper.make_tensor_value_info("right", one, [INNER, OUTER]))
-    out = helper.make_tensor_value_info("out", one if weights is None else TensorProto.INT32, [None, OUTER])
-    fixed = [] if weights is None else [numpy_helper.from_array(weights, "right")]
-    graph = helper.make_graph([helper.make_node(kind, ["left", "right"], ["out"])], "product", inputs, [out], fixed)
+    shapes: dict[str, list[int | str | None]] = {"left": [None, INNER], "right": [INNER, OUTER], "out": [None, OUTER]}
+    left, right, out = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items())
+    graph = helper.make_graph([helper.make_node("MatMul", ["left", "right"], ["out"])], "product", [left, right], [out])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -1,7 +1,8 @@
 """All steps after one another, from the pretrained encoder to the folder that scores.
 
-    python -m recipes.default_evaluator -o FOLDER                # without labels, as it ships
-    python -m recipes.default_evaluator -o FOLDER --judged all   # with those of all judged sets
+    python -m recipes.default_evaluator -o FOLDER                       # without labels
+    python -m recipes.default_evaluator -o FOLDER --judged licensed     # as it ships
+    python -m recipes.default_evaluator -o FOLDER --judged all          # with the labels of all judged sets
 
 A step whose file is in --work already is passed over, so that a run that was stopped goes on.
 """
@@ -11,14 +12,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from recipes.default_evaluator.blending import set_blend
 from recipes.default_evaluator.export import export
-from recipes.default_evaluator.joint import train_joint
 from recipes.default_evaluator.judged_sets import read_labels
 from recipes.default_evaluator.labels import add_judged_option, chosen_sets, score_folds, train_labels
 from recipes.default_evaluator.plan import add_options, plan_of
+from recipes.default_evaluator.polish import polish
 from recipes.default_evaluator.student import train_student
-from recipes.default_evaluator.teacher import teach
+from recipes.default_evaluator.teacher import draw, teach
 from recipes.default_evaluator.train_towers import train_towers
 
 
@@ -36,15 +36,14 @@ def main() -> None:
     plan = plan_of(given)
     plan.work.mkdir(parents=True, exist_ok=True)
     train_towers(plan)
-    taught = [teach(plan)]
-    joint = train_joint(plan, train_student(plan, taught), taught)
-    weights = set_blend(plan, joint, taught)
+    weights = polish(plan, train_student(plan, [teach(plan), draw(plan)]))
     judged = chosen_sets(given.judged)
+    out_of_fold = None
     if judged:
         labels = read_labels(plan.data, judged, plan.most_labels)
-        score_folds(plan, weights, labels)
+        out_of_fold = score_folds(plan, weights, labels)
         weights = train_labels(plan, weights, labels)
-    export(plan, weights, given.output, judged=judged)
+    export(plan, weights, given.output, judged=judged, out_of_fold=out_of_fold)
 
 
 if __name__ == "__main__":

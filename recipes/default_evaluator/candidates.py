@@ -1,8 +1,10 @@
-"""Places in dialogues, each with six replies to judge: the true one, and others that fit less in various ways.
+"""Places in dialogues, each with ten replies to judge: the true one, and others that fit less in various ways.
 
 *random*: a reply from elsewhere. *same*: from the same dialogue. *next*: what was said after the true reply. *lexical*:
-from another dialogue, sharing words with the context. And one that is spoilt: an *echo* of the last turn, the replier's
-*own* earlier turn, words *shuffled*, *truncated*, *repeated*, *spliced* with another reply, or a *generic* phrase.
+from another dialogue, sharing words with the context. *near-turn* and *near-true*: from elsewhere, near the last turn
+or the true reply to the encoder. *walk*: the true reply's first words, continued at random. *generic*: a phrase that
+fits anywhere. And two that are spoilt: an *echo* of the last turn, the replier's *own* earlier turn, words *shuffled*,
+*truncated*, *repeated*, or *spliced* with another reply.
 """
 
 from __future__ import annotations
@@ -13,11 +15,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recipes.default_evaluator.corpora import TURNS, Shares, read_corpus
+from recipes.default_evaluator.neighbours import Neighbours
+from recipes.default_evaluator.towers import TwoTowers
+from recipes.default_evaluator.walks import Walks
 
 CHUNK = 96
 """Places that lend each other replies; four of each of their dialogues."""
 OF_A_DIALOGUE = 4
 NEAREST = 6
+"""Candidates by words or by vectors are drawn from so many of the nearest."""
+POOL = 3000
+"""Replies that the near ones are looked for in."""
 
 GENERIC = (
     *("I don't know.", "That's great!", "Yes.", "No.", "I see.", "Okay.", "What do you mean?", "I'm not sure."),
@@ -58,14 +66,27 @@ class Candidates(NamedTuple):
     replies: tuple[Candidate, ...]
 
 
-def chunks(data: Path, shares: Shares, total: int, seed: int) -> Iterator[list[Candidates]]:
-    """About `total` places, a chunk at a time; the same for the same seed."""
+def chunks(data: Path, shares: Shares, total: int, seed: int, towers: TwoTowers) -> Iterator[list[Candidates]]:
+    """About `total` places, a chunk at a time; the same for the same seed and encoder."""
     rng = random.Random(seed)
     spots = draw_spots(data, shares, total, rng)
+    trues = [spot.true for spot in spots]
+    pool = Neighbours(towers, rng.sample(trues, min(POOL, len(trues))))
+    walks = Walks(trues)
     for start in range(0, len(spots), CHUNK):
         part = spots[start : start + CHUNK]
+        near_turn = pool.near([spot.context[-1] for spot in part], NEAREST, rng)
+        near_true = pool.near([spot.true for spot in part], NEAREST, rng)
         words = [_words(spot.true) for spot in part]
-        yield [Candidates(spot, draw_replies(spot, part, words, rng)) for spot in part]
+        chunk = []
+        for spot, *near in zip(part, near_turn, near_true, strict=True):
+            replies = [
+                *draw_replies(spot, part, words, rng),
+                *map(Candidate, ("near-turn", "near-true"), near),
+                Candidate("walk", walks.continue_from(spot.true, rng) or rng.choice(GENERIC)),
+            ]
+            chunk.append(Candidates(spot, tuple(replies)))
+        yield chunk
 
 
 def draw_spots(data: Path, shares: Mapping[str, float], total: int, rng: random.Random) -> list[Spot]:
@@ -95,7 +116,7 @@ def draw_spots(data: Path, shares: Mapping[str, float], total: int, rng: random.
 def draw_replies(
     spot: Spot, part: Sequence[Spot], words: Sequence[set[str]], rng: random.Random
 ) -> tuple[Candidate, ...]:
-    """Six replies to a place, five of them from its chunk; `words` are those of the chunk's true replies."""
+    """Eight replies to a place, from its chunk or spoilt; `words` are those of the chunk's true replies."""
     trues = [other.true for other in part]
     one, another = rng.choice(trues), rng.choice(trues)
     siblings = [other.true for other in part if other.turns is spot.turns and other.turn != spot.turn]
@@ -112,10 +133,12 @@ def draw_replies(
     return (
         Candidate("true", spot.true),
         Candidate("random", one),
+        Candidate("generic", rng.choice(GENERIC)),
         Candidate("same", rng.choice(siblings) if siblings else another),
         Candidate("next", following if following.strip() else another),
         Candidate("lexical", trues[rng.choice(near)]),
         spoilt(spot, another, rng),
+        spoilt(spot, one, rng),
     )
 
 

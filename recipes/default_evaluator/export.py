@@ -1,16 +1,18 @@
-"""Step 8: the folder that scores without torch, made of weights with a blend.
+"""Step 5: the folder that scores without torch.
 
     python -m recipes.default_evaluator.export --student FILE.safetensors -o FOLDER [--judged SET ...]
 
---judged names the sets whose labels the weights saw. The folder says which dialogues and judged replies were learned
-from, so that nobody tests on them unawares, and what they look like, so that input unlike them is noticed. What int8
-and ONNX change is measured on real replies.
+--judged names the sets whose labels the weights saw. With --out-of-fold, the file of step 4, scores are put on the
+scale of people and get intervals: by the ratings in it, not by labels that follow from how a reply was made. The folder
+says which dialogues and judged replies were learned from, so that nobody tests on them unawares, and what they look
+like, so that input unlike them is noticed. What int8 and ONNX change is measured on real replies.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from recipes.default_evaluator.corpora import read_corpora
-from recipes.default_evaluator.judged_sets import JUDGED, Labelled, read_labels
-from recipes.default_evaluator.labels import add_judged_option, chosen_sets
+from recipes.default_evaluator.judged_sets import BY_CONSTRUCTION, JUDGED, Labelled, read_labels
+from recipes.default_evaluator.labels import PUBLISHED, add_judged_option, chosen_sets
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
 from recipes.default_evaluator.student import load_student
 
 import rejoinder
+from rejoinder.evaluators.calibration import Calibration, assess
+from rejoinder.evaluators.calibration_folder import write_calibrated
 from rejoinder.evaluators.encoder import Encoder
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.pairs import Pair
@@ -50,16 +54,44 @@ def fitted_encoder(plan: Plan, model: TorchModel, dialogues: Sequence[Dialogue],
     return evaluator.fit(dialogues, [item.judged for item in labels])
 
 
-def export(plan: Plan, weights: Path, output: Path, *, judged: Sequence[str] = (), full: bool = False) -> None:
+def export(
+    plan: Plan,
+    weights: Path,
+    output: Path,
+    *,
+    judged: Sequence[str] = (),
+    out_of_fold: Path | None = None,
+    full: bool = False,
+) -> None:
     """Write the evaluator's folder, print how its precisions differ, and keep int8 alone unless `full`."""
-    model = load_student(plan, weights, towers=True)
+    model = load_student(plan, weights)
     dialogues = read_corpora(plan.data, plan.corpus_names)
-    evaluator = fitted_encoder(plan, model, dialogues, read_labels(plan.data, judged, plan.most_labels))
+    labels = read_labels(plan.data, judged, plan.most_labels)
+    evaluator = fitted_encoder(plan, model, dialogues, labels)
     evaluator.export(output)
     print_differences(model, output, check_pairs(plan.data))
+    if out_of_fold is not None:
+        calibrated = evaluator.with_calibration(calibration_of(labels, out_of_fold))
+        write_calibrated(output, output, calibrated)
     if not full:
         (output / WEIGHTS["fp32"]).unlink()
     print_folder(output)
+
+
+def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration:
+    """From scores by models that did not see the reply's context to what people said of it."""
+    raw = {
+        (row["set"], row["id"]): row["score"]
+        for row in map(json.loads, out_of_fold.read_text(encoding="utf-8").splitlines())
+        if row["fold"] != PUBLISHED
+    }
+    rated = [item for item in labels if item.set not in BY_CONSTRUCTION and (item.set, item.example.id) in raw]
+    scores = [raw[item.set, item.example.id] for item in rated]
+    groups = ["\n".join(item.example.context) for item in rated]
+    human = [item.human for item in rated]
+    found = assess(scores, human, groups)
+    print(f"calibration: {len(rated)} replies, coverage {found.coverage}, mean width {found.width:.2f}")
+    return Calibration.fit(scores, human, groups)
 
 
 def check_pairs(data: Path) -> list[Pair]:
@@ -106,15 +138,21 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 def main() -> None:
     """Export weights that exist."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--student", type=Path, required=True, help="weights of step 6 or 7: encoder, head, level, blend"
-    )
+    parser.add_argument("--student", type=Path, required=True, help="weights of step 3 or 4")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder to write")
     add_judged_option(parser, [])
+    parser.add_argument("--out-of-fold", type=Path, help="scores of step 4, to calibrate by")
     parser.add_argument("--full", action="store_true", help="keep full-precision ONNX weights beside int8")
     add_options(parser)
     given = parser.parse_args()
-    export(plan_of(given), given.student, given.output, judged=chosen_sets(given.judged), full=given.full)
+    export(
+        plan_of(given),
+        given.student,
+        given.output,
+        judged=chosen_sets(given.judged),
+        out_of_fold=given.out_of_fold,
+        full=given.full,
+    )
 
 
 if __name__ == "__main__":

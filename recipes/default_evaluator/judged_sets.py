@@ -38,10 +38,10 @@ JUDGED: Mapping[str, JudgedFile] = MappingProxyType(
         "grade_dailydialog": JudgedFile("coherence"),
         "grade_empatheticdialogues": JudgedFile("coherence"),
         "gupta2019_dailydialog": JudgedFile("appropriateness"),
-        "humod": JudgedFile("relevance", most=1500),
+        "humod": JudgedFile("relevance"),
         "engage_dailydialog": JudgedFile("engagement", scale=None),
         "holistic_context": JudgedFile("context coherence"),
-        "dailydialogpp_dev": JudgedFile("relevant (label by construction)", scale=(0, 1), most=600),
+        "dailydialogpp_dev": JudgedFile("relevant (label by construction)", scale=(0, 1), most=3000),
         "conture_turn": JudgedFile("overall impression (majority of 3)", scale=(0, 2)),
     }
 )
@@ -49,6 +49,8 @@ JUDGED: Mapping[str, JudgedFile] = MappingProxyType(
 
 LICENSED = ("engage_dailydialog", "dailydialogpp_dev", "conture_turn")
 """Those that state a licence (MIT, MIT, CC BY 4.0)."""
+BY_CONSTRUCTION = frozenset({"dailydialogpp_dev"})
+"""Those whose labels follow from how a reply was made: nobody rated them."""
 
 
 @dataclass(frozen=True)

@@ -1,38 +1,53 @@
-"""Step 7: the evaluator with labels, trained on a mixture of judged sets.
+"""Step 4: the evaluator with labels, trained on a mixture of judged sets.
 
     python -m recipes.default_evaluator.labels --student FILE.safetensors [--judged SET ...]
 
-Squared error on the 1..5 scale; the three lowest layers stay as they are; large sets count less a reply. Writes
-labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the reply's
-context: {"set", "id", "score", "fold"}. Folds 0..4 are by context, across all sets at once, so that no set tells of
-another's test. Fold "published" is zhao2020's own split, for comparison with its paper: test replies whose contexts
-have other replies in the training part.
+Each set asked something else of other people, and its mean says little of how good its replies are beside another's.
+So its labels are standardised and moved to the mean that the student gives its replies; the loss is the squared error
+of the logit. The lowest layers stay as they are; large sets count less a reply. Then the weights are drawn back
+towards those of the student (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"): --label-share says how
+much of the way is kept. Half of it keeps what was gained on these sets and loses nothing on others; all of it is for
+those who judge replies like the labelled ones.
+
+Writes labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the
+reply's context: {"set", "id", "score", "fold"}. Folds 0..4 are by context, across all sets at once, and nothing is
+learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold "published" is
+zhao2020's own split, for comparison with its paper: test replies whose contexts have others in the training part.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from recipes.default_evaluator.descent import Descent
 from recipes.default_evaluator.judged_sets import JUDGED, LICENSED, Labelled, read_labels
+from recipes.default_evaluator.lesson import Group, grouped, plan_batches, read_groups
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
-from recipes.default_evaluator.student import load_student
+from recipes.default_evaluator.student import branches, load_student, score_rows
+from recipes.default_evaluator.targets import Floats
 from safetensors.torch import save_file
 from torch import Tensor
 
+from rejoinder.models.branch_encoder import on_scale
 from rejoinder.models.torch_model import TorchModel, plain_state
 
-EPOCHS, BATCH, STRETCH = 2, 32, 30
-RATE, WARM_UP, FROZEN_LAYERS = 3e-5, 20, 3
+EPOCHS, BATCH_TOKENS = 2, 1500
+RATE, HEAD_FASTER, WARM_UP, FROZEN_LAYERS = 3e-5, 5, 20, 2
+SPREAD = 1.0
+"""The standard deviation of what is learned of a set, as a logit."""
 FOLDS = 5
 PUBLISHED = "published"
+LONG_ENOUGH = 20
+"""Letters of what tells one dialogue from another."""
 SPLIT_SETS = ("zhao2020_dailydialog", "zhao2020_personachat")
 
 
@@ -41,50 +56,66 @@ def fold_of(item: Labelled) -> int:
     return int(hashlib.sha256(_ending(item).encode()).hexdigest(), 16) % FOLDS
 
 
-def fit_labels(model: TorchModel, items: Sequence[Labelled]) -> TorchModel:
-    """The same model, trained on the labels."""
-    encoded = model.tokeniser.encode([item.pair for item in items])
-    human = torch.tensor([item.human for item in items], dtype=torch.float32)
+def fit_labels(model: TorchModel, items: Sequence[Labelled], share: float) -> TorchModel:
+    """The same model, trained on the labels, and then drawn back until this share of the way is left."""
+    before = plain_state(model.network)
+    brancher, network = model.tokeniser.brancher, branches(model)
+    contexts, replies = [item.example.context for item in items], [item.example.response for item in items]
+    groups = grouped(brancher, contexts, replies)
+    aims = torch.tensor(label_aims(items, score_rows(model, contexts, replies)), dtype=torch.float32)
     counts = Counter(item.set for item in items)
     weights = torch.tensor([(600 / max(counts[item.set], 300)) ** 0.5 for item in items])
 
-    def loss(rows: list[int]) -> Tensor:
+    def loss(batch: Sequence[Group]) -> Tensor:
         """The squared error, weighted by set."""
-        scores = model.network(**model.tensors([encoded[row] for row in rows]))
-        error: Tensor = (weights[rows] * (scores - human[rows]) ** 2).mean()
+        reading, there = read_groups(network, brancher, batch, model.settings.pad)
+        numbers = [number for group in batch for number in group.numbers]
+        error: Tensor = (weights[numbers] * (reading.logits[there] - aims[numbers]) ** 2).mean()
         return error
 
-    batches = plan_batches([len(each.ids) for each in encoded])
-    Descent(RATE, WARM_UP, frozen_layers=FROZEN_LAYERS).run(model.network, batches, loss)
+    batches = plan_batches(groups, BATCH_TOKENS, EPOCHS, random.Random(0))
+    Descent(RATE, WARM_UP, head_rate=HEAD_FASTER * RATE, frozen_layers=FROZEN_LAYERS).run(network, batches, loss)
+    after = plain_state(network)
+    network.load_state_dict({name: before[name] + share * (after[name] - before[name]) for name in after})
     return model
 
 
-def plan_batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Batches of replies of like length, shuffled, for all epochs."""
-    rng = random.Random(0)
-    batches: list[list[int]] = []
-    for _ in range(EPOCHS):
-        order = list(range(len(lengths)))
-        rng.shuffle(order)
-        for start in range(0, len(order), BATCH * STRETCH):
-            part = sorted(order[start : start + BATCH * STRETCH], key=lambda row: lengths[row])
-            cut = [part[at : at + BATCH] for at in range(0, len(part), BATCH)]
-            rng.shuffle(cut)
-            batches += cut
-    return batches
+def label_aims(items: Sequence[Labelled], logits: Floats) -> Floats:
+    """The logit to learn of each reply: its label, standardised within its set, about the student's mean there."""
+    aims = np.zeros(len(items))
+    for name in {item.set for item in items}:
+        rows = np.array([item.set == name for item in items])
+        human = np.array([item.human for item in items])[rows]
+        aims[rows] = logits[rows].mean() + SPREAD * (human - human.mean()) / max(human.std(), 1e-6)
+    return aims
 
 
 def parts_of(items: Sequence[Labelled], fold: int | str) -> tuple[list[Labelled], list[Labelled]]:
     """What is learned from and what is scored in a fold."""
     if fold != PUBLISHED:
-        return [item for item in items if fold_of(item) != fold], [item for item in items if fold_of(item) == fold]
+        scored = [item for item in items if fold_of(item) == fold]
+        return without_dialogues_of(scored, [item for item in items if fold_of(item) != fold]), scored
     scored = [item for item in items if item.set in SPLIT_SETS and item.split == "test"]
-    tested = {_ending(item) for item in scored}
-    # Of zhao2020 its own training part; of any other set what has no context of the test part.
-    learned = [
-        item for item in items if (item.split == "train" if item.set in SPLIT_SETS else _ending(item) not in tested)
-    ]
-    return learned, scored
+    own = [item for item in items if item.set in SPLIT_SETS and item.split == "train"]
+    rest = [item for item in items if item.set not in SPLIT_SETS]
+    return [*own, *without_dialogues_of(scored, rest)], scored
+
+
+def without_dialogues_of(scored: Sequence[Labelled], items: Sequence[Labelled]) -> list[Labelled]:
+    """The items that share no dialogue with what is scored: several sets judged replies in the same dialogues."""
+    seen = {key for item in scored for key in dialogue_keys(item.example.context)}
+    return [item for item in items if seen.isdisjoint(dialogue_keys(item.example.context))]
+
+
+def dialogue_keys(context: Sequence[str]) -> list[str]:
+    """What tells a dialogue: each two neighbouring turns, and the last turn where it is long enough to be its own."""
+    bare = [" ".join("".join(filter(_letter_or_space, turn.casefold())).split()) for turn in context]
+    keys = [f"{one}\n{other}" for one, other in itertools.pairwise(bare) if len(one) + len(other) > LONG_ENOUGH]
+    return keys + [turn for turn in bare[-1:] if len(turn) > LONG_ENOUGH]
+
+
+def _letter_or_space(character: str) -> bool:
+    return character.isalnum() or character == " "
 
 
 def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
@@ -96,8 +127,11 @@ def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
         learned, scored = parts_of(items, fold)
         if fold in done or not scored:
             continue
-        model = fit_labels(load_student(plan, student, towers=True), learned)
-        scores = model.score([item.pair for item in scored])
+        model = fit_labels(load_student(plan, student), learned, plan.label_share)
+        logits = score_rows(
+            model, [item.example.context for item in scored], [item.example.response for item in scored]
+        )
+        scores = on_scale(torch.from_numpy(logits)).tolist()
         rows = [
             {"set": item.set, "id": item.example.id, "score": round(float(score), 4), "fold": fold}
             for item, score in zip(scored, scores, strict=True)
@@ -111,10 +145,15 @@ def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
 
 
 def train_labels(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
-    """The file of weights that saw all labels, made if it is not there."""
+    """The file of weights that saw all labels, made if it is not there.
+
+    Left out is what shares a dialogue with a judged set that is not learned from: figures on that set stay honest.
+    """
     output = plan.work / f"labelled.{plan.corpora}.safetensors"
     if not output.exists():
-        model = fit_labels(load_student(plan, student, towers=True), items)
+        others = [name for name in JUDGED if name not in {item.set for item in items}]
+        tested = [item for name in others for item in read_labels(plan.data, [name], plan.most_labels)]
+        model = fit_labels(load_student(plan, student), without_dialogues_of(tested, items), plan.label_share)
         save_file(plain_state(model.network), output)
     return output
 
@@ -138,7 +177,7 @@ def _ending(item: Labelled) -> str:
 def main() -> None:
     """Train on labels, and score out of fold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--student", type=Path, required=True, help="weights to start from, of step 6")
+    parser.add_argument("--student", type=Path, required=True, help="weights to start from, of step 3")
     add_judged_option(parser, ["all"])
     add_options(parser)
     given = parser.parse_args()

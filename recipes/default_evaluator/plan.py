@@ -38,15 +38,19 @@ class Plan:
     """Contexts that are drawn for the teacher."""
     teacher_judged: int = 3360
     """Those that it judges, the first."""
+    teacher_seed: int = 10
+    """Two runs with different seeds make two files at once, on two cores."""
+    unjudged_contexts: int = 12_000
+    """Contexts whose candidates are ranked only."""
     extra_contexts: int = 800
     """Those of the non-commercial corpora, in the variant that has them."""
-    student_contexts: int = 2784
-    """Contexts that the student learns from, the first of those that were judged; the joint training takes all."""
-    student_minutes: float = 18.0
-    joint_pairs: int = 20_000
-    joint_minutes: float = 19.0
-    joint_threads: int = 2
-    most_labels: int = 2000
+    student_minutes: float = 50.0
+    student_threads: int = 2
+    polish_contexts: int = 2400
+    polish_minutes: float = 12.0
+    label_share: float = 0.5
+    """How much of the way from the student to what labels made of it is kept."""
+    most_labels: int = 1500
     """Judged replies of each set at most."""
 
     @property
@@ -71,10 +75,10 @@ SMALL: Mapping[str, Any] = MappingProxyType(
         "tower_minutes": 0.1,
         "teacher_contexts": 8,
         "teacher_judged": 8,
+        "unjudged_contexts": 8,
         "extra_contexts": 4,
         "student_minutes": 0.1,
-        "joint_pairs": 100,
-        "joint_minutes": 0.1,
+        "polish_minutes": 0.1,
         "most_labels": 4,
         "work": Path("build/default_evaluator_small"),
     }

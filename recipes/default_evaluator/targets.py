@@ -1,6 +1,6 @@
-"""Step 3: one number a candidate reply, for the student to learn.
+"""One number a candidate reply, for the student to learn.
 
-z(share) + z(cond) + 2 z(cosine) + .5 z(true), in step 5 with z(cosine) once; z takes off the mean and divides by the
+.5 z(share) + z(cond) + 2 z(cosine) + .8 z(true); z takes off the mean and divides by the
 standard deviation. *share*: how much of what the reply says the context tells, (log p(r|c) - log p(r)) / -log p(r).
 *cond*: log p(r|c) a token. *cosine*: of the towers, with the last turn. *true*: whether it is the reply that was really
 given. A language model and towers both like an echo best of all, so that a rule sends echoes and repetitions to the
@@ -22,9 +22,7 @@ from rejoinder.models.pairs import Pair
 
 Floats = NDArray[np.float64]
 
-WEIGHTS: Mapping[str, float] = MappingProxyType({"share": 1, "cond": 1, "cosine": 2, "true": 0.5})
-JOINT_WEIGHTS: Mapping[str, float] = MappingProxyType({**WEIGHTS, "cosine": 1})
-"""Those of step 5."""
+WEIGHTS: Mapping[str, float] = MappingProxyType({"share": 0.5, "cond": 1, "cosine": 2, "true": 0.8})
 BOTTOM = 0.08
 """The quantile that what goes to the bottom is at most, less a little."""
 BELOW_BOTTOM = 0.3
@@ -39,11 +37,11 @@ class Taught(NamedTuple):
     context: tuple[str, ...]
     kind: str
     reply: str
-    after: float
-    """log p(reply | context)"""
-    alone: float
+    after: float | None
+    """log p(reply | context); None where no teacher said."""
+    alone: float | None
     """log p(reply)"""
-    tokens: int
+    tokens: int | None
 
     @property
     def pair(self) -> Pair:
@@ -68,12 +66,15 @@ def read_taught(files: Sequence[Path], most: int | None = None) -> list[Taught]:
     return found
 
 
-def targets(rows: Sequence[Taught], cosines: Floats, weights: Mapping[str, float] = WEIGHTS) -> Floats:
-    """What the student shall learn of each candidate; mean about 0, standard deviation about 1."""
+def targets(rows: Sequence[Taught], cosines: Floats) -> Floats:
+    """What the student shall learn of each candidate; mean about 0, standard deviation about 1; NaN where no teacher
+    said."""
     named = parts(rows, cosines)
-    wanted = standardised(np.sum([weight * named[name] for name, weight in weights.items()], axis=0))
-    lowest = float(np.quantile(wanted, BOTTOM))
+    wanted = standardised(np.sum([weight * named[name] for name, weight in WEIGHTS.items()], axis=0))
+    lowest = float(np.nanquantile(wanted, BOTTOM))
     for number, row in enumerate(rows):
+        if row.after is None:
+            continue
         if row.repeats:
             wanted[number] = min(wanted[number], lowest) - BELOW_BOTTOM
         elif row.kind == "shuffled":
@@ -83,9 +84,9 @@ def targets(rows: Sequence[Taught], cosines: Floats, weights: Mapping[str, float
 
 def parts(rows: Sequence[Taught], cosines: Floats) -> dict[str, Floats]:
     """What the target is made of, each standardised, outliers cut off."""
-    after = np.array([row.after for row in rows])
-    alone = np.array([row.alone for row in rows])
-    tokens = np.array([row.tokens for row in rows])
+    after = np.array([row.after for row in rows], float)  # None becomes NaN
+    alone = np.array([row.alone for row in rows], float)
+    tokens = np.array([row.tokens for row in rows], float)
     found = {
         "share": np.clip((after - alone) / -alone, -0.5, 1),
         "cond": np.clip(after / tokens, -9, 0),
@@ -97,7 +98,7 @@ def parts(rows: Sequence[Taught], cosines: Floats) -> dict[str, Floats]:
 
 def standardised(values: Floats) -> Floats:
     """Less the mean, over the standard deviation."""
-    found: Floats = (values - values.mean()) / values.std()
+    found: Floats = (values - np.nanmean(values)) / np.nanstd(values)
     return found
 
 
@@ -105,7 +106,7 @@ def print_kinds(rows: Sequence[Taught], wanted: Floats) -> None:
     """How many candidates of each kind there are, and their mean target."""
     kinds = np.array([row.kind for row in rows])
     for kind in sorted(set(kinds.tolist())):
-        print(f"{kind:10s} {(kinds == kind).sum():6d} candidates, mean target {wanted[kinds == kind].mean():6.2f}")
+        print(f"{kind:10s} {(kinds == kind).sum():6d} candidates, mean target {np.nanmean(wanted[kinds == kind]):6.2f}")
 
 
 def _bare(text: str) -> str:

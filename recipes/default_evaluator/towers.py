@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from rejoinder.models.cross_encoder import pretrained, tower_vectors
+from rejoinder.models.cross_encoder import mean_over, pretrained, tower_vectors
 from rejoinder.models.torch_model import TorchModel
 from rejoinder.models.towers import Towered, padded_towers, towered
 
@@ -64,15 +64,32 @@ class TwoTowers:
         arrays = padded_towers(pairs, self.pad)
         return tower_vectors(self.encoder, **{name: torch.from_numpy(array) for name, array in arrays.items()})
 
-    def cosines(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], batch: int = 64) -> Floats:
+    def unit_vectors(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], batch: int = 64) -> Tensor:
+        """The vectors of any number of pairs; a text that stands in several is read once. (3, pairs, width)"""
+        pairs = self.read(contexts, replies)
+        before = self._read_once([pair.context for pair in pairs], [pair.last_turn for pair in pairs], batch)
+        after = self._read_once([pair.reply for pair in pairs], [0] * len(pairs), batch)
+        return torch.cat([before, after[:1]])
+
+    def cosines(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Floats:
         """How near each reply is to its whole context, and to the last turn as read with those before it.
         (2, replies)"""
-        pairs = self.read(contexts, replies)
-        found = np.zeros((2, len(pairs)))
-        order = sorted(range(len(pairs)), key=lambda row: length_of(pairs[row]))
-        with torch.inference_mode():
-            for start in range(0, len(order), batch):
-                rows = order[start : start + batch]
-                context, last_turn, reply = self.vectors([pairs[row] for row in rows])
-                found[:, rows] = torch.stack([(context * reply).sum(1), (last_turn * reply).sum(1)]).numpy()
+        *before, after = self.unit_vectors(contexts, replies)
+        found: Floats = torch.stack([(each * after).sum(1) for each in before]).double().numpy()
         return found
+
+    def _read_once(self, texts: Sequence[tuple[int, ...]], starts: Sequence[int], batch: int) -> Tensor:
+        """The vectors of texts, whole and from a start on. (2, texts, width)"""
+        unlike = sorted(set(zip(texts, starts, strict=True)), key=lambda each: len(each[0]))
+        places = {each: place for place, each in enumerate(unlike)}
+        found = []
+        with torch.no_grad():
+            for first in range(0, len(unlike), batch):
+                part = [Towered(text, start, text[:1]) for text, start in unlike[first : first + batch]]
+                arrays = {name: torch.from_numpy(array) for name, array in padded_towers(part, self.pad).items()}
+                vectors = self.encoder(
+                    input_ids=arrays["context"], attention_mask=arrays["context_mask"]
+                ).last_hidden_state
+                pooled = [mean_over(vectors, arrays[name]) for name in ("context_mask", "last_turn")]
+                found.append(nn.functional.normalize(torch.stack(pooled), dim=-1))
+        return torch.cat(found, 1)[:, [places[each] for each in zip(texts, starts, strict=True)]]

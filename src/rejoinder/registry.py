@@ -34,17 +34,29 @@ METRICS: dict[str, str] = {
     "specificity": "rejoinder.metrics.novelty:Specificity",
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
+    "ruber-pool": "rejoinder.evaluators.ruber_pooling:RuberPool",
 }
 
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
     "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
+    "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
     "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
     "static": "rejoinder.evaluators.static:Static",
     "am-fm": "rejoinder.evaluators.am_fm:AmFm",
     "am": "rejoinder.evaluators.am_fm_parts:Am",
     "fm": "rejoinder.evaluators.am_fm_parts:Fm",
+    "ruber": "rejoinder.evaluators.ruber:Ruber",
+    "ruber-ref": "rejoinder.evaluators.ruber_pooling:RuberRef",
+    "ruber-unref": "rejoinder.evaluators.ruber_unref:RuberUnref",
+    "adem": "rejoinder.evaluators.adem:Adem",
+    "c-adem": "rejoinder.evaluators.adem:ContextAdem",
+    "r-adem": "rejoinder.evaluators.adem:ReferenceAdem",
+    "encoder-dot": "rejoinder.evaluators.adem_dot:EncoderDot",
+    "vhred-dot": "rejoinder.evaluators.adem_dot:VhredDot",
+    "t2v-dot": "rejoinder.evaluators.adem_dot:Tweet2VecDot",
+    "human-likeness": "rejoinder.evaluators.human_likeness:HumanLikeness",
 }
 """Name -> where the class is, of metrics that are trained and then loaded from their folder."""
 
@@ -58,8 +70,23 @@ GENERATORS: dict[str, str] = {
     "c-tfidf": "rejoinder.generators.tfidf:ContextTfidf",
     "bm25": "rejoinder.generators.bm25:Bm25",
     "dual-encoder": "rejoinder.generators.dual_encoder:DualEncoder",
+    "dual-encoder-rnn": "rejoinder.generators.dual_encoder_rnn:RecurrentDualEncoder",
+    "lstm-lm": "rejoinder.generators.recurrent:LstmLanguageModel",
+    "seq2seq": "rejoinder.generators.recurrent:Seq2SeqModel",
+    "seq2seq-attention": "rejoinder.generators.recurrent:Seq2SeqAttention",
+    "hred": "rejoinder.generators.recurrent:HredModel",
+    "vhred": "rejoinder.generators.recurrent:VhredModel",
+    "causal-lm": "rejoinder.generators.causal:CausalLanguageModel",
 }
 """Name -> where the class is, of models that reply; they are trained and then loaded from their folder."""
+
+ENCODERS: dict[str, str] = {
+    "tweet2vec": "rejoinder.models.tweet2vec:Tweet2Vec",
+    "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
+    "stored-vectors": "rejoinder.models.stored_vectors:StoredVectors",
+    "pretrained": "rejoinder.models.sentence_encoders:PretrainedEncoder",
+}
+"""Name -> where the class is, of sentence encoders that are saved in a folder; reply models have encoders as well."""
 
 # The papers' own names for settings of one metric.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -149,6 +176,13 @@ def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
     return loader(folder, **parameters)
 
 
+def evaluator_class(name: str) -> type[Any]:
+    """The class behind the name of an evaluator that is trained."""
+    if name not in EVALUATORS:
+        raise UnknownNameError("evaluator", name, EVALUATORS)
+    return _import(EVALUATORS[name])
+
+
 def generator_class(name: str) -> type[Any]:
     """The class behind a reply model's name."""
     if name not in GENERATORS:
@@ -167,6 +201,15 @@ def load_generator(folder: str | Path) -> Any:
     if name not in GENERATORS:
         raise UnknownNameError(f"reply model in {folder}:", name, GENERATORS)
     return _import(GENERATORS[name]).load(folder)
+
+
+def load_sentence_encoder(folder: str | Path) -> Any:
+    """The sentence encoder that was saved in a folder, or the reply model, whose encoder may serve as one."""
+    name = _import("rejoinder.models.saving:read_config")(Path(folder), "sentence encoder")["name"]
+    known = GENERATORS | ENCODERS
+    if name not in known:
+        raise UnknownNameError(f"sentence encoder in {folder}:", name, known)
+    return _import(known[name]).load(folder)
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Any:

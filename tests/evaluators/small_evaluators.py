@@ -73,6 +73,9 @@ class Familiar(Evaluator):
         return np.array([sum(word in known for word in words) / max(len(words), 1) for words in split])
 
 
+REFERENCES = ("how are you", "word for word")
+
+
 def dialogues() -> list[Dialogue]:
     """Three dialogues."""
     texts = ["how are you|fine and you|very well", "is it still raining outside|yes it is so take a coat", "hello|hi"]
@@ -85,7 +88,7 @@ def judged(count: int = 40) -> list[JudgedExample]:
     lengths = rng.integers(1, 10, count)
     return [
         JudgedExample(
-            Example(f"e{row}", (f"question {row // 2}",), " ".join(["word"] * length), (), f"s{row % 2}"),
+            Example(f"e{row}", (f"question {row // 2}",), " ".join(["word"] * length), REFERENCES, f"s{row % 2}"),
             {"overall": (2 + length / 3 + rng.normal(0, 0.2), 2 + length / 3), "other": (1.0,)},
         )
         for row, length in enumerate(lengths.tolist())

@@ -58,9 +58,11 @@ def test_the_order_and_the_company_of_replies_change_nothing(default: rejoinder.
     assert [float(default.score([example])[0]) for example in examples] == pytest.approx(together, abs=1e-4)
 
 
-def test_it_saw_no_labels() -> None:
+def test_the_card_names_every_judged_set_whose_labels_it_saw() -> None:
     config = json.loads((shipped_folder("default") / "config.json").read_text(encoding="utf-8"))
-    assert config["fit"]["judged"] == 0
+    card = (shipped_folder("default") / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert config["fit"]["judged"] > 0
+    assert all(name in card for name in ("conture_turn", "engage_dailydialog", "dailydialogpp_dev"))
 
 
 @pytest.mark.parametrize("name", SHIPPED)

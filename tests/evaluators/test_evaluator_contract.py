@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from small_evaluators import Familiar, Lengthy, dialogues, judged
+from tiny_vectors import small_adem, small_c_adem, small_likeness, small_r_adem
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.evaluators.am_fm_parts import Am, Fm
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.ruber import Ruber
+from rejoinder.evaluators.ruber_pooling import RuberRef
+from rejoinder.evaluators.ruber_unref import RuberUnref
+from rejoinder.evaluators.skip_thought import SkipThought
 from rejoinder.evaluators.static import Static
 from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.base import ScoreWarning
@@ -29,10 +34,20 @@ HOSTILE = ["a" * 5000, "\u200b", "﷽" * 50, "e\u0301" * 20, "<script>", "\\", "
 EXAMPLES = [replace(item.example, references=("how are you", "word for word")) for item in judged()]
 
 
+OVER_VECTORS = [small_adem, small_c_adem, small_r_adem, small_likeness]
+
 quick_static = partial(Static, epochs=2, dimension="overall", scale=(0.0, 7.0))
 
+quick_network = {"hidden": 8, "units": 8, "epochs": 2, "label_epochs": 2, "scale": (0.0, 7.0)}
+quick_unref = partial(RuberUnref, **quick_network)  # type: ignore[arg-type]
+quick_hierarchy = partial(RuberUnref, encoder="hierarchical", **quick_network)  # type: ignore[arg-type]
+quick_ruber = partial(Ruber, **quick_network)  # type: ignore[arg-type]
+RUBER = [RuberRef, quick_unref, quick_hierarchy, quick_ruber]
 
-@pytest.fixture(params=[Lengthy, Familiar, Am, Fm, AmFm, quick_static])
+quick_skip_thought = partial(SkipThought, vocabulary=300, embedding=8, hidden=12, epochs=1)
+
+
+@pytest.fixture(params=[Lengthy, Familiar, Am, Fm, AmFm, quick_static, quick_skip_thought, *RUBER, *OVER_VECTORS])
 def unfitted(request: pytest.FixtureRequest) -> Evaluator:
     made: Evaluator = request.param()
     return made
@@ -120,7 +135,8 @@ def test_saved_and_loaded_it_is_the_same(fitted: Evaluator, tmp_path: Path) -> N
 
 def test_nothing_saved_can_run_code(fitted: Evaluator, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
-    assert {path.suffix for path in (tmp_path / "model").iterdir()} <= {".json", ".safetensors"}
+    files = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".safetensors"}
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     assert config["name"] == fitted.name
     assert config["signature"] == fitted.signature
@@ -162,7 +178,8 @@ def test_what_was_learned_is_no_parameter(fitted: Evaluator, unfitted: Evaluator
 
 def test_the_signature_names_parameters_data_and_seed(fitted: Evaluator, unfitted: Evaluator) -> None:
     parts = unfitted.signature.split("|")
-    assert {part.split(":")[0] for part in parts[1:]} == {*unfitted.parameters, "v"}
+    given = {name for name, value in unfitted.parameters.items() if value is not None}
+    assert {part.split(":")[0] for part in parts[1:]} == {*given, "v"}
     assert [part for part in fitted.signature.split("|") if part not in parts] == [
         f"fit:{fitted.fitted.data[:12]}",
         "seed:3",

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from tiny_causal import tiny_causal
+
 from rejoinder.types import Dialogue
 
 DIALOGUES = [
@@ -18,6 +20,8 @@ DIALOGUES = [
     Dialogue("bread", ("How do you bake bread?", "With flour, water and salt.", "No yeast?", "A little yeast.")),
 ]
 CONTEXTS = [dialogue.turns[:length] for dialogue in DIALOGUES for length in (1, 2, 3)]
+
+RECURRENT = ("lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred")
 
 HOSTILE = [
     (),
@@ -45,6 +49,10 @@ def tiny_encoder() -> str:
 
 def small_parameters(name: str) -> Mapping[str, Any]:
     """What makes a model of this name quick enough for a test; a name that is not listed needs nothing."""
+    if name in (*RECURRENT, "dual-encoder-rnn"):
+        return {"vocabulary": 320, "embedding": 8, "hidden": 12, "epochs": 2}
+    if name == "causal-lm":
+        return {"model": tiny_causal(), "epochs": 1, "learning_rate": 1e-3}
     if name == "dual-encoder":
         return {"encoder": tiny_encoder(), "max_length": 32, "epochs": 2}
     return {}

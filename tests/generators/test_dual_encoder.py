@@ -1,4 +1,4 @@
-"""The dual encoder: M is learned, the graph finds what comparing all finds."""
+"""Dual encoders: M is learned, two RNNs are, the graph finds what comparing all finds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 
-from rejoinder.errors import CallError
-from rejoinder.generators.dual_encoder import DualEncoder
-from rejoinder.generators.nearest import ExactIndex, GraphIndex, index_of
-from rejoinder.models.bilinear import BilinearTraining, VectorPairs, learn_bilinear
+torch = pytest.importorskip("torch", reason="needs what training needs")
+
+from rejoinder.errors import CallError  # noqa: E402
+from rejoinder.generators.dual_encoder import DualEncoder  # noqa: E402
+from rejoinder.generators.dual_encoder_rnn import RecurrentDualEncoder  # noqa: E402
+from rejoinder.generators.nearest import ExactIndex, GraphIndex, index_of  # noqa: E402
+from rejoinder.generators.recall import recall  # noqa: E402
+from rejoinder.models.bilinear import BilinearTraining, VectorPairs, learn_bilinear  # noqa: E402
+from rejoinder.models.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
+from rejoinder.models.training import TrainingRun  # noqa: E402
+from rejoinder.types import Dialogue  # noqa: E402
 
 
 def test_m_learns_which_reply_belongs_to_which_context() -> None:
@@ -80,3 +87,46 @@ def test_wrong_parameters() -> None:
         DualEncoder(encoder="any", negatives=0)
     with pytest.raises(CallError, match="learning_rate must be above 0"):
         DualEncoder(encoder="any", learning_rate=0)
+
+
+def things(count: int) -> list[Dialogue]:
+    """Each question has an answer that no word of it tells."""
+    words = "tea rain chess bread music paper water stone river cloud".split()
+    return [
+        Dialogue(str(n), (f"Do you like {words[n % 10]} {words[n // 10]}?", f"I like {words[(3 * n + 1) % 10]} {n}."))
+        for n in range(count)
+    ]
+
+
+def test_two_rnns_learn_which_reply_belongs_to_which_context() -> None:
+    dialogues = things(20)
+    small = {"vocabulary": 400, "embedding": 16, "hidden": 24, "dropout": 0.0, "batch": 20}
+    model = RecurrentDualEncoder(**small, epochs=120, learning_rate=0.02).fit(dialogues, seed=1)  # type: ignore[arg-type]
+    contexts, true = [one.turns[:1] for one in dialogues], [one.turns[1] for one in dialogues]
+    assert np.mean([said == truth for said, truth in zip(model.reply(contexts), true, strict=True)]) > 0.9
+    scores = model.candidate_scores(contexts, [true] * 20)
+    assert np.mean([one[row] for row, one in enumerate(scores)]) > 0.8
+    assert np.mean([np.delete(one, row) for row, one in enumerate(scores)]) < 0.05
+    assert recall(model, dialogues).at[1].estimate > 0.9
+    untrained = RecurrentDualEncoder(**small, epochs=1, learning_rate=1e-6).fit(dialogues, seed=1)  # type: ignore[arg-type]
+    assert recall(untrained, dialogues).at[1].estimate < 0.4
+
+
+def test_validation_of_two_rnns_keeps_the_best(capsys: pytest.CaptureFixture[str]) -> None:
+    run = TrainingRun(quiet=False)
+    model = RecurrentDualEncoder(**small_parameters("dual-encoder-rnn"), batch=2)
+    model.fit(DIALOGUES, valid=things(12), run=run)
+    assert "recall@1 of 10 0." in capsys.readouterr().err
+    assert model.vectors_.shape == (len(model.corpus_), model.hidden)
+
+
+def test_the_loss_of_two_rnns_by_hand() -> None:
+    places = [TokenPlace((4,), (5, 2)), TokenPlace((6,), (7, 2)), TokenPlace((8,), (5, 2))]
+    wrong = wrong_replies(places)
+    assert wrong.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    # ln 2 for each p of one half: one true and `negatives` wrong replies a place, however many there are.
+    assert float(pair_loss(torch.zeros(3, 3), wrong, 9)) == pytest.approx(np.log(2))
+    logits = torch.tensor([[2.0, -1.0], [-1.0, 2.0]])
+    # ln(1 + e^-2) + 3 ln(1 + e^-1) over 1 + 3
+    expected = (np.log1p(np.exp(-2)) + 3 * np.log1p(np.exp(-1))) / 4
+    assert float(pair_loss(logits, ~torch.eye(2, dtype=torch.bool), 3)) == pytest.approx(expected, rel=1e-6)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, MissingExtraError
 from rejoinder.evaluators.base import Evaluator, Use
@@ -27,7 +29,45 @@ NEEDS: Mapping[str, str] = MappingProxyType({"references": "references", "last-t
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderCosine(Evaluator):
+class SentenceCosine(Evaluator):
+    """The cosine of two sentence vectors, whatever makes them."""
+
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    labels: ClassVar[Use] = "unused"
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """What a reply is compared with, one of `NEEDS`, and how several references become one: `max` or `mean`."""
+        return "references", "max"
+
+    @abstractmethod
+    def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """One vector of length 1 a text. (texts, width)"""
+
+    def predict(self, batch: Batch) -> Scores:
+        """One cosine an example; what it says of an empty reply is not used."""
+        against, refs = self.compared
+        if against == "references":
+            texts = [text for example in batch.examples for text in example.references]
+            return best_reference(self._cosines(batch, texts, batch.owner.tolist()), batch, refs)
+        rows = [row for row, example in enumerate(batch.examples) if example.context]
+        scores = np.full(len(batch), np.nan)
+        scores[rows] = self._cosines(batch, [batch.examples[row].context[-1] for row in rows], rows)
+        return scores
+
+    def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
+        """The cosine of each text with the reply that it belongs to; NaN for a text without content. (others,)"""
+        told = [place for place, text in enumerate(others) if text.strip()]
+        cosines = np.full(len(others), np.nan)
+        if told:
+            replies = [batch.examples[owner[place]].response for place in told]
+            vectors = self.unit_vectors(replies + [others[place] for place in told]).astype(np.float64)
+            cosines[told] = np.clip((vectors[: len(told)] * vectors[len(told) :]).sum(axis=1), -1.0, 1.0)
+        return cosines
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderCosine(SentenceCosine):
     """The cosine of two sentence vectors, each the mean of its tokens' vectors.
 
     Against references it is embedding-average with vectors that know their neighbours; against the last turn it needs
@@ -37,8 +77,6 @@ class EncoderCosine(Evaluator):
     name: ClassVar[str] = "encoder-cosine"
     measures: ClassVar[str] = "cosine of sentence vectors, with a reference or with what the reply answers"
     citation: ClassVar[str] = "Reimers and Gurevych 2019, Sentence-BERT"
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "unused"
 
     encoder: str
@@ -70,26 +108,14 @@ class EncoderCosine(Evaluator):
         encoder = TextEncoder.start(self.encoder, self.max_length)
         return {"encoder_": encoder, "digest_": _digest(encoder)}
 
-    def predict(self, batch: Batch) -> Scores:
-        """One cosine an example; what it says of an empty reply is not used."""
-        if self.against == "references":
-            texts = [text for example in batch.examples for text in example.references]
-            return best_reference(self._cosines(batch, texts, batch.owner.tolist()), batch, self.refs)
-        rows = [row for row, example in enumerate(batch.examples) if example.context]
-        scores = np.full(len(batch), np.nan)
-        scores[rows] = self._cosines(batch, [batch.examples[row].context[-1] for row in rows], rows)
-        return scores
+    @property
+    def compared(self) -> tuple[str, str]:
+        """As the parameters say."""
+        return self.against, self.refs
 
-    def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
-        """The cosine of each text with the reply that it belongs to; NaN for a text without content. (others,)"""
-        told = [place for place, text in enumerate(others) if text.strip()]
-        cosines = np.full(len(others), np.nan)
-        if told:
-            replies = [batch.examples[owner[place]].response for place in told]
-            vectors = self.encoder_.encode(replies + [others[place] for place in told]).astype(np.float64)
-            products = np.einsum("ij,ij->i", vectors[: len(told)], vectors[len(told) :])  # vectors have length 1
-            cosines[told] = np.clip(products, -1.0, 1.0)
-        return cosines
+    def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """What the encoder gives has length 1."""
+        return self.encoder_.encode(texts)
 
     @property
     def signature(self) -> str:

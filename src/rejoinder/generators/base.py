@@ -27,6 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -36,7 +37,7 @@ from numpy.typing import NDArray
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
-from rejoinder.errors import CallError, NeedsError
+from rejoinder.errors import CallError, MissingExtraError, NeedsError
 from rejoinder.generators.decoding import Decoding
 from rejoinder.metrics.base import plain
 from rejoinder.models.learned import CONTEXTS, Learned
@@ -257,3 +258,9 @@ def context_seed(context: Context, seed: int) -> int:
     """A seed for one context, from its text and the seed of the whole."""
     text = "\n".join([str(seed), *context]).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
+def require_torch(what: str) -> None:
+    """Raise a MissingExtraError where what neural models run on is not installed."""
+    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
+        raise MissingExtraError(what, "train")

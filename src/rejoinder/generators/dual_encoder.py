@@ -1,45 +1,38 @@
-"""The dual encoder of how-not (section 3): one encoder reads contexts, one replies, p = sigmoid(c^T M r + b).
+"""The dual encoder of how-not (section 3) over one pretrained encoder: p = sigmoid(c^T M r + b).
 
-The encoders are one pretrained encoder whose weights stay as they are; M and b are learned from dialogues, true
-replies against random ones. Encoding is then the only slow part, and is done once a text.
+The encoder reads contexts and replies, and its weights stay as they are; M and b are learned from dialogues, true
+replies against random ones. Encoding is then the only slow part, and is done once a text. The paper's own form, two
+recurrent networks that are trained along, is in `dual_encoder_rnn.py`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.errors import CallError, MissingExtraError
-from rejoinder.generators.base import Context, ReplyData, Vectors
-from rejoinder.generators.nearest import EXACT_UP_TO, ExactIndex, GraphIndex, Index, index_of
-from rejoinder.generators.retrieval import Corpus, Retrieval, places_to_learn
-from rejoinder.models.saving import read_arrays, write_arrays
-from rejoinder.text.ragged import Ints
-from rejoinder.types import Scores
+from rejoinder.errors import CallError
+from rejoinder.generators.base import Context, ReplyData, Vectors, require_torch
+from rejoinder.generators.bilinear import BilinearRetrieval
+from rejoinder.generators.nearest import EXACT_UP_TO, index_of
+from rejoinder.generators.retrieval import Corpus, places_to_learn
 
 if TYPE_CHECKING:
     from rejoinder.models.bilinear import VectorPairs
     from rejoinder.models.text_encoder import TextEncoder
 
-BILINEAR = "bilinear.safetensors"
-GRAPH = "graph.safetensors"
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DualEncoder(Retrieval):
+class DualEncoder(BilinearRetrieval):
     """The reply r of the highest p = sigmoid(c^T M r + b)."""
 
     name: ClassVar[str] = "dual-encoder"
     about: ClassVar[str] = "copies the reply whose vector fits that of the context best, by a learned matrix"
     citation: ClassVar[str] = "Lowe et al. 2015, The Ubuntu Dialogue Corpus; Liu et al. 2016, How NOT To Evaluate"
-    has_encoder: ClassVar[bool] = True
-    extra: ClassVar[str] = "train"
 
     encoder: str
     """A Hugging Face name, or the folder of a pretrained encoder."""
@@ -56,12 +49,6 @@ class DualEncoder(Retrieval):
     """Above so many replies the nearest are found by a graph, not by comparing all."""
 
     encoder_: TextEncoder = dataclasses.field(init=False, repr=False, compare=False)
-    matrix_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
-    """M. (width, width)"""
-    bias_: float = dataclasses.field(init=False, repr=False, compare=False)
-    vectors_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
-    """Those of the corpus's replies. (rows, width)"""
-    index_: Index = dataclasses.field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -74,7 +61,7 @@ class DualEncoder(Retrieval):
 
     def learn(self, data: ReplyData) -> Mapping[str, Any]:
         """The vectors of all replies, M and b."""
-        _require_torch()
+        require_torch("a dual encoder")
         from rejoinder.models.bilinear import BilinearTraining, learn_bilinear
         from rejoinder.models.text_encoder import TextEncoder
 
@@ -96,52 +83,25 @@ class DualEncoder(Retrieval):
             "index_": index_of(pairs.replies, self.exact_up_to),
         }
 
-    def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
-        """The row of the highest p; every row has one, so that the seeds are not used."""
-        del seeds
-        queries = self.encode_contexts(tuple(contexts)) @ self.matrix_
-        found = self.index_.search(queries, 2)  # (contexts, 2)
-        taken = found[:, 0] == left_out
-        best: Ints = np.where(taken, found[:, 1], found[:, 0])
-        return best
-
-    def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
-        """p of each candidate."""
-        flat = [text for texts in candidates for text in texts]
-        sizes = [len(texts) for texts in candidates]
-        queries = np.repeat(self.encode_contexts(tuple(contexts)) @ self.matrix_, sizes, axis=0)
-        logits = np.einsum("rw,rw->r", queries, self.encoder_.encode(flat)).astype(np.float64) + self.bias_
-        return np.split(1 / (1 + np.exp(-logits)), np.cumsum(sizes)[:-1])
-
     def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
         """One vector a context, of length 1. (contexts, width)"""
         return self.encoder_.encode([self._text(context) for context in contexts])
 
+    def encode_replies(self, texts: Sequence[str]) -> Vectors:
+        """One vector a reply, of length 1. (texts, width)"""
+        return self.encoder_.encode(texts)
+
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write corpus, encoder, vectors and M; b is given back."""
-        self.corpus_.save(folder)
+        """Write the encoder with the rest."""
         self.encoder_.save(folder)
-        write_arrays(folder / BILINEAR, {"matrix": self.matrix_, "vectors": self.vectors_})
-        graph = self.index_.arrays()
-        if graph:
-            write_arrays(folder / GRAPH, graph)
-        return {"bias_": self.bias_}
+        return super().save_learned(folder)
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        _require_torch()
+        require_torch("a dual encoder")
         from rejoinder.models.text_encoder import TextEncoder
 
-        arrays = read_arrays(folder / BILINEAR)
-        graph = read_arrays(folder / GRAPH) if (folder / GRAPH).is_file() else None
-        return {
-            "corpus_": Corpus.load(folder),
-            "encoder_": TextEncoder.load(folder, self.max_length),
-            "matrix_": arrays["matrix"],
-            "bias_": plain["bias_"],
-            "vectors_": arrays["vectors"],
-            "index_": GraphIndex.from_arrays(graph) if graph else ExactIndex(arrays["vectors"]),
-        }
+        return {**super().load_learned(folder, plain), "encoder_": TextEncoder.load(folder, self.max_length)}
 
     def _pairs(
         self, encoder: TextEncoder, places: Sequence[Place], replies: Sequence[str], *, quiet: bool
@@ -159,9 +119,3 @@ class DualEncoder(Retrieval):
 
 def _different_replies(places: Sequence[Place]) -> list[str]:
     return list(dict.fromkeys(place.response for place in places))
-
-
-def _require_torch() -> None:
-    """Raise a MissingExtraError where what an encoder runs on is not installed."""
-    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
-        raise MissingExtraError("a dual encoder", "train")

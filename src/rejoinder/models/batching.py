@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.models.branching import Row
 from rejoinder.models.pairs import Encoded
-from rejoinder.models.towers import padded_towers
 
 Ints = NDArray[np.int64]
 
 
-def by_length(encoded: Sequence[Encoded], tokens: int) -> list[list[int]]:
+def by_length(encoded: Sequence[Encoded | Row], tokens: int) -> list[list[int]]:
     """Row numbers in batches of at most `tokens` tokens, padding counted; longest first, and no row left out.
 
     The batches depend on what the rows hold and not on their order.
@@ -45,14 +45,19 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list
 
 
 def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
-    """The rows as the arrays that networks read, filled up to the longest. Each (rows, longest)"""
+    """The rows as the arrays that networks read, filled up to the longest. Each (rows, longest)
+
+    A cross-encoder reads input_ids, attention_mask and token_type_ids; one that branches reads input_ids, positions and
+    parts, of which 0 is padding.
+    """
     longest = max(len(row.ids) for row in encoded)
     ids = np.full((len(encoded), longest), pad, np.int64)
-    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    types, mask, positions = np.zeros_like(ids), np.zeros_like(ids), np.zeros_like(ids)
     for place, row in enumerate(encoded):
         ids[place, : len(row.ids)] = row.ids
         types[place, : len(row.ids)] = row.types
         mask[place, : len(row.ids)] = 1
-    apart = [row.apart for row in encoded if row.apart is not None]
-    towers = padded_towers(apart, pad) if apart else {}
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types, **towers}
+        positions[place, : len(row.ids)] = row.positions or 0
+    if encoded[0].positions is None:
+        return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+    return {"input_ids": ids, "positions": positions, "parts": types}

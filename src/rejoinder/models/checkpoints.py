@@ -30,6 +30,8 @@ class Progress:
     """The best validation figure so far."""
     since_best: int = 0
     plateaus: int = 0
+    seconds: float = 0.0
+    """How long it has trained, interruptions not counted."""
     finished: bool = False
 
 

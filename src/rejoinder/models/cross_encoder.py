@@ -23,33 +23,18 @@ class CrossEncoder(nn.Module):
 
     `pooling` says what the head gets of the encoder's last vectors: their `mean`, the first (`cls`), or a `match`: the
     mean c over the context and the mean r over the reply as [c, r, c * r, |c - r|, cosine(c, r)].
-
-    With `towers` the same encoder also reads context and reply apart, and the head's word is blended with two cosines:
-    of the whole context and of its last turn with the reply. A sentence encoder knows these before any training, and
-    a little training of the head alone would lose them. Each cosine levels off: a reply that says its context over
-    again is no better for being ever nearer to it.
     """
 
-    def __init__(self, encoder: nn.Module, pooling: str = "mean", *, towers: bool = False) -> None:
+    def __init__(self, encoder: nn.Module, pooling: str = "mean") -> None:
         super().__init__()
         self.encoder = encoder
         self.pooling = pooling
-        self.towers = towers
         if getattr(encoder, "pooler", None) is not None:
             # Its output is not used, and weights without a gradient trouble several processes.
             encoder.pooler = None  # type: ignore[assignment]
         width = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
         features = 4 * width + 1 if pooling == "match" else width
         self.head = nn.Sequential(nn.Linear(features, width), nn.Tanh(), nn.Dropout(0.1), nn.Linear(width, 1))
-        if towers:
-            # Cosines of neighbouring turns lie about .3, give or take .2: to begin with, level off beyond that.
-            self.level = nn.Linear(2, 2)
-            self.blend = nn.Linear(3, 1)
-            with torch.no_grad():
-                self.level.weight.copy_(5.0 * torch.eye(2))
-                self.level.bias.fill_(-1.5)
-                self.blend.weight.copy_(torch.tensor([[1.0, 0.5, 0.5]]))
-                self.blend.bias.zero_()
 
     @property
     def config(self) -> Any:
@@ -66,18 +51,8 @@ class CrossEncoder(nn.Module):
         """Whether `token_type_ids` must be given: for the encoder, or to tell context from reply in pooling."""
         return self.takes_types or self.pooling == "match"
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        token_type_ids: Tensor | None = None,
-        context: Tensor | None = None,
-        context_mask: Tensor | None = None,
-        last_turn: Tensor | None = None,
-        reply: Tensor | None = None,
-        reply_mask: Tensor | None = None,
-    ) -> Tensor:
-        """One score a row. Each (rows, tokens) -> (rows,); from the fourth on they are what the towers read."""
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """One score a row. Each (rows, tokens) -> (rows,)"""
         types = {"token_type_ids": token_type_ids} if self.takes_types else {}
         # (rows, tokens, width)
         vectors = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
@@ -93,13 +68,6 @@ class CrossEncoder(nn.Module):
         else:
             pooled = mean_over(vectors, attention_mask)
         logits = self.head(pooled).squeeze(-1).float()
-        if self.towers:
-            if context is None or context_mask is None or last_turn is None or reply is None or reply_mask is None:
-                raise ValueError("towers need context, context_mask, last_turn, reply and reply_mask")
-            whole, last, answer = tower_vectors(self.encoder, context, context_mask, last_turn, reply, reply_mask)
-            cosines = torch.stack([(whole * answer).sum(-1), (last * answer).sum(-1)], dim=-1)
-            said = torch.cat([logits.unsqueeze(-1), torch.tanh(self.level(cosines))], dim=-1)
-            logits = self.blend(said).squeeze(-1)
         score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
         return score
 

@@ -15,22 +15,19 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.errors import MissingExtraError
+from rejoinder.models.branch_encoder import BranchEncoder, SharedContexts
+from rejoinder.models.branching import padded_rows
 from rejoinder.models.onnx_model import OnnxModel
-from rejoinder.models.pairs import Encoded
+from rejoinder.models.pairs import Pair
 from rejoinder.models.torch_model import TorchModel
-from rejoinder.models.towers import Towered
 
 _LARGE_TABLE = 1000  # rows; positions and segments are fewer, and not worth it
 
 
 def to_onnx(model: TorchModel) -> OnnxModel:
     """The same model at full precision."""
-    # Two rows of different length: a size that is 1 while tracing would be taken for a constant.
-    apart = [Towered((1,) * 7, 3, (1,) * 5), Towered((1,) * 5, 2, (1,) * 3)] if model.settings.towers else [None] * 2
-    sample = [Encoded((1,) * 6, (0,) * 6, apart[0]), Encoded((1,) * 4, (0,) * 4, apart[1])]
-    inputs = {name: tensor.cpu() for name, tensor in model.tensors(sample).items()}
-    free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    network = model.network.cpu().eval()
+    network, inputs = _traced(model)
+    shapes = {name: dict.fromkeys(range(tensor.ndim), torch.export.Dim.DYNAMIC) for name, tensor in inputs.items()}
     with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder, _quiet():
         path = Path(folder, "model.onnx")
         try:
@@ -40,7 +37,7 @@ def to_onnx(model: TorchModel) -> OnnxModel:
                 f=path,
                 input_names=list(inputs),
                 output_names=["score"],
-                dynamic_shapes=dict.fromkeys(inputs, free),
+                dynamic_shapes=shapes,
                 dynamo=True,
                 external_data=False,
                 verbose=False,
@@ -48,6 +45,17 @@ def to_onnx(model: TorchModel) -> OnnxModel:
         except ImportError as error:
             raise MissingExtraError("exporting to ONNX", "train") from error
         return OnnxModel("fp32", model.settings, model.tokeniser, path.read_bytes())
+
+
+def _traced(model: TorchModel) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """What is exported, and input to trace it with: a size that is 1 while tracing would be taken for a constant."""
+    network = model.network.cpu().eval()
+    if isinstance(network, BranchEncoder):
+        rows = model.tokeniser.brancher.rows([("a b c", "d"), ("a",)], [("e f", "g"), ("b c d e", "f")])
+        arrays = {**padded_rows(rows, model.settings.pad), "replies": np.arange(2)}
+        return SharedContexts(network), {name: torch.from_numpy(array) for name, array in arrays.items()}
+    sample = model.tokeniser.encode([Pair(("a b c", "d"), (), "e f"), Pair(("a",), (), "b c d e")])
+    return network, {name: tensor.cpu() for name, tensor in model.tensors(sample).items()}
 
 
 def to_int8(model: OnnxModel) -> OnnxModel:

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import DataError
 from rejoinder.models.batching import by_length, padded
-from rejoinder.models.pairs import Pair, PairTokeniser
+from rejoinder.models.branching import padded_rows
+from rejoinder.models.pairs import Pair, PairTokeniser, writable
 from rejoinder.models.stored import LOWEST, TOKENISER, WEIGHTS, Settings, read_text
 
 BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, little enough for the processor's cache."""
+MOST_REPLIES = 8
+"""Replies that share a context's row: each sees all tokens of it, used or not, so that more would cost more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ class OnnxModel:
         options.log_severity_level = 3  # errors
         # Lengths differ from batch to batch: memory that is kept for every shape only grows.
         options.enable_mem_pattern = False
+        # One-byte weights are widened once, when the model is loaded, and not again for every batch.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
         try:
             return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the library's errors share no class of their own
@@ -60,6 +65,8 @@ class OnnxModel:
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score a pair; those of like length run together, the order is that of the pairs."""
+        if self.settings.towers:
+            return self._score_shared(pairs)
         encoded = self.tokeniser.encode(pairs)
         scores = np.full(len(pairs), LOWEST)
         names = {taken.name for taken in self.session.get_inputs()}
@@ -67,4 +74,18 @@ class OnnxModel:
             arrays = padded([encoded[row] for row in rows], self.settings.pad)
             given = {name: array for name, array in arrays.items() if name in names}
             scores[rows] = self.session.run(["score"], given)[0]
+        return scores
+
+    def _score_shared(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """The same of a model that branches: replies to one context are read in one row, the context once."""
+        contexts = [tuple(map(writable, pair.context)) for pair in pairs]
+        found = self.tokeniser.brancher.shared_rows(contexts, [writable(pair.response) for pair in pairs], MOST_REPLIES)
+        scores = np.full(len(pairs), LOWEST)
+        for places in by_length([row for row, _ in found], BATCH_TOKENS):
+            arrays = padded_rows([found[place][0] for place in places], self.settings.pad)
+            most = max(len(found[place][1]) for place in places)
+            made = self.session.run(["score"], {**arrays, "replies": np.arange(most)})[0]
+            for place, row in zip(places, made, strict=True):
+                numbers = found[place][1]
+                scores[numbers] = row[: len(numbers)]
         return scores

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from rejoinder.errors import CallError, DataError
-from rejoinder.models.towers import Towered, towered
+from rejoinder.models.branching import Brancher
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -31,12 +31,12 @@ class Pair(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A pair as token numbers, with the segment that each belongs to: 0 or 1."""
+    """A pair as token numbers, with the segment that each belongs to: 0 or 1, or the part of a branching row."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
-    apart: Towered | None = None
-    """The same read apart, for a network with towers."""
+    positions: tuple[int, ...] | None = None
+    """Where the tokens of a branching row stand in their texts; else they are counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PairTokeniser:
     """Segments as the encoder was trained with, which for some (RoBERTa, MPNet) is 0 for all; else 0 for the context
     and 1 for the reply, whatever the encoder: BERT's way."""
     towers: bool = False
-    """Whether context and reply are also read apart."""
+    """Whether context and reply are also read apart: rows of `rejoinder.models.branching`, without marks."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:
@@ -81,22 +81,27 @@ class PairTokeniser:
         """How many special tokens a pair gets."""
         return int(self.tokeniser.num_special_tokens_to_add(is_pair=True))
 
+    @cached_property
+    def brancher(self) -> Brancher:
+        """What makes rows in which context and reply are also read apart."""
+        return Brancher(self.tokeniser, self.max_length - self.max_response // 2, self.max_response)
+
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         """The token numbers of each pair."""
+        if self.towers:
+            turns = [[writable(turn) for turn in pair.context] for pair in pairs]
+            rows = self.brancher.rows(turns, [[writable(pair.response)] for pair in pairs])
+            return [Encoded(row.ids, row.parts, row.positions) for row in rows]
         contexts = [writable(context_text(pair, marks=self.speaker_marks)) for pair in pairs]
         before = self.tokeniser.encode_batch(contexts, add_special_tokens=False)
         after = self.tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
-        apart: Sequence[Towered | None] = [None] * len(pairs)
-        if self.towers:
-            turns = [[writable(turn) for turn in pair.context] for pair in pairs]
-            apart = towered(self.tokeniser, turns, [writable(pair.response) for pair in pairs])
         encoded = []
-        for context, response, towers in zip(before, after, apart, strict=True):
+        for context, response in zip(before, after, strict=True):
             response.truncate(self.max_response)
             context.truncate(self.max_length - self.special - len(response), direction="left")
             joined = self.tokeniser.post_process(context, response, add_special_tokens=True)
             types = joined.type_ids if self.own_types else _segments(joined.sequence_ids)
-            encoded.append(Encoded(tuple(joined.ids), tuple(types), towers))
+            encoded.append(Encoded(tuple(joined.ids), tuple(types)))
         return encoded
 
 

@@ -22,6 +22,9 @@ class Schedule:
     epochs: int
     most_steps: int | None = None
     """Stops earlier than the epochs say, and the learning rate falls accordingly."""
+    minutes: float | None = None
+    """The same by the clock: how far training has come is what is further on, steps or time. What is learned then
+    depends on how fast the machine is."""
     decay: Literal["linear", "plateau"] = "linear"
     """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7."""
     warm_up: float = 0.1
@@ -32,6 +35,8 @@ class Schedule:
     """Looks without improvement before training stops (linear only)."""
     clip: float = 1.0
     weight_decay: float = 0.01
+    fused: bool = False
+    """Whether a step changes all weights in one go: four times as fast, which tells where the network is small."""
     dropout: bool = True
     """Without it a step takes about .7 of the time on a processor, where few epochs are run and it helps little."""
     frozen_embeddings: bool = False
@@ -43,19 +48,32 @@ class Schedule:
         counts = (self.batch, self.epochs, self.most_steps or 1, self.look_every or 1, self.patience)
         if min(counts) < 1 or self.learning_rate <= 0 or self.frozen_layers < 0:
             raise CallError(f"a schedule needs a learning rate above 0 and counts of at least 1: found {self}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise CallError(f"minutes of training must be above 0, not {self.minutes}")
+
+    @property
+    def freezes(self) -> bool:
+        """Whether some of the weights stay as they are."""
+        return self.frozen_embeddings or self.frozen_layers > 0
 
     def total(self, steps_an_epoch: int) -> int:
         """How many steps there are at most."""
         every = self.epochs * steps_an_epoch
         return every if self.most_steps is None else min(every, self.most_steps)
 
-    def rate(self, step: int, total: int, plateaus: int) -> float:
-        """The learning rate of a step, the first being 0."""
+    def out_of_time(self, seconds: float) -> bool:
+        """Whether the minutes are over."""
+        return self.minutes is not None and seconds >= 60 * self.minutes
+
+    def rate(self, step: float, total: int, plateaus: int, seconds: float = 0.0) -> float:
+        """The learning rate of a step, the first being 0, after so many seconds of training."""
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus
+        if self.minutes is not None:
+            step = min(total, max(step, total * seconds / (60 * self.minutes)))
         rising = max(1, round(self.warm_up * total))
         if step < rising:
-            return self.learning_rate * (step + 1) / rising
+            return self.learning_rate * min(rising, step + 1) / rising
         return self.learning_rate * (total - step) / max(1, total - rising)
 
     def is_over(self, since_best: int, plateaus: int) -> bool:

@@ -11,10 +11,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from rejoinder.errors import CallError, DataError
 from rejoinder.models.batching import by_length, padded
+from rejoinder.models.branch_encoder import BranchEncoder
+from rejoinder.models.branching import special_tokens
 from rejoinder.models.cross_encoder import CrossEncoder, encoder_definition, encoder_from, longest_input, pretrained
 from rejoinder.models.pairs import Encoded, Pair, PairTokeniser
 from rejoinder.models.stored import ENCODER, LOWEST, TOKENISER, WEIGHTS, Settings, read_text
@@ -24,9 +27,9 @@ _BATCH_TOKENS = 4096
 
 @dataclass(frozen=True, eq=False)
 class TorchModel:
-    """A cross-encoder with what turns pairs into its input."""
+    """A network with what turns pairs into its input."""
 
-    network: CrossEncoder
+    network: CrossEncoder | BranchEncoder
     settings: Settings
     tokeniser: PairTokeniser
 
@@ -53,13 +56,13 @@ class TorchModel:
         if longest is not None and max_length > longest:
             raise CallError(f"{encoder} reads at most {longest} tokens: max_length cannot be {max_length}")
         torch.manual_seed(seed)
-        network = CrossEncoder(body, pooling, towers=towers)
+        network = network_of(body, definition, pooling, towers=towers)
         settings = Settings(
             max_length=max_length,
             max_response=max_response,
             speaker_marks=speaker_marks,
             pad=int(network.config.pad_token_id or 0),
-            token_types=network.needs_types,
+            token_types=isinstance(network, BranchEncoder) or network.needs_types,
             pooling=pooling,
             towers=towers,
         )
@@ -68,7 +71,9 @@ class TorchModel:
     @classmethod
     def load(cls, folder: Path, settings: Settings) -> TorchModel:
         """The model of a folder."""
-        network = CrossEncoder(encoder_from(read_text(folder / ENCODER)), settings.pooling, towers=settings.towers)
+        definition = read_text(folder / TOKENISER)
+        encoder = encoder_from(read_text(folder / ENCODER))
+        network = network_of(encoder, definition, settings.pooling, towers=settings.towers)
         path = folder / WEIGHTS["torch"]
         try:
             network.load_state_dict(load_file(path))
@@ -76,7 +81,7 @@ class TorchModel:
             raise DataError("is missing: expected the weights of the model", file=str(path)) from error
         except (SafetensorError, RuntimeError) as error:
             raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
-        return cls(network.eval(), settings, settings.tokeniser(read_text(folder / TOKENISER)))
+        return cls(network.eval(), settings, settings.tokeniser(definition))
 
     def save(self, folder: Path) -> None:
         """Write tokeniser, shape and weights."""
@@ -107,6 +112,13 @@ class TorchModel:
                 scores[rows] = found.cpu().numpy()
         self.network.train(training)
         return scores
+
+
+def network_of(encoder: nn.Module, tokeniser: str, pooling: str, *, towers: bool) -> CrossEncoder | BranchEncoder:
+    """A new head over an encoder; `tokeniser` is the definition of the encoder's own."""
+    if not towers:
+        return CrossEncoder(encoder, pooling)
+    return BranchEncoder(encoder, special_tokens(Tokenizer.from_str(tokeniser)))
 
 
 def plain_state(network: torch.nn.Module) -> dict[str, Tensor]:

@@ -34,7 +34,7 @@ class Towered(NamedTuple):
 
 def towered(tokeniser: Tokenizer, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[Towered]:
     """The token numbers of each context and its reply."""
-    first, last = _ends(tokeniser)
+    first, last = text_ends(tokeniser)
     latest = [turns[-MOST_TURNS:] for turns in contexts]
     found = iter(tokeniser.encode_batch([turn for turns in latest for turn in turns], add_special_tokens=False))
     spoken = [[next(found).ids for _ in turns] for turns in latest]
@@ -76,7 +76,7 @@ def _context(turns: Sequence[Sequence[int]], first: Sequence[int], last: Sequenc
     return (*first, *before, *latest), len(first) + len(before)
 
 
-def _ends(tokeniser: Tokenizer) -> tuple[list[int], list[int]]:
+def text_ends(tokeniser: Tokenizer) -> tuple[list[int], list[int]]:
     """What the encoder puts before a text, and after it."""
     marked = tokeniser.encode("a", add_special_tokens=True)
     text = [place for place, special in enumerate(marked.special_tokens_mask) if not special]

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import torch
 from accelerate import Accelerator  # type: ignore[import-untyped]
-from torch import Tensor
+from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
 from rejoinder.models.checkpoints import Checkpoints, Progress
 from rejoinder.models.freezing import frozen
 from rejoinder.models.schedules import Schedule
 from rejoinder.models.stages import Stage
-from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.models.torch_model import plain_state
 from rejoinder.progress import bar
 
 
@@ -47,12 +49,32 @@ class Outcome:
     """The validation figure of the weights that were kept; None where nothing was kept aside to validate on."""
 
 
+class Trainable(Protocol):
+    """What has weights."""
+
+    @property
+    def network(self) -> nn.Module:
+        """All of them."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A stage that has more to show than its figure."""
+
+    def told(self) -> str:
+        """What the last look at the validation data found, in words; "" where there were none."""
+
+
 def train(
-    model: TorchModel, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
+    model: Trainable, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
 ) -> Outcome:
     """Train the model in place; it ends with its best weights, or with the last where there is no validation."""
-    with torch.random.fork_rng(), frozen(model.network.encoder, schedule):
+    with torch.random.fork_rng(), _freezing(model.network, schedule):
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
+
+
+def _freezing(network: nn.Module, schedule: Schedule) -> AbstractContextManager[None]:
+    return frozen(cast("nn.Module", network.encoder), schedule) if schedule.freezes else nullcontext()
 
 
 def is_main_process() -> bool:
@@ -65,7 +87,7 @@ class _Loop:
 
     def __init__(
         self,
-        model: TorchModel,
+        model: Trainable,
         stage: Stage,
         schedule: Schedule,
         seed: int,
@@ -76,7 +98,9 @@ class _Loop:
         self.checkpoints = checkpoints
         self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
         weights = [weight for weight in stage.network.parameters() if weight.requires_grad]
-        optimiser = torch.optim.AdamW(weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
+        optimiser = torch.optim.AdamW(
+            weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=schedule.fused or None
+        )
         self.forward, self.optimiser = self.accelerator.prepare(stage.network, optimiser)
         self.progress, self.best = Progress(), _nothing()
         if checkpoints is not None and run.resume:
@@ -85,6 +109,7 @@ class _Loop:
                 self.progress, self.best = found
         self.steps_an_epoch = -(-len(stage) // schedule.batch)
         self.total = schedule.total(self.steps_an_epoch)
+        self.since, self.seconds_before = monotonic(), self.progress.seconds
 
     def run_all(self) -> Outcome:
         """Every step that is left."""
@@ -112,7 +137,9 @@ class _Loop:
         torch.manual_seed(int(drawn.generate_state(1)[0]))
         self.model.network.train(self.schedule.dropout)  # nothing but dropout depends on it
         for group in self.optimiser.param_groups:
-            group["lr"] = self.schedule.rate(self.progress.step, self.total, self.progress.plateaus)
+            group["lr"] = self.schedule.rate(
+                self.progress.step, self.total, self.progress.plateaus, self.progress.seconds
+            )
         mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
         with self.accelerator.autocast():
             loss: Tensor = self.stage.loss(self.forward, mine, epoch)
@@ -127,7 +154,8 @@ class _Loop:
 
     def _after_step(self, loss: float, moving: Any) -> None:
         progress = self.progress
-        ended = progress.step >= self.total
+        progress.seconds = self.seconds_before + monotonic() - self.since
+        ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
         look = ended or progress.step % (self.schedule.look_every or self.steps_an_epoch) == 0
         if look:
             self._look(loss, moving)
@@ -148,6 +176,8 @@ class _Loop:
             progress.plateaus += 1
         if not self._quiet:
             said = "" if found is None else f", {self.stage.figure} {found:.3f}"
+            if isinstance(self.stage, Telling) and self.stage.told():
+                said += f", {self.stage.told()}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}, loss {loss:.3f}{said}"
             moving.write(line, file=sys.stderr)
 

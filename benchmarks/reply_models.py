@@ -1,0 +1,209 @@
+"""how-not's Table 2 on other corpora: embedding metrics of reply models, and how well they foretell and rank.
+
+    python benchmarks/reply_models.py DATA -o docs/reply-model-figures.md \\
+        --on dailydialog r-tfidf=r/ hred=hred/ lstm-lm=lstm/ --on empatheticdialogues r-tfidf=r-ed/ hred=hred/
+
+DATA holds <corpus>.test.jsonl.gz. Each folder holds a trained reply model; FOLDER@beam(beam=4) says how it decodes. One
+reply of each of 400 test dialogues (--contexts), drawn by the seed, is asked of every model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+from reply_models_page import page
+
+from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.negatives import Place, places_of
+from rejoinder.generators.neural import NeuralReplyModel
+from rejoinder.generators.recall import Recall, recall
+from rejoinder.generators.recurrent import RecurrentReplyModel
+from rejoinder.generators.retrieval import Retrieval
+from rejoinder.generators.systems import System, systems_of
+from rejoinder.metrics.base import ScoreWarning
+from rejoinder.models.likelihood import Likelihood
+from rejoinder.registry import load
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.resampling import linear_interval, mean_intervals
+from rejoinder.types import Dialogue, Example
+
+METRICS = ("embedding-average", "greedy-matching", "vector-extrema")
+SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """What the true replies cost a model that writes."""
+
+    perplexity: Interval
+    """Over the tokens that all recurrent models share; with a latent, a bound."""
+    found: Likelihood
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model on one corpus."""
+
+    name: str
+    model: str
+    """Its registered name; `random` for true replies of other contexts."""
+    scores: NDArray[np.float64]  # (contexts, metrics)
+    means: list[Interval]
+    distinct: tuple[float, float]
+    words: float
+    same: float
+    """The share of replies that are the true one, word for word."""
+    samples: list[str]
+    trained_on: tuple[str, ...] = ()
+    recall: Recall | None = None
+    foretold: Foretold | None = None
+
+
+@dataclass
+class Corpus:
+    """The contexts of one corpus, and what every model made of them."""
+
+    name: str
+    places: list[Place]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def dialogues(self) -> list[Dialogue]:
+        """Those that the contexts are of."""
+        return [place.dialogue for place in self.places]
+
+
+def main() -> None:
+    """Measure what was asked for, print it and write the page."""
+    arguments = _arguments()
+    names = [name for name, *_ in arguments.on]
+    corpora = []
+    for name, *specs in arguments.on:
+        test = _dialogues(arguments.data / f"{name}.test.jsonl.gz")
+        corpus = Corpus(name, drawn_places(test, arguments.contexts, arguments.seed))
+        corpus.rows.append(_random_row(corpus, arguments.seed))
+        for spec in specs:
+            started = monotonic()
+            [system] = systems_of([spec])
+            trained_on = [other for other in names if _knows(system, arguments.data / f"{other}.train.jsonl.gz")]
+            corpus.rows.append(_row(system, corpus, tuple(trained_on), arguments.seed))
+            print(f"{name}: {system.name} in {monotonic() - started:.0f} s", flush=True)
+        corpora.append(corpus)
+        text = page(corpora, METRICS, load(METRICS[0]).signature, arguments.seed)
+        arguments.output.write_text(text, encoding="utf-8")
+    print(text)
+
+
+def drawn_places(dialogues: Sequence[Dialogue], most: int, seed: int) -> list[Place]:
+    """One reply of each of so many dialogues: contexts are then independent of each other."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(dialogues)).tolist()
+    found = [places for number in order if (places := places_of([dialogues[number]]))][:most]
+    return [places[int(rng.integers(len(places)))] for places in found]
+
+
+def _row(system: System, corpus: Corpus, trained_on: tuple[str, ...], seed: int) -> Row:
+    contexts, true = [one.context for one in corpus.places], [one.response for one in corpus.places]
+    model = system.model
+    replies = model.reply(contexts, decoding=system.decoding, seed=seed, true_replies=true)
+    return _measured(
+        system.name,
+        model.name,
+        corpus,
+        replies,
+        seed,
+        trained_on=trained_on,
+        recall=recall(model, corpus.dialogues, seed=seed) if isinstance(model, Retrieval) else None,
+        foretold=_foretold(model, corpus) if isinstance(model, NeuralReplyModel) else None,
+    )
+
+
+def _random_row(corpus: Corpus, seed: int) -> Row:
+    """Each context answered with the true reply of another: what the metrics give for nothing."""
+    order = np.random.default_rng([seed, 1]).permutation(len(corpus.places)).tolist()
+    follower = dict(zip(order, [*order[1:], order[0]], strict=True))
+    replies = [corpus.places[follower[row]].response for row in range(len(order))]
+    return _measured("random reply", "random", corpus, replies, seed)
+
+
+def _measured(
+    name: str,
+    model: str,
+    corpus: Corpus,
+    replies: Sequence[str],
+    seed: int,
+    *,
+    trained_on: tuple[str, ...] = (),
+    recall: Recall | None = None,
+    foretold: Foretold | None = None,
+) -> Row:
+    examples = [
+        Example(str(row), place.context, reply, (place.response,))
+        for row, (place, reply) in enumerate(zip(corpus.places, replies, strict=True))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScoreWarning)  # an empty reply scores the lowest, as it should
+        scores = np.stack([load(metric).score(examples) for metric in METRICS], axis=1)
+    return Row(
+        name=name,
+        model=model,
+        scores=scores,
+        means=mean_intervals(scores, seed=seed),
+        distinct=(load("distinct-1").corpus_score(examples), load("distinct-2").corpus_score(examples)),
+        words=float(np.mean([len(reply.split()) for reply in replies])),
+        same=float(np.mean([one.response.split() == one.references[0].split() for one in examples])),
+        samples=list(replies[:SAMPLES]),
+        trained_on=trained_on,
+        recall=recall,
+        foretold=foretold,
+    )
+
+
+def _foretold(model: NeuralReplyModel, corpus: Corpus) -> Foretold | None:
+    """Perplexity of every reply in the dialogues, with an interval over dialogues."""
+    if not isinstance(model, RecurrentReplyModel):  # a pretrained model has tokens of its own
+        return None
+    each = [model.likelihood([dialogue]) for dialogue in corpus.dialogues]
+    nats = np.array([one.words + one.kl for one in each])
+    tokens = np.array([one.tokens for one in each], np.float64)
+    mean = linear_interval(nats, tokens)
+    whole = Likelihood(
+        sum(one.words for one in each),
+        sum(one.kl for one in each),
+        int(tokens.sum()),
+        sum(one.replies for one in each),
+    )
+    return Foretold(Interval(*(math.exp(value) for value in (mean.estimate, mean.low, mean.high))), whole)
+
+
+def _knows(system: System, train: Path) -> bool:
+    """Whether a model was trained on a corpus: whether it knows most of its contexts."""
+    some = _dialogues(train)[::100]
+    asked = [Example(one.id, one.turns[:-1], one.turns[-1]) for one in some if len(one.turns) > 3]
+    return float(system.model.trained_contexts.holds(asked).mean()) > 0.5
+
+
+def _dialogues(path: Path) -> list[Dialogue]:
+    return list(DialogueSource(str(path), "raise"))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--on", nargs="+", action="append", required=True, metavar="CORPUS NAME=FOLDER")
+    parser.add_argument("--contexts", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

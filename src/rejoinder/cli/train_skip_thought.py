@@ -1,0 +1,60 @@
+"""`rejoinder train skip-thought --dialogues FILE --minutes 20 -o model/`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+from rejoinder.cli.options import positive, say
+from rejoinder.cli.training_data import add_on_error, add_output, add_running, check_output, dialogues_of
+
+_OPTIONS: dict[str, tuple[Any, str]] = {
+    "minutes": (float, "training ends by then, with the best weights so far (default: when the epochs are over)"),
+    "epochs": (positive, "passes over the dialogues at most (default: 10)"),
+    "batch": (positive, "dialogues that are learned from at once (default: 16)"),
+    "learning_rate": (float, "how large the steps are at their largest (default: 0.001)"),
+    "vocabulary": (positive, "byte pairs at most (default: 8000)"),
+    "embedding": (positive, "numbers of a token's vector (default: 256)"),
+    "hidden": (positive, "numbers of an utterance's vector (default: 320)"),
+    "longest": (positive, "tokens of an utterance that are read (default: 60)"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    data = parser.add_argument_group("data")
+    data.add_argument(
+        "--dialogues", action="append", required=True, metavar="FILE", help="dialogues to learn from; repeats"
+    )
+    add_on_error(data)
+    add_output(parser)
+    training = parser.add_argument_group("training")
+    for name, (kind, purpose) in _OPTIONS.items():
+        training.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=purpose)
+    training.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
+    add_running(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn and save."""
+    from rejoinder.evaluators.skip_thought import SkipThought
+    from rejoinder.models.sentence_encoders import require_torch
+
+    output = Path(arguments.output)
+    check_output(output)
+    given = {name: getattr(arguments, name) for name in _OPTIONS}
+    evaluator = SkipThought(**{name: value for name, value in given.items() if value is not None})
+    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    say(f"{len(dialogues)} dialogues", arguments)
+    require_torch("training skip-thought")
+    from rejoinder.models.training import TrainingRun
+
+    checkpoints = output.parent / f"{output.name}.checkpoints"
+    running = TrainingRun(checkpoints=checkpoints, resume=arguments.resume, quiet=arguments.quiet)
+    evaluator.fit(dialogues, seed=arguments.seed, run=running)
+    evaluator.save(output)
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    say(f"model: {output} (rejoinder score REPLIES -m {output}; its vectors: --encoder {output})", arguments)
+    return 0

@@ -1,0 +1,254 @@
+"""Networks that say the next turn of a dialogue: a language model, seq2seq with and without attention, HRED.
+
+A dialogue is learned whole, in one pass: every reply in it is said from the turns before it. All networks answer the
+same few calls, so that training, perplexity and decoding are written once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from rejoinder.errors import DataError
+from rejoinder.models.recurrent import ContextReader, Decoder, Memory, Reader, Words, Writing
+from rejoinder.models.softmax import NextToken
+from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, context_of, packed, packed_like, targets_of
+from rejoinder.models.vocabulary import END, START
+
+S = TypeVar("S")
+
+
+class Nats(NamedTuple):
+    """What the replies of some dialogues cost, in natural logarithms."""
+
+    words: Tensor
+    """Minus the log-probabilities of all tokens, summed. ()"""
+    kl: Tensor
+    """Of a latent, summed over the replies; 0 for a network without one. ()"""
+    tokens: int
+    replies: int
+
+
+class Sizes(NamedTuple):
+    """How large a network is."""
+
+    tokens: int
+    embedding: int
+    hidden: int
+    dropout: float = 0.0
+
+
+class ReplyNetwork(nn.Module, ABC, Generic[S]):
+    """What training, perplexity and decoding ask of a network; S is what it remembers of a reply that it says."""
+
+    @property
+    def end(self) -> int:
+        """The token that ends a reply."""
+        return END
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return next(self.parameters()).device
+
+    @abstractmethod
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies of the dialogues cost."""
+
+    @abstractmethod
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[S, Tensor]:
+        """The state before a reply to each context, and the token that it goes on from. (contexts,)
+
+        The seeds, one a context, are for a network that draws more than words; None: it takes the likeliest.
+        """
+
+    @abstractmethod
+    def step(self, state: S, last: Tensor) -> tuple[Tensor, S]:
+        """Log-probabilities of the next token (rows, vocabulary), and the state then."""
+
+    @abstractmethod
+    def reorder(self, state: S, rows: Tensor) -> S:
+        """The state of these rows."""
+
+    @abstractmethod
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """One vector a context. (contexts, width)"""
+
+    def objective(self, nats: Nats) -> Tensor:
+        """What training makes small; called once a batch."""
+        return (nats.words + nats.kl) / nats.tokens
+
+
+class DecoderNetwork(ReplyNetwork[Writing]):
+    """A network whose replies are said by the shared decoder."""
+
+    decoder: Decoder
+
+    def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
+        """Log-probabilities of the next token, and the state then."""
+        return self.decoder.step(state, last)
+
+    def reorder(self, state: Writing, rows: Tensor) -> Writing:
+        """The state of these rows."""
+        return state.rows(rows)
+
+    def first(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The mark that each reply starts after. (contexts,)"""
+        return torch.full((len(contexts),), START, device=self.device)
+
+
+class Seq2Seq(DecoderNetwork):
+    """The last turns as one row of tokens, read by one GRU and answered by another (Vinyals and Le 2015)."""
+
+    def __init__(self, sizes: Sizes, *, attention: bool, turns: int, context_tokens: int) -> None:
+        super().__init__()
+        self.turns, self.context_tokens = turns, context_tokens
+        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.decoder = Decoder(
+            sizes.tokens,
+            sizes.embedding,
+            sizes.hidden,
+            sizes.hidden,
+            dropout=sizes.dropout,
+            attention=sizes.hidden if attention else 0,
+        )
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost."""
+        said = targets_of(dialogues, self.device)
+        contexts = [dialogue.turns[:turn] for dialogue in dialogues for turn in dialogue.replies]
+        nats = self.decoder(said.ids, *self._read(contexts))
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+        """Before the first word."""
+        return self.decoder.start(*self._read(contexts)), self.first(contexts)
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last states of the encoder, both directions."""
+        return self._read(contexts)[0]
+
+    def _read(self, contexts: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Memory | None]:
+        rows = [context_of(turns[-self.turns :], self.context_tokens) for turns in contexts]
+        last, states = self.reader(self.decoder.words.read(rows))
+        return last, Memory.of(states) if self.decoder.attend is not None else None
+
+
+class Hred(DecoderNetwork):
+    """Turns to vectors, vectors to a context, the context to a reply (Serban et al. 2016)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.context = ContextReader(sizes.hidden, sizes.hidden, normalised=False)
+        self.decoder = Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout)
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost."""
+        said = targets_of(dialogues, self.device)
+        states = self._contexts([dialogue.turns[:-1] for dialogue in dialogues])
+        nats = self.decoder(said.ids, states[said.dialogue, said.turn - 1])
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+        """Before the first word."""
+        return self.decoder.start(self.encode(contexts)), self.first(contexts)
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last hidden state of the context-level encoder."""
+        return last_states(self._contexts(contexts), contexts)
+
+    def _contexts(self, dialogues: Sequence[TokenContext]) -> Tensor:
+        """The context after every turn. (dialogues, longest, hidden)"""
+        turns, _ = self.reader(self.decoder.words.read([turn for turns in dialogues for turn in turns]))
+        states: Tensor = self.context(turns, list(map(len, dialogues)))
+        return states
+
+
+class LanguageModel(ReplyNetwork["Recalled"]):
+    """An LSTM over the dialogue as one row of tokens; it goes on where the context ends (how-not, section 3)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.words, self.dropout = Words(sizes.tokens, sizes.embedding), nn.Dropout(sizes.dropout)
+        self.lstm = nn.LSTM(sizes.embedding, sizes.hidden)
+        # It starts out remembering (Jozefowicz et al. 2015): a dialogue is long.
+        forget = dict(self.lstm.named_parameters())["bias_ih_l0"].data[sizes.hidden : 2 * sizes.hidden]
+        nn.init.ones_(forget)
+        self.out = nn.Linear(sizes.hidden, sizes.embedding)
+        self.next_token = NextToken(sizes.embedding, sizes.tokens)
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost; the first turn is read and not learned."""
+        streams = [_stream(dialogue.turns) for dialogue in dialogues]
+        rows = packed([stream[:-1] for stream in streams], self.device)
+        wanted = packed([stream[1:] for stream in streams], self.device).data
+        counted = packed([_in_replies(dialogue) for dialogue in dialogues], self.device).data.bool()
+        states = self.lstm(packed_like(self.dropout(self.words(rows.data)), rows))[0].data[counted]
+        nats = self.next_token(self.dropout(torch.tanh(self.out(states))), wanted[counted])
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), sum(len(dialogue.replies) for dialogue in dialogues))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Recalled, Tensor]:  # noqa: ARG002
+        """The state before the mark that ends the context."""
+        first = torch.full((len(contexts),), END, device=self.device)
+        return self._read([_stream(context)[:-1] for context in contexts]), first
+
+    def step(self, state: Recalled, last: Tensor) -> tuple[Tensor, Recalled]:
+        """Log-probabilities of the next token, and the state then."""
+        states, (hidden, cell) = self.lstm(self.words(last)[None], (state.hidden[None], state.cell[None]))
+        return self.next_token.logs(torch.tanh(self.out(states[0]))), Recalled(hidden[0], cell[0])
+
+    def reorder(self, state: Recalled, rows: Tensor) -> Recalled:
+        """The state of these rows."""
+        return Recalled(state.hidden[rows], state.cell[rows])
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The hidden state after the context."""
+        return self._read([_stream(context) for context in contexts]).hidden
+
+    def _read(self, rows: Sequence[Sequence[int]]) -> Recalled:
+        _, (hidden, cell) = self.lstm(self.words.read([tuple(row) for row in rows]))
+        return Recalled(hidden[0], cell[0])
+
+
+class Recalled(NamedTuple):
+    """What an LSTM remembers."""
+
+    hidden: Tensor  # (rows, hidden)
+    cell: Tensor  # (rows, hidden)
+
+
+def load_weights(network: nn.Module, path: Path) -> None:
+    """Give the network the weights of a file; DataError where they are not its own."""
+    try:
+        network.load_state_dict(load_file(path))
+    except FileNotFoundError as error:
+        raise DataError("is missing: expected the weights of the model", file=str(path)) from error
+    except (SafetensorError, RuntimeError) as error:
+        raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+
+
+def last_states(states: Tensor, contexts: Sequence[TokenContext]) -> Tensor:
+    """The state after the last turn of each context. (contexts, longest, hidden) -> (contexts, hidden)"""
+    return torch.stack([states[row, len(turns) - 1] for row, turns in enumerate(contexts)])
+
+
+def _stream(turns: Sequence[Sequence[int]]) -> list[int]:
+    return [START, *(token for turn in turns for token in turn)]
+
+
+def _in_replies(dialogue: TokenDialogue) -> list[int]:
+    """1 for each token that is to be said, one a token of all turns."""
+    ends = list(accumulate(map(len, dialogue.turns)))
+    counted = [0] * ends[-1]
+    for turn in dialogue.replies:
+        counted[ends[turn - 1] : ends[turn]] = [1] * len(dialogue.turns[turn])
+    return counted

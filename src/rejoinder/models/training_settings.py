@@ -1,0 +1,100 @@
+"""The parameters that everything has which learns from dialogues by the shared training loop.
+
+They are fields of a dataclass that reply models and evaluators inherit, so that one name means one thing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, ClassVar
+
+from rejoinder.errors import CallError
+from rejoinder.models.schedules import Schedule
+
+if TYPE_CHECKING:
+    from rejoinder.models.reply_networks import Sizes
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How much is read and how training runs."""
+
+    name: ClassVar[str]
+
+    turns: int = 40
+    """How many of a context's last turns are read."""
+    longest: int = 60
+    """Tokens of a turn, its end included; what comes after them is neither read nor learned."""
+    batch: int = 16
+    """Dialogues that are learned from at once."""
+    epochs: int = 10
+    """At most; with validation dialogues it ends after `patience` epochs without a better validation figure."""
+    patience: int = 2
+    minutes: float | None = None
+    """Training ends by then, and its rate falls accordingly; what is learned then depends on the machine's speed."""
+    learning_rate: float = 1e-3
+    warm_up: float = 0.05
+    """The share of training in which the rate rises."""
+    clip: float = 1.0
+    """The greatest norm of a gradient."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        for name, least in self.least().items():
+            value = getattr(self, name)
+            if value < least:
+                raise CallError(f"{self.name}: {name} must be at least {least}, not {value}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise CallError(f"{self.name}: minutes must be above 0, not {self.minutes}")
+        if not 0 < self.learning_rate <= 1:
+            raise CallError(f"{self.name}: learning_rate must be above 0 and at most 1, not {self.learning_rate}")
+        for name, value in self.shares().items():
+            if not 0 <= value < 1:
+                raise CallError(f"{self.name}: {name} must be from 0 to below 1, not {value}")
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        return {"turns": 2, "longest": 2, "batch": 1, "epochs": 1, "patience": 1, "clip": 1e-6}
+
+    def shares(self) -> dict[str, float]:
+        """Parameters that are shares -> their value."""
+        return {"warm_up": self.warm_up}
+
+    @property
+    def schedule(self) -> Schedule:
+        """How training runs."""
+        names = ("learning_rate", "batch", "epochs", "minutes", "warm_up", "patience", "clip")
+        return Schedule(**{name: getattr(self, name) for name in names}, weight_decay=0.0, fused=True)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecurrentSettings(TrainingSettings):
+    """The same, of a recurrent network over byte pairs of the dialogues that it learns from."""
+
+    vocabulary: int = 8000
+    """Tokens at most."""
+    embedding: int = 256
+    """Numbers of a token's vector."""
+    hidden: int = 320
+    """Numbers of a recurrent state."""
+    dropout: float = 0.2
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        return super().least() | {"vocabulary": 300, "embedding": 2, "hidden": 2}
+
+    def shares(self) -> dict[str, float]:
+        """Parameters that are shares -> their value."""
+        return super().shares() | {"dropout": self.dropout}
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        if self.hidden % 2:
+            raise CallError(f"{self.name}: hidden must be even, half for each direction of reading, not {self.hidden}")
+
+    def sizes_for(self, tokens: int) -> Sizes:
+        """How large the network is over so many tokens."""
+        from rejoinder.models.reply_networks import Sizes
+
+        return Sizes(tokens, self.embedding, self.hidden, self.dropout)

@@ -1,0 +1,123 @@
+"""Skip-thought: neighbours are learned by heart, the cosine is that of its vectors, the folder is an encoder too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs what training needs")
+
+import rejoinder  # noqa: E402
+from rejoinder.errors import CallError, NeedsError  # noqa: E402
+from rejoinder.evaluators.skip_thought import SkipThought  # noqa: E402
+from rejoinder.models.reply_networks import Sizes  # noqa: E402
+from rejoinder.models.reply_training import likelihood  # noqa: E402
+from rejoinder.models.sentence_encoders import sentence_encoder  # noqa: E402
+from rejoinder.models.skip_thought import SkipThoughtNetwork  # noqa: E402
+from rejoinder.models.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
+from rejoinder.models.vocabulary import END  # noqa: E402
+from rejoinder.types import Dialogue, Example  # noqa: E402
+
+if TYPE_CHECKING:
+    from conftest import Run, WriteLines
+
+THINGS = "tea rain chess bread music paper water stone river cloud".split()
+DIALOGUES = [
+    Dialogue(str(n), (f"Do you like {one}?", f"I like {THINGS[(3 * n + 1) % 10]}.", f"Thanks for {THINGS[n - 4]}."))
+    for n, one in enumerate(THINGS)
+]
+EXAMPLES = [
+    Example("1", ("hello",), "I like tea.", ("I like rain.", "Do you like tea?")),
+    Example("2", ("hello",), "Thanks for paper.", ("Thanks for paper.",)),
+    Example("3", ("hello",), "Is it?", ("I like water.",)),
+]
+
+
+def small(**parameters: Any) -> SkipThought:
+    sizes = {"vocabulary": 400, "embedding": 24, "hidden": 40, "dropout": 0.0}
+    return SkipThought(**{**sizes, "batch": 10, "learning_rate": 0.01, **parameters})
+
+
+@cache
+def fitted() -> SkipThought:
+    return small(epochs=150).fit(DIALOGUES, seed=1)
+
+
+def test_neighbours_are_learned_by_heart() -> None:
+    model = fitted()
+    tokens = token_dialogues(DIALOGUES, model.vocabulary_, turns=40, longest=60)
+    found = likelihood(model.network_, tokens)
+    assert found.perplexity < 2
+    assert found.replies == 40  # ten dialogues of three turns: two that come after, two that came before
+    assert likelihood(model.network_, [TokenDialogue(one.turns[::-1], (1,)) for one in tokens]).perplexity > 10
+
+
+def test_both_neighbours_are_foretold_from_the_turn_between() -> None:
+    torch.manual_seed(0)
+    network = SkipThoughtNetwork(Sizes(tokens=12, embedding=6, hidden=8), longest=5).eval()
+    one, two = (((5, 6, END), (7, END), (8, 9, END)), ((4, END), (10, 11, END)))
+    with torch.no_grad():
+        nats = network([TokenDialogue(one, (1, 2)), TokenDialogue(two, (1,))])
+        cost = 0.0
+        for turns in (one, two):
+            for place, turn in enumerate(turns):
+                vector = network.encode([(turn,)])
+                if place + 1 < len(turns):
+                    cost += float(network.decoder([turns[place + 1]], vector).sum())
+                if place:
+                    cost += float(network.previous([turns[place - 1]], vector).sum())
+    assert float(nats.words) == pytest.approx(cost, rel=1e-5)
+    assert (nats.tokens, nats.replies) == (2 + 3 + 3 + 2 + 3 + 2, 6)
+
+
+def test_the_cosine_of_reply_and_nearest_reference() -> None:
+    model = fitted()
+    scores = model.score(EXAMPLES)
+    for example, score in zip(EXAMPLES, scores, strict=True):
+        own, *others = model.encode([example.response, *example.references]).astype(np.float64)
+        cosines = [own @ other / np.linalg.norm(own) / np.linalg.norm(other) for other in others]
+        assert score == pytest.approx(max(cosines), abs=1e-6)
+    assert scores[1] == pytest.approx(1)
+    assert np.ptp(scores) > 0.01
+    odd = [replace(EXAMPLES[0], references=()), replace(EXAMPLES[0], references=(" ",))]
+    assert np.isnan(model.score(odd)).all()
+
+
+def test_the_folder_is_evaluator_and_encoder(tmp_path: Path) -> None:
+    model = fitted()
+    model.save(tmp_path / "skip")
+    assert rejoinder.load(tmp_path / "skip") == model
+    encoder = sentence_encoder(str(tmp_path / "skip"))
+    texts = ["I like tea.", ("hello", "I like tea."), ""]
+    np.testing.assert_array_equal(encoder.encode(texts), model.encode(texts))
+    assert encoder.signature == model.signature
+    np.testing.assert_array_equal(encoder.trained_contexts.keys, model.trained_contexts.keys)
+
+
+def test_some_dialogues_decide_when_to_stop() -> None:
+    many = [replace(one, id=f"{one.id}-{n}") for n in range(4) for one in DIALOGUES]
+    stopped = small(epochs=3).fit(many, seed=1)
+    assert stopped.fitted.dialogues == 40
+
+
+def test_wrong_parameters_and_data() -> None:
+    with pytest.raises(CallError, match="skip-thought: hidden must be even"):
+        SkipThought(hidden=7)
+    with pytest.raises(NeedsError, match="two turns at least"):
+        small(epochs=1).fit([Dialogue("1", ("alone",))])
+    with pytest.raises(CallError, match="is not fitted"):
+        SkipThought().encode(["a"])
+
+
+def test_train_and_score(run: Run, write_lines: WriteLines) -> None:
+    dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
+    replies = write_lines([{"response": "I like tea.", "references": ["I like rain."]}], "replies.jsonl")
+    sizes = ("--vocabulary", "320", "--embedding", "8", "--hidden", "12", "--epochs", "1")
+    ran = run("train", "skip-thought", "--dialogues", dialogues, "-o", "skip", *sizes)
+    assert (ran.code, "rejoinder score REPLIES -m skip" in ran.err) == (0, True)
+    assert run("score", replies, "-m", "skip").code == 0
