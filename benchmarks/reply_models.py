@@ -19,7 +19,6 @@ from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
-from reply_models_page import page
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.negatives import Place, places_of
@@ -34,6 +33,7 @@ from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import linear_interval, mean_intervals
 from rejoinder.types import Dialogue, Example
+from reply_models_page import page
 
 METRICS = ("embedding-average", "greedy-matching", "vector-extrema")
 SAMPLES = 5
@@ -63,6 +63,7 @@ class Row:
     """The share of replies that are the true one, word for word."""
     samples: list[str]
     trained_on: tuple[str, ...] = ()
+    signature: str = ""
     recall: Recall | None = None
     foretold: Foretold | None = None
 
@@ -121,6 +122,7 @@ def _row(system: System, corpus: Corpus, trained_on: tuple[str, ...], seed: int)
         replies,
         seed,
         trained_on=trained_on,
+        signature=system.signature,
         recall=recall(model, corpus.dialogues, seed=seed) if isinstance(model, Retrieval) else None,
         foretold=_foretold(model, corpus) if isinstance(model, NeuralReplyModel) else None,
     )
@@ -142,6 +144,7 @@ def _measured(
     seed: int,
     *,
     trained_on: tuple[str, ...] = (),
+    signature: str = "",
     recall: Recall | None = None,
     foretold: Foretold | None = None,
 ) -> Row:
@@ -162,6 +165,7 @@ def _measured(
         same=float(np.mean([one.response.split() == one.references[0].split() for one in examples])),
         samples=list(replies[:SAMPLES]),
         trained_on=trained_on,
+        signature=signature,
         recall=recall,
         foretold=foretold,
     )

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from reply_models_published import CLAIMS, CORPORA, published
-
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
+from reply_models_published import CLAIMS, CORPORA, published
 
 if TYPE_CHECKING:
     from reply_models import Corpus, Row
@@ -41,7 +40,10 @@ def page(corpora: Sequence[Corpus], metrics: Sequence[str], signature: str, seed
         parts += [f"## {corpus.name}\n", f"{len(corpus.places)} contexts of test, one a dialogue.\n"]
         parts += [_table_2(corpus.rows), _order(corpus.rows), _claims(corpus.rows), FORETOLD, _others(corpus.rows)]
         parts.append(_samples(corpus))
-    return "\n".join(parts)
+    parts.append("## The models\n")
+    signatures = {row.signature: _name(row) for corpus in corpora for row in corpus.rows if row.signature}
+    parts += [f"- {name}: `{signature}`" for signature, name in signatures.items()]
+    return "\n".join(parts) + "\n"
 
 
 def _table_2(rows: Sequence[Row]) -> str:
@@ -105,7 +107,16 @@ def _others(rows: Sequence[Row]) -> str:
             perplexity = f"{bound}{interval.estimate:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
             nats, kl = f"{found.words_a_reply:.1f}", f"{found.kl_a_reply:.2f}" if found.kl else "-"
         ranks = [_interval(row.recall.at[k]) if row.recall else "-" for k in (1, 5)]
-        cells = [_name(row), perplexity, nats, kl, *ranks, *map(_share, row.distinct), f"{row.words:.1f}", _share(row.same)]
+        cells = [
+            _name(row),
+            perplexity,
+            nats,
+            kl,
+            *ranks,
+            *map(_share, row.distinct),
+            f"{row.words:.1f}",
+            _share(row.same),
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -69,7 +69,7 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["api.md", "data-format.md", "am-fm.md"])
+@pytest.mark.parametrize("page", ["api.md", "data-format.md", "am-fm.md", "ruber.md"])
 def test_the_code_of_the_docs_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,7 +103,8 @@ class SkipThought(RecurrentSettings, SentenceCosine):
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """The same at length 1."""
         vectors = self.encode(texts).astype(np.float64)
-        return vectors / np.maximum(np.sqrt((vectors**2).sum(axis=1, keepdims=True)), 1e-12)
+        units: NDArray[np.float64] = vectors / np.maximum(np.sqrt((vectors**2).sum(axis=1, keepdims=True)), 1e-12)
+        return units
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write vocabulary and weights."""
