@@ -25,7 +25,20 @@ from rejoinder.stats.compare_correlations import CorrelationComparison, compare_
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
-from ruber_models import BUDGETS, CORPORA, ENCODERS, TUNED, Columns, Models, Replies, by_split, grouped, pooled, untuned
+from ruber_models import (
+    BUDGETS,
+    CORPORA,
+    ENCODERS,
+    SETS,
+    TUNED,
+    Columns,
+    Models,
+    Replies,
+    by_split,
+    grouped,
+    pooled,
+    untuned,
+)
 from ruber_published import DAILYDIALOG, PERSONACHAT, RETRIEVAL, SEQ2SEQ, TRANSFER, WITHOUT_TRUE, Two
 from ruber_speed import print_speed
 from ruber_text import (
@@ -39,7 +52,6 @@ from ruber_text import (
     section_set,
 )
 
-SETS = {"DailyDialog": "zhao2020_dailydialog", "PersonaChat": "zhao2020_personachat"}
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max", *TUNED)
 QUANTILES = 5
 Booleans = NDArray[np.bool_]
@@ -126,8 +138,11 @@ class Page:
         for corpus in CORPORA:
             for encoder in self.encoders:
                 model = self.models.model(corpus, encoder)
-                rows.append([corpus, encoder, f"{model.fitted.dialogues:,}", str(model.epochs), str(model.turns_read)])
-        return markdown(["corpus", "encoder", "dialogues", "epochs at most", "turns read"], rows)
+                seen = sum(int(model.trained_contexts.holds(each.examples).sum()) for each in self.replies.values())
+                sizes = (f"{model.fitted.dialogues:,}", str(model.epochs), str(model.turns_read), str(seen))
+                rows.append([corpus, encoder, *sizes])
+        header = ["corpus", "encoder", "dialogues", "epochs at most", "turns read", "judged replies in them"]
+        return markdown(header, rows)
 
     def sets(self) -> list[str]:
         """Each judged set: all replies, and the published test split."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.contexts import without_contexts
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.evaluators.ruber import Ruber
 from rejoinder.evaluators.ruber_blend import BLENDS
@@ -23,6 +24,7 @@ from rejoinder.types import Example, JudgedExample, Scores
 
 FOLDS = 5
 TUNED = ("s_U, tuned", "arithmetic, tuned")
+SETS = {"DailyDialog": "zhao2020_dailydialog", "PersonaChat": "zhao2020_personachat"}
 CORPORA = {"DailyDialog": "dailydialog.train", "PersonaChat": "personachat.valid"}
 ENCODERS = ("GRU", "hierarchical", "MiniLM")
 
@@ -91,7 +93,9 @@ class Models:
     def train(self, corpus: str, encoder: str) -> Ruber:
         """A model of a corpus, and a word on standard output about what it took."""
         path = self.data / "dialogues" / f"{CORPORA[corpus]}.jsonl.gz"
-        dialogues = list(islice(DialogueSource(path), self.budget.dialogues[encoder]))
+        tested = [example for name in SETS.values() for example in Replies.read(self.data, name).examples]
+        known = islice(DialogueSource(path), self.budget.dialogues[encoder])
+        dialogues = without_contexts(known, tested)
         epochs = self.budget.epochs[encoder] * (self.budget.little if corpus == "PersonaChat" else 1)
         parameters: dict[str, Any] = {"epochs": epochs, "label_epochs": self.budget.label_epochs, "batch": 128}
         parameters["encoder"] = str(self.minilm) if encoder == "MiniLM" else encoder.lower()

@@ -16,7 +16,8 @@ Brackets are 95 % intervals over contexts. What it is and how it is trained: [ru
   paper's, and no more.
 - *theirs*: roberta-eval's RUBER, a hierarchical one. Which blend it has, the paper does not say.
 
-The models, each trained on the dialogues alone (no dialogue shares two neighbouring turns with a judged set):
+The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
+left out; the last column counts judged replies whose context a model was trained on all the same.
 
 {trainings}
 

@@ -81,7 +81,7 @@ def export(
 def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration:
     """From scores by models that did not see the reply's context to what people said of it."""
     raw = {
-        (row["set"], row["id"]): row["score"]
+        (row["judged"], row["id"]): row["score"]
         for row in map(json.loads, out_of_fold.read_text(encoding="utf-8").splitlines())
         if row["fold"] != PUBLISHED
     }

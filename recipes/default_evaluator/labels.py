@@ -10,7 +10,7 @@ much of the way is kept. Half of it keeps what was gained on these sets and lose
 those who judge replies like the labelled ones.
 
 Writes labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the
-reply's context: {"set", "id", "score", "fold"}. Folds 0..4 are by context, across all sets at once, and nothing is
+reply's context, as benchmarks/evaluator_table.py takes them. Folds 0..4 are by context, across all sets at once, and nothing is
 learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold "published" is
 zhao2020's own split, for comparison with its paper: test replies whose contexts have others in the training part.
 """
@@ -133,7 +133,13 @@ def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
         )
         scores = on_scale(torch.from_numpy(logits)).tolist()
         rows = [
-            {"set": item.set, "id": item.example.id, "score": round(float(score), 4), "fold": fold}
+            {
+                "judged": f"{item.set}/test" if fold == PUBLISHED else item.set,
+                "id": item.example.id,
+                "score": round(float(score), 4),
+                "fold": fold,
+                "out_of_fold": True,
+            }
             for item, score in zip(scored, scores, strict=True)
         ]
         lines += [json.dumps(row) for row in rows]

@@ -17,8 +17,10 @@ from tiny_vectors import tiny_characters
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem_dot import EncoderDot, Tweet2VecDot, VhredDot
+from rejoinder.evaluators.adem_learning import context_groups
 from rejoinder.evaluators.adem_length import LengthTrend
 from rejoinder.evaluators.adem_vectors import Projection
+from rejoinder.evaluators.calibration import Calibration
 from rejoinder.meta.studies.length_bias import lengths_of
 from rejoinder.metrics.batch import Batch
 from rejoinder.models.stored_vectors import StoredVectors
@@ -287,6 +289,32 @@ def test_dot_products_by_hand(tmp_path: Path) -> None:
     with pytest.raises(CallError, match=r"t2v-dot: .* holds 'stored-vectors': expected tweet2vec"):
         Tweet2VecDot(encoder=str(folder)).fit()
     assert Tweet2VecDot(encoder=tiny_characters()).fit().range == (-16.0, 16.0)
+
+
+def test_a_calibrated_dot_product_keeps_its_own_scores(tmp_path: Path) -> None:
+    folder = tmp_path / "vectors"
+    vectors = {"q": [3.0, 0.0], **{f"r{n}": [n / 10 - 1, 0.0] for n in range(20)}}
+    StoredVectors.of({text: np.array(vector) for text, vector in vectors.items()}, "any|1").save(folder)
+    items = [Example(str(n), ("q",), f"r{n}") for n in range(20)]
+    dot = EncoderDot(encoder=str(folder), against="context").fit()
+    raw = dot.score(items)
+    np.testing.assert_allclose(raw, [3 * (n / 10 - 1) for n in range(20)], atol=1e-6)  # beyond -2 and 2: not cut off
+    assert dot.range == (-9.0, 9.0)
+    calibrated = dot.with_calibration(Calibration.fit(raw, np.linspace(1, 5, 20), range(20)))
+    assert calibrated.range == (1.0, 5.0)
+    assert len(set(calibrated.score(items).tolist())) > 10
+
+
+def test_two_that_share_a_context_with_a_third_are_one_group() -> None:
+    items = [
+        Example("0", ("who wrote to you the long letter that came",), "a"),
+        Example("1", ("nothing of the kind, said to nobody",), "b"),
+        Example("2", ("hm", "who wrote to you", "the long letter that came"), "c"),
+        Example("3", ("who wrote to you", "the long letter that came"), "d"),  # the text of 0, the last turns of 2
+    ]
+    assert context_groups(items).tolist() == [0, 1, 0, 0]
+    assert context_groups(items[:3]).tolist() == [0, 1, 2]
+    assert context_groups([]).tolist() == []
 
 
 @pytest.mark.parametrize("name", ["hred", "vhred"])

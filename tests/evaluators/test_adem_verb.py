@@ -98,6 +98,8 @@ def test_tweet2vec(run: Run, write_lines: WriteLines, labelled: Path, tmp_path: 
         (("--towards", "one"), "--towards"),
         (("-o", "nowhere/model"), "nowhere does not exist"),
         (("--judged", "nowhere.jsonl"), "nowhere.jsonl: no such file"),
+        (("--encoder", "nowhere/"), "no encoder at nowhere/: there is no such folder"),
+        (("--scale", "6", "7"), "expected 6 to 7, the scale"),
     ],
 )
 def test_wrong_calls(run: Run, labelled: Path, tmp_path: Path, options: tuple[str, ...], problem: str) -> None:

@@ -50,6 +50,9 @@ def test_what_it_learns_from(tmp_path: Path) -> None:
     folder = encoder(tmp_path / "vectors")
     with pytest.raises(NeedsError, match=r"replies of people \(true, human, ground-truth\) and of others"):
         HumanLikeness(encoder=folder).fit((), pooled(item for item in pool() if item.system != "true"))
+    nameless = [*pool(), Example("?", ("question 1",), GENERIC)]
+    with pytest.raises(NeedsError, match="1 replies do not say whose they are"):
+        HumanLikeness(encoder=folder).fit((), pooled(nameless))
     without = HumanLikeness(encoder=folder).fit((), pooled(item for item in pool() if item.system != "random"))
     whole = HumanLikeness(encoder=folder).fit((), pooled(pool()))
     np.testing.assert_array_equal(without.weights_, whole.weights_)
@@ -57,7 +60,7 @@ def test_what_it_learns_from(tmp_path: Path) -> None:
     assert other_way.score([Example("0", ("question 7",), GENERIC)])[0] > 0.9
 
 
-@pytest.mark.parametrize("given", [{"components": 0}, {"strength": 0.0}, {"human": ()}])
+@pytest.mark.parametrize("given", [{"components": 0}, {"strength": 0.0}, {"human": ()}, {"human": ("random",)}])
 def test_wrong_parameters(given: dict[str, object]) -> None:
     with pytest.raises(CallError, match="human-likeness"):
         HumanLikeness(encoder=tiny_characters(), **given)  # type: ignore[arg-type]

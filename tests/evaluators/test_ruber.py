@@ -20,6 +20,8 @@ from rejoinder.generators.bm25 import Bm25
 from rejoinder.generators.recurrent import HredModel
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.models.hred_start import started
+from rejoinder.models.pair_table import PairTable
+from rejoinder.models.pairs import Pair
 from rejoinder.registry import load_generator
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Dialogue, Example, JudgedExample
@@ -188,6 +190,27 @@ def test_human_scores_after_ranking(model: Ruber) -> None:
     assert after.trained_contexts.holds(examples).all()
 
 
+def test_labels_that_tell_nothing_of_when_to_stop(model: Ruber) -> None:
+    tuned = RuberUnref(**SMALL | {"label_rate": 0.01, "label_epochs": 10})  # type: ignore[arg-type]
+    tuned._remember({"scorer_": model.scorer_}, model.fit_)
+    same = [replace(item, split="valid") for item in labelled() if item.scores["overall"] == (5.0,)]
+    after = tuned.tuned([*labelled(), *same])
+    examples = [item.example for item in labelled()]
+    assert not np.array_equal(after.score(examples), tuned.score(examples))  # the last weights, not the first
+
+
+def test_what_cannot_be_tuned(model: Ruber) -> None:
+    with pytest.raises(CallError, match="ruber-unref is not fitted"):
+        RuberUnref().tuned(labelled())
+    with pytest.raises(CallError, match="ruber is not fitted"):
+        Ruber().tuned(labelled())
+    only_valid = [replace(item, split="valid") for item in labelled()]
+    bare = [replace(item, example=replace(item.example, context=())) for item in labelled()]
+    for useless in (only_valid, bare):
+        with pytest.raises(NeedsError, match="with a context and a reply: expected one"):
+            model.tuned(useless)
+
+
 def test_fitting_on_both_is_fitting_and_then_tuning() -> None:
     quick = {**SMALL, "epochs": 2, "label_epochs": 2}
     at_once = RuberUnref(**quick).fit(dialogues(), judged(), seed=4)  # type: ignore[arg-type]
@@ -231,6 +254,17 @@ def test_what_cannot_be_learned_from() -> None:
         RuberUnref().fit(same)
     with pytest.raises(NeedsError, match="no word of the dialogues occurs 2 times"):
         RuberRef().fit([Dialogue("1", ("red", "blue"))])
+    with pytest.raises(NeedsError, match="no word of the dialogues occurs 2 times"):
+        RuberUnref(vectors="conversational-50d").fit([Dialogue("1", ("red", "blue", "green"))])
+
+
+def test_any_seed_will_do() -> None:
+    assert RuberRef(dims=2).fit(questions(), seed=2**40).score(topics_in_order()).tolist() == [1.0] * len(TOPICS)
+
+
+def test_a_label_for_every_turn() -> None:
+    with pytest.raises(ValueError, match="1 speakers for 2 turns"):
+        PairTable.of([Pair(("a", "b"), ("A",), "c")], 5, hierarchical=True)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +278,7 @@ def test_what_cannot_be_learned_from() -> None:
         ({"margin": 0.0}, "margin must be above 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"scale": (5.0, 1.0)}, "scale must be the lowest score and a higher one"),
+        ({"start": "hred", "layers": 2}, "a hred to start from has GRUs of 1 layer"),
     ],
 )
 def test_wrong_parameters(wrong: dict[str, object], problem: str) -> None:

@@ -60,6 +60,7 @@ def test_human_scores(run: Run, write_lines: WriteLines, talk: Path, tmp_path: P
         (("--tokenise", "wrods"), "tokenise must be one of words"),
         (("--vectors", "nowhere.vec"), "no word vectors at 'nowhere.vec'"),
         (("--encoder", "/nowhere/encoder"), "/nowhere/encoder cannot be loaded"),
+        (("--min-count", "999"), "no word of the dialogues occurs 999 times"),
         (("--start", "nowhere"), "nowhere"),
         (("--blend", "harmonic"), "--blend"),
         (("--dialogues", "nowhere.jsonl"), "nowhere.jsonl: no such file"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.cli.options import positive, say
+from rejoinder.cli.train_ruber import add_scale
 from rejoinder.cli.training_data import (
     add_judged,
     add_on_error,
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     if name in _ADEM:
         add_judged(group)
+        add_scale(group)
         _add_learning(parser.add_argument_group("learning"))
     elif name in _DOT:
         parser.add_argument(
@@ -125,7 +127,8 @@ def _train_adem(arguments: argparse.Namespace, output: Path) -> None:
     if not arguments.judged:
         raise NeedsError(f"{arguments.evaluator} learns from human scores: expected --judged")
     names = "encoder max_length components gamma towards solver learning_rate batch epochs refs debias dimension"
-    evaluator = _class_of(arguments)(**{name: getattr(arguments, name) for name in names.split()})
+    scale = tuple(arguments.scale) if arguments.scale else None
+    evaluator = _class_of(arguments)(**{name: getattr(arguments, name) for name in names.split()}, scale=scale)
     judged = list(judged_of(arguments))
     say(f"{len(judged)} judged replies", arguments)
     evaluator.fit((), judged, seed=arguments.seed)

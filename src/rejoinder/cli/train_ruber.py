@@ -25,13 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialogues", action="append", required=True, metavar="FILE", help="dialogues without labels; repeats"
     )
     add_judged(data)
-    data.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        metavar=("LOWEST", "HIGHEST"),
-        help="the scores that people could give (default: the lowest and highest that they gave)",
-    )
+    add_scale(data)
     add_on_error(data)
     add_output(parser)
     _add_reading(parser.add_argument_group("reading"))
@@ -45,6 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
 
 
+def add_scale(group: Any) -> None:
+    """Between what people could rate."""
+    group.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOWEST", "HIGHEST"),
+        help="the scores that people could give (default: the lowest and highest that they gave)",
+    )
+
+
 def _add_reading(group: Any) -> None:
     group.add_argument(
         "--tokenise",
@@ -56,6 +61,9 @@ def _add_reading(group: Any) -> None:
         default="corpus",
         metavar="NAME_OR_FILE",
         help="word vectors: corpus, learned from the dialogues (default); conversational-50d, our own; or a file",
+    )
+    group.add_argument(
+        "--min-count", type=positive, default=2, help="how often a word must occur to be known (default: 2)"
     )
     group.add_argument("--turns", type=positive, help="last turns of a context that are read (default: 1, or 5)")
     group.add_argument(
@@ -81,7 +89,7 @@ def _add_network(group: Any) -> None:
     group.add_argument("--label-epochs", type=positive, default=30, help="over human scores at most (default: 30)")
 
 
-_PARAMETERS = "tokenise vectors max_length encoder hidden layers negatives epochs label_epochs blend".split()
+_PARAMETERS = "tokenise vectors min_count max_length encoder hidden layers negatives epochs label_epochs blend".split()
 
 
 def run(arguments: argparse.Namespace) -> int:

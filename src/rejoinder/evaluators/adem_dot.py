@@ -10,7 +10,7 @@ import numpy as np
 
 from rejoinder.errors import CallError
 from rejoinder.evaluators.adem import PAPER
-from rejoinder.evaluators.adem_vectors import Reading, VectorEvaluator, fits, width_of
+from rejoinder.evaluators.adem_vectors import Reading, VectorEvaluator, fits, longest_square
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import check_choice
@@ -58,7 +58,7 @@ class EncoderDot(VectorEvaluator):
 
     def predict(self, batch: Batch) -> Scores:
         """One dot product an example."""
-        scores = np.full(len(batch), self.range[0])
+        scores = np.zeros(len(batch))
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if not rows:
             return scores
@@ -71,14 +71,13 @@ class EncoderDot(VectorEvaluator):
         if wanted["references"]:
             each = (vectors[reading.references] * vectors[reading.responses[reading.owner]]).sum(axis=1)
             found += np.maximum.reduceat(each, reading.starts)
-        scores[rows] = np.clip(found, *self.range)
+        scores[rows] = found
         return scores
 
     def _remember(self, values: Mapping[str, Any], fit: object) -> None:
         super()._remember(values, fit)
         if not self.gives_intervals:
-            # Coordinates lie within -1 and 1 where a vector is a recurrent state, or has length 1.
-            bound = float(len(self.needs) * width_of(self.encoder_))
+            bound = len(self.needs) * longest_square(self.encoder_)
             object.__setattr__(self, "range", (-bound, bound))
 
 

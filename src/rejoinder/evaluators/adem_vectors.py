@@ -124,9 +124,12 @@ def fits(example: Example, needs: frozenset[str]) -> bool:
     return bool(example.response.strip()) and all(getattr(example, need) for need in needs)
 
 
-def width_of(encoder: SentenceEncoder) -> int:
-    """How many numbers a vector has."""
-    return int(encoder.vectors.shape[1] if isinstance(encoder, StoredVectors) else encoder.encode(["a"]).shape[1])
+def longest_square(encoder: SentenceEncoder) -> float:
+    """What v^T v of an encoder's vectors, and so the dot product of two, is at most."""
+    if isinstance(encoder, StoredVectors):
+        return float((encoder.vectors.astype(np.float64) ** 2).sum(axis=1).max())
+    # Coordinates lie within -1 and 1 where a vector is a recurrent state, or has length 1.
+    return float(encoder.encode(["a"]).shape[1])
 
 
 def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:

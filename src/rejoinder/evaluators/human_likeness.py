@@ -66,9 +66,13 @@ class HumanLikeness(VectorEvaluator):
             raise CallError(f"{self.name}: strength must be above 0, not {self.strength}")
         if not self.human:
             raise CallError(f"{self.name}: expected the name of at least one system that is human")
+        if both := sorted(set(self.human) & set(self.left_out)):
+            raise CallError(f"{self.name}: {', '.join(both)} cannot be human and left out")
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The projection and the weights."""
+        if unnamed := sum(not item.example.system for item in data.judged):
+            raise NeedsError(f"{self.name}: {unnamed} replies do not say whose they are: expected `system` in each")
         pool = [
             item.example
             for item in data.judged

@@ -70,10 +70,10 @@ class Ruber(NetworkEvaluator):
         from rejoinder.evaluators.ruber_training import tuned_scorer
 
         data = TrainingData.of((), judged, seed)
+        fit, other = self.fit_with(data), self.clone()
         scorer = tuned_scorer(self, self.scorer_, data)
         ends = self._ends([item.example for item in data.judged], self.vectors_, scorer)
-        other = self.clone()
-        other._remember({"vectors_": self.vectors_, "scorer_": scorer, "ends_": ends}, self.fit_with(data))
+        other._remember({"vectors_": self.vectors_, "scorer_": scorer, "ends_": ends}, fit)
         return other
 
     def predict(self, batch: Batch) -> Scores:

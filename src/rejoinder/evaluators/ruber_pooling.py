@@ -74,12 +74,17 @@ class CorpusEvaluator(Evaluator):
         if self.vectors != CORPUS:
             return shared_vectors(self.vectors)
         turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
-        words, rows = common_words(turns, self.text, self.min_count, _MOST_WORDS)
+        words, rows = self.frequent_words(turns, _MOST_WORDS)
+        return learned_vectors(words, rows, Word2VecTraining(dims=self.dims), data.seed)
+
+    def frequent_words(self, turns: Sequence[str], most: int) -> tuple[tuple[str, ...], Ragged]:
+        """The words that are known, commonest first, and each turn as codes into them; NeedsError without any."""
+        words, rows = common_words(turns, self.text, self.min_count, most)
         if not words:
             raise NeedsError(
                 f"no word of the dialogues occurs {self.min_count} times: expected more dialogues, or a lower min_count"
             )
-        return learned_vectors(words, rows, Word2VecTraining(dims=self.dims), data.seed)
+        return words, rows
 
     def signature_with(self, signature: str, known: WordVectors | None) -> str:
         """A signature with the content hash of vectors that were given, because a path says nothing."""

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from rejoinder.data.negatives import places_of
-from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.contexts import context_keys
+from rejoinder.errors import NeedsError
+from rejoinder.evaluators.adem_learning import context_groups
 from rejoinder.evaluators.encoder_training import observed_scale, on_our_scale
 from rejoinder.evaluators.ruber_unref import AUTO, HIERARCHICAL, NONE, QUIET, NetworkEvaluator, pair_of
 from rejoinder.evaluators.training import TrainingData, labels
@@ -24,7 +24,7 @@ from rejoinder.models.pairs import Pair
 from rejoinder.models.piece_reader import PieceReader
 from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.models.text_encoder import TextEncoder
-from rejoinder.models.word_reader import FIRST_WORD, UNKNOWN, WordReader, common_words
+from rejoinder.models.word_reader import FIRST_WORD, UNKNOWN, WordReader
 from rejoinder.registry import load_generator
 from rejoinder.text.ragged import Ints
 from rejoinder.text.vectors import WordVectors
@@ -71,8 +71,6 @@ def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: Training
     scale = evaluator.scale or observed_scale(judged, dimension)
     examples, human = labels(judged, dimension)
     usable = [row for row, example in enumerate(examples) if example.context and example.response.strip()]
-    if not usable:
-        raise CallError("no judged example has both a context and a reply: expected at least one")
     chosen = [examples[row] for row in usable]
     shares: Scores = (on_our_scale(human[usable], scale) - LOWEST) / (HIGHEST - LOWEST)
     if data.valid:
@@ -80,9 +78,9 @@ def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: Training
         held = np.array([id(example) in aside for example in chosen])
         learn, held_out = np.flatnonzero(~held), np.flatnonzero(held)
     else:
-        groups: dict[tuple[int, ...], int] = {}
-        context_of = [groups.setdefault(context_keys(example), len(groups)) for example in chosen]
-        learn, held_out = _split(context_of, data.seed)
+        learn, held_out = _split(context_groups(chosen), data.seed)
+    if not len(learn):
+        raise NeedsError(f"{evaluator.name} learns from judged examples with a context and a reply: expected one")
     other = replace(scorer, network=deepcopy(scorer.network))
     table = other.table([pair_of(example) for example in chosen])
     schedule = Schedule(
@@ -110,7 +108,7 @@ def _start(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors
             network = PairNetwork(PairShape(dims=reader.width, **same))
         else:
             turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
-            words, _ = common_words(turns, evaluator.text, evaluator.min_count, evaluator.vocabulary)
+            words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
             reader = WordReader(words, evaluator.text, evaluator.max_length)
             same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden, "layers": evaluator.layers}
             network = PairNetwork(PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, **same))
@@ -133,10 +131,10 @@ def _take_vectors(network: PairNetwork, words: Sequence[str], vectors: WordVecto
         table[UNKNOWN] = found.mean(dim=0) if len(known) else 0.0
 
 
-def _split(group_of: Sequence[int], seed: int) -> tuple[Ints, Ints]:
+def _split(group_of: Sequence[int] | Ints, seed: int) -> tuple[Ints, Ints]:
     """Rows to learn from, and rows of some groups that are kept aside, in random order: none of few groups."""
     groups = np.array(group_of, np.int64)
-    count = int(groups.max()) + 1
+    count = int(groups.max(initial=-1)) + 1
     rng = np.random.default_rng([seed, 5])
     aside = rng.permutation(count)[: round(count * HELD_OUT)] if count >= FEWEST_TO_HOLD_OUT else np.empty(0, np.int64)
     held = np.isin(groups, aside)

@@ -89,6 +89,8 @@ class NetworkEvaluator(CorpusEvaluator):
             raise CallError(f"{self.name}: scale must be the lowest score and a higher one, not {self.scale}")
         if self.start != NONE and not self.reads_words:
             raise CallError(f"{self.name}: start is for a GRU, and {self.encoder} is a pretrained encoder")
+        if self.start != NONE and self.layers != 1:
+            raise CallError(f"{self.name}: a hred to start from has GRUs of 1 layer, not {self.layers}")
 
     def fit(
         self,
@@ -158,8 +160,8 @@ class RuberUnref(NetworkEvaluator):
         from rejoinder.evaluators.ruber_training import tuned_scorer
 
         data = TrainingData.of((), judged, seed)
-        other = self.clone()
-        other._remember({"scorer_": tuned_scorer(self, self.scorer_, data)}, self.fit_with(data))
+        fit, other = self.fit_with(data), self.clone()
+        other._remember({"scorer_": tuned_scorer(self, self.scorer_, data)}, fit)
         return other
 
     def predict(self, batch: Batch) -> Scores:

@@ -37,7 +37,10 @@ class PairTable:
             last = pair.context[-turns:]
             texts = last if hierarchical else (" ".join(last),)
             rows.append([numbers.setdefault(text, len(numbers)) for text in texts])
-            own += by_replier(len(pair.context), pair.speakers)[-turns:] if hierarchical else [False]
+            mine = by_replier(len(pair.context), pair.speakers)
+            if len(mine) != len(pair.context):
+                raise ValueError(f"{len(mine)} speakers for {len(pair.context)} turns: expected one a turn")
+            own += mine[-turns:] if hierarchical else [False]
         replies = np.array([numbers.setdefault(pair.response, len(numbers)) for pair in pairs], np.int64)
         return cls(tuple(numbers), Ragged.of(rows), np.array(own, np.int64), replies)
 

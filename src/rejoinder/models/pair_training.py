@@ -100,7 +100,7 @@ def regress(
 ) -> float:
     """Learn in place to give the human scores, which are from 0 to 1; Pearson's correlation with what was kept aside.
 
-    NaN where nothing was kept aside.
+    NaN where nothing was kept aside, or people say the same of all of it.
     """
     wanted = torch.from_numpy(human).float()
 
@@ -112,7 +112,9 @@ def regress(
         contexts, replies = pairs.read(network, pairs.held_out)
         given = network.scores(contexts, replies[:, None])[:, 0].double().numpy()
         target = human[pairs.held_out]
-        return float(product_moment(given, target)) if np.ptp(given) and np.ptp(target) else -1.0
+        if not np.ptp(target):  # people say the same of all: nothing tells one epoch from another
+            return float("nan")
+        return float(product_moment(given, target)) if np.ptp(given) else -1.0
 
     return _train(network, pairs, loss, figure, schedule, seed, "human scores", quiet)
 

@@ -122,6 +122,9 @@ def signature_digest(signature: str) -> str:
 def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - of the cache's key
     home = Path(name_or_folder)
     if not _is_ours(home):
+        # A Hugging Face name has one slash at most, and none at either end.
+        if not home.exists() and (name_or_folder.count("/") > 1 or name_or_folder.strip("./") != name_or_folder):
+            raise CallError(f"no encoder at {name_or_folder}: there is no such folder")
         require_torch("a pretrained encoder")
         return PretrainedEncoder.start(name_or_folder, max_length)
     return opened_folder(home)

@@ -45,7 +45,7 @@ def learned_vectors(words: Sequence[str], texts: Ragged, how: Word2VecTraining, 
         epochs=how.epochs,
         sg=1,
         min_count=1,
-        seed=seed,
+        seed=seed % 2**32,  # it takes no larger one
         workers=1,  # the order in which threads add up would decide otherwise
     )
     matrix = np.zeros((len(words), how.dims), np.float32)
