@@ -2,8 +2,8 @@
 
     python benchmarks/models.py ../shared/data/dialogues/dailydialog.train.jsonl.gz --markdown speed.md
 
-All learn the replies of the same dialogues, over the same byte pairs, and say the same number of tokens; weights are
-random. Time is the processor's, so that other work on the machine counts little.
+All learn the replies of the same dialogues, over the same byte pairs, and say as many tokens; weights are random.
+Time is the processor's, so that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from rejoinder.registry import build_generator
 from rejoinder.types import Dialogue
 
 NAMES = ("lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred")
-WAYS = {"buckets, packed": (True, True), "packed": (False, True), "buckets": (True, False), "neither": (False, False)}
+WAYS = {
+    "both": (True, True),
+    "packing alone": (False, True),
+    "buckets alone": (True, False),
+    "neither": (False, False),
+}
+"""Name -> whether dialogues of like length share a batch, and whether rows are packed."""
 NOT_PACKED = {"lstm-lm"}
 """Its rows are dialogues, which buckets make alike: they are always filled up."""
 SAID = 20
@@ -147,11 +153,13 @@ def filled(batch: Batch, name: str) -> list[TokenDialogue]:
 
 def replies_a_second(network: ReplyNetwork[Any], contexts: Sequence[TokenContext]) -> float:
     """Replies of `SAID` tokens, greedily; a reply that ends sooner counts for as much as it says."""
-    with torch.inference_mode():
-        started = process_time()
+
+    def reply() -> float:
         state, first = network.start(contexts, None)
         said = search(network, state, first, Decoding(max_tokens=SAID), list(range(len(contexts))))
-        return sum(map(len, said)) / SAID / (process_time() - started)
+        return sum(map(len, said)) / SAID
+
+    return best_rate(reply)
 
 
 def gpt2_of(weights: int, tokens: int) -> Any:
@@ -191,10 +199,23 @@ def gpt2_replies_a_second(model: Any, contexts: Sequence[TokenContext]) -> float
     ids = torch.tensor([[PAD] * (longest - len(row)) + row for row in rows])
     mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows])
     given = {"max_new_tokens": SAID, "min_new_tokens": SAID, "do_sample": False, "pad_token_id": PAD}
-    with torch.inference_mode():
-        started = process_time()
+
+    def reply() -> float:
         model.generate(input_ids=ids, attention_mask=mask, **given)
-        return len(rows) / (process_time() - started)
+        return len(rows)
+
+    return best_rate(reply)
+
+
+def best_rate(work: Callable[[], float]) -> float:
+    """How much is done a second, in the best of three runs."""
+    rates = []
+    with torch.inference_mode():
+        for _ in range(3):
+            started = process_time()
+            done = work()
+            rates.append(done / (process_time() - started))
+    return max(rates)
 
 
 def weights_of(network: nn.Module) -> int:
@@ -206,8 +227,8 @@ def table(found: Sequence[Speed]) -> str:
     """Both tables in Markdown."""
     first = next(iter(WAYS))
     lines = [
-        f"| model | weights | tokens learned a second | {' | '.join(f'{way}: beside it' for way in [*WAYS][1:])} "
-        "| replies a second | GPT-2: weights | ours is, learning | ours is, replying |",
+        f"| model | weights | tokens learned a second | {' | '.join([*WAYS][1:])} "
+        "| replies a second | GPT-2 of | ours is, learning | ours is, replying |",
         "|---" * 10 + "|",
     ]
     for one in found:
@@ -227,7 +248,7 @@ def _reply_tokens(batch: Batch) -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("dialogues", type=Path, metavar="FILE")
-    parser.add_argument("--most", type=int, default=48, help="dialogues that are learned from")
+    parser.add_argument("--most", type=int, default=32, help="dialogues that are learned from")
     parser.add_argument("--vocabulary", type=int, default=4000)
     parser.add_argument("--embedding", type=int, default=96)
     parser.add_argument("--hidden", type=int, default=128)

@@ -1,8 +1,8 @@
-"""Step 5: the folder that scores without torch.
+"""Step 6: the folder that scores without torch.
 
     python -m recipes.default_evaluator.export --student FILE.safetensors -o FOLDER [--judged SET ...]
 
---judged names the sets whose labels the weights saw. With --out-of-fold, the file of step 4, scores are put on the
+--judged names the sets whose labels the weights saw. With --out-of-fold, the file of step 5, scores are put on the
 scale of people and get intervals: by the ratings in it, not by labels that follow from how a reply was made. The folder
 says which dialogues and judged replies were learned from, so that nobody tests on them unawares, and what they look
 like, so that input unlike them is noticed. What int8 and ONNX change is measured on real replies.
@@ -138,10 +138,10 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 def main() -> None:
     """Export weights that exist."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--student", type=Path, required=True, help="weights of step 3 or 4")
+    parser.add_argument("--student", type=Path, required=True, help="weights of step 4 or 5")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder to write")
     add_judged_option(parser, [])
-    parser.add_argument("--out-of-fold", type=Path, help="scores of step 4, to calibrate by")
+    parser.add_argument("--out-of-fold", type=Path, help="scores of step 5, to calibrate by")
     parser.add_argument("--full", action="store_true", help="keep full-precision ONNX weights beside int8")
     add_options(parser)
     given = parser.parse_args()

@@ -10,9 +10,30 @@ Garble = Callable[[list[str], Sequence[str], random.Random], list[str]]
 
 FORMS = MappingProxyType(
     {
-        "is": "are", "are": "is", "was": "were", "were": "was", "am": "is", "do": "does", "does": "do", "a": "an",
-        "have": "has", "has": "have", "I": "me", "me": "I", "he": "him", "him": "he", "they": "them", "to": "for",
-        "in": "of", "of": "in", "at": "by", "the": "a", "for": "to", "my": "I", "your": "you", "an": "the",
+        "is": "are",
+        "are": "is",
+        "was": "were",
+        "were": "was",
+        "am": "is",
+        "do": "does",
+        "does": "do",
+        "a": "an",
+        "have": "has",
+        "has": "have",
+        "I": "me",
+        "me": "I",
+        "he": "him",
+        "him": "he",
+        "they": "them",
+        "to": "for",
+        "in": "of",
+        "of": "in",
+        "at": "by",
+        "the": "a",
+        "for": "to",
+        "my": "I",
+        "your": "you",
+        "an": "the",
     }
 )
 """A word -> one that does not stand where it does."""

@@ -1,4 +1,4 @@
-"""Step 4: the evaluator with labels, trained on a mixture of judged sets.
+"""Step 5: the evaluator with labels, trained on a mixture of judged sets.
 
     python -m recipes.default_evaluator.labels --student FILE.safetensors [--judged SET ...]
 
@@ -10,9 +10,10 @@ much of the way is kept. Half of it keeps what was gained on these sets and lose
 those who judge replies like the labelled ones.
 
 Writes labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the
-reply's context, as benchmarks/evaluator_table.py takes them. Folds 0..4 are by context, across all sets at once, and nothing is
-learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold "published" is
-zhao2020's own split, for comparison with its paper: test replies whose contexts have others in the training part.
+reply's context, as benchmarks/evaluator_table.py takes them. Folds 0..4 are by context, across all sets at once, and
+nothing is learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold
+"published" is zhao2020's own split, for comparison with its paper: test replies whose contexts have others in the
+training part.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
     output = plan.work / f"out_of_fold.{plan.corpora}.jsonl"
     lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
     done = {json.loads(line)["fold"] for line in lines}
-    for fold in (*range(FOLDS), PUBLISHED):
+    for fold in (PUBLISHED, *range(FOLDS)):
         learned, scored = parts_of(items, fold)
         if fold in done or not scored:
             continue
@@ -183,7 +184,7 @@ def _ending(item: Labelled) -> str:
 def main() -> None:
     """Train on labels, and score out of fold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--student", type=Path, required=True, help="weights to start from, of step 3")
+    parser.add_argument("--student", type=Path, required=True, help="weights to start from, of step 4")
     add_judged_option(parser, ["all"])
     add_options(parser)
     given = parser.parse_args()

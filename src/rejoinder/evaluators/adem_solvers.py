@@ -22,6 +22,8 @@ from rejoinder.types import Scores
 Watch = Callable[[int, Floats], None]
 """Called with each epoch's number, from 0, and the matrices that it begins with."""
 
+_MOST_STEPS = 20_000
+"""Of the exact solver, after which it gives what it has."""
 _LEAST_RATE = 1e-4
 """Share of the first learning rate below which gradient descent is over."""
 
@@ -124,7 +126,7 @@ def solve(
     step = 1 / (_steepness(compared, scale) if steepness is None else steepness)
     matrices = ahead = compared.identity() if start is None else start
     momentum = 1.0
-    for number in range(20_000):
+    for number in range(_MOST_STEPS):
         slope = _slope(compared, ahead, scale)
         if number % 10 == 0 and _violation(ahead, slope, gamma) <= tolerance:
             return ahead
@@ -207,7 +209,7 @@ def _steepness(compared: Compared, scale: Scale) -> float:
         direction /= max(float(np.linalg.norm(direction)), 1e-300)
         direction = compared.weighted(compared.products(direction))
         before, largest = largest, float(np.linalg.norm(direction))
-        if largest - before <= 1e-3 * largest:
+        if largest - before <= 1e-6 * largest:  # too low an estimate would make steps that are too long
             break
     return max(1.1 * 2 * largest / (len(compared) * scale.beta**2), 1e-12)
 

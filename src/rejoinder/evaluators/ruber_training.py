@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
 
     `vectors` are those that word embeddings start from; None for a pretrained encoder.
     """
+    human = HumanScores.of(evaluator, data) if data.judged else None  # what is wrong with them is said at once
     scorer = _start(evaluator, data, vectors)
     places = places_of(data.dialogues)
     if len({place.response for place in places}) < 2:
@@ -61,36 +62,56 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
     )
     how = Ranking(negatives=evaluator.negatives, margin=evaluator.margin)
     rank(scorer.network, pairs, how, schedule, data.seed, quiet=quiet)
-    return tuned_scorer(evaluator, scorer, data) if data.judged else scorer
+    return scorer if human is None else _tuned(evaluator, scorer, human, data.seed)
 
 
 def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: TrainingData) -> PairScorer:
     """A copy of s_U that was trained on human scores; contexts are kept aside, or the split `valid` is."""
-    judged = (*data.judged, *data.valid)
-    dimension = None if evaluator.dimension == AUTO else evaluator.dimension
-    scale = evaluator.scale or observed_scale(judged, dimension)
-    examples, human = labels(judged, dimension)
-    usable = [row for row, example in enumerate(examples) if example.context and example.response.strip()]
-    chosen = [examples[row] for row in usable]
-    shares: Scores = (on_our_scale(human[usable], scale) - LOWEST) / (HIGHEST - LOWEST)
-    if data.valid:
-        aside = {id(item.example) for item in data.valid}
-        held = np.array([id(example) in aside for example in chosen])
-        learn, held_out = np.flatnonzero(~held), np.flatnonzero(held)
-    else:
-        learn, held_out = _split(context_groups(chosen), data.seed)
-    if not len(learn):
-        raise NeedsError(f"{evaluator.name} learns from judged examples with a context and a reply: expected one")
+    return _tuned(evaluator, scorer, HumanScores.of(evaluator, data), data.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class HumanScores:
+    """Replies that people rated: some to learn from, some kept aside."""
+
+    pairs: list[Pair]
+    shares: Scores
+    """Their ratings, from 0 to 1."""
+    learn: Ints
+    held_out: Ints
+
+    @classmethod
+    def of(cls, evaluator: NetworkEvaluator, data: TrainingData) -> HumanScores:
+        """Those on the dimension that the evaluator learns; NeedsError where there are none to learn from."""
+        judged = (*data.judged, *data.valid)
+        dimension = None if evaluator.dimension == AUTO else evaluator.dimension
+        scale = evaluator.scale or observed_scale(judged, dimension)
+        examples, human = labels(judged, dimension)
+        usable = [row for row, example in enumerate(examples) if example.context and example.response.strip()]
+        chosen = [examples[row] for row in usable]
+        if data.valid:
+            aside = {id(item.example) for item in data.valid}
+            held = np.array([id(example) in aside for example in chosen], np.bool_)
+            learn, held_out = np.flatnonzero(~held), np.flatnonzero(held)
+        else:
+            learn, held_out = _split(context_groups(chosen), data.seed)
+        if not len(learn):
+            raise NeedsError(f"{evaluator.name} learns from judged examples with a context and a reply: expected one")
+        shares: Scores = (on_our_scale(human[usable], scale) - LOWEST) / (HIGHEST - LOWEST)
+        return cls([pair_of(example) for example in chosen], shares, learn, held_out)
+
+
+def _tuned(evaluator: NetworkEvaluator, scorer: PairScorer, human: HumanScores, seed: int) -> PairScorer:
     other = replace(scorer, network=deepcopy(scorer.network))
-    table = other.table([pair_of(example) for example in chosen])
+    table = other.table(human.pairs)
     schedule = Schedule(
         epochs=evaluator.label_epochs,
         patience=LABEL_PATIENCE,
         batch=LABEL_BATCH,
         learning_rate=evaluator.label_rate,
     )
-    pairs = Pairs(table, other.input(table.texts), learn, held_out)
-    regress(other.network, pairs, shares, schedule, data.seed, quiet=QUIET.get())
+    pairs = Pairs(table, other.input(table.texts), human.learn, human.held_out)
+    regress(other.network, pairs, human.shares, schedule, seed, quiet=QUIET.get())
     return other
 
 
