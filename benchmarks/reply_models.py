@@ -14,6 +14,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from time import monotonic
 
@@ -86,6 +87,7 @@ def main() -> None:
     """Measure what was asked for, print it and write the page."""
     arguments = _arguments()
     names = [name for name, *_ in arguments.on]
+    note = arguments.note.read_text(encoding="utf-8") if arguments.note else ""
     corpora = []
     for name, *specs in arguments.on:
         test = _dialogues(arguments.data / f"{name}.test.jsonl.gz")
@@ -98,7 +100,7 @@ def main() -> None:
             corpus.rows.append(_row(system, corpus, tuple(trained_on), arguments.seed))
             print(f"{name}: {system.name} in {monotonic() - started:.0f} s", flush=True)
         corpora.append(corpus)
-        text = page(corpora, METRICS, load(METRICS[0]).signature, arguments.seed)
+        text = page(corpora, METRICS, load(METRICS[0]).signature, arguments.seed, note)
         arguments.output.write_text(text, encoding="utf-8")
     print(text)
 
@@ -190,13 +192,17 @@ def _foretold(model: NeuralReplyModel, corpus: Corpus) -> Foretold | None:
 
 def _knows(system: System, train: Path) -> bool:
     """Whether a model was trained on a corpus: whether it knows most of its contexts."""
+    return float(system.model.trained_contexts.holds(_some_contexts(train)).mean()) > 0.5
+
+
+@cache
+def _some_contexts(train: Path) -> list[Example]:
     some = _dialogues(train)[::100]
-    asked = [Example(one.id, one.turns[:-1], one.turns[-1]) for one in some if len(one.turns) > 3]
-    return float(system.model.trained_contexts.holds(asked).mean()) > 0.5
+    return [Example(one.id, one.turns[:-1], one.turns[-1]) for one in some if len(one.turns) > 3]
 
 
 def _dialogues(path: Path) -> list[Dialogue]:
-    return list(DialogueSource(str(path), "raise"))
+    return list(DialogueSource(str(path), "skip"))  # EmpatheticDialogues has one of a single turn
 
 
 def _arguments() -> argparse.Namespace:
@@ -205,6 +211,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--on", nargs="+", action="append", required=True, metavar="CORPUS NAME=FOLDER")
     parser.add_argument("--contexts", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--note", type=Path, metavar="FILE", help="what the page says of how these models were trained")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.md")
     return parser.parse_args()
 

@@ -33,9 +33,13 @@ dialogue of its corpus has it too: some dialogues of these corpora are near copi
 """
 
 
-def page(corpora: Sequence[Corpus], metrics: Sequence[str], signature: str, seed: int) -> str:
-    """The whole page in Markdown."""
-    parts = [INTRODUCTION, f"Metrics: {', '.join(metrics)}, as in `{signature}`. Seed: {seed}.\n"]
+def page(corpora: Sequence[Corpus], metrics: Sequence[str], signature: str, seed: int, note: str) -> str:
+    """The whole page in Markdown; the note says what a reader must know of these very models."""
+    parts = [
+        INTRODUCTION,
+        *([f"{note.strip()}\n"] if note else []),
+        f"Metrics: {', '.join(metrics)}, as in `{signature}`. Seed: {seed}.\n",
+    ]
     for corpus in corpora:
         parts += [f"## {corpus.name}\n", f"{len(corpus.places)} contexts of test, one a dialogue.\n"]
         parts += [_table_2(corpus.rows), _order(corpus.rows), _claims(corpus.rows), FORETOLD, _others(corpus.rows)]
@@ -59,7 +63,10 @@ def _table_2(rows: Sequence[Row]) -> str:
 
 def _order(rows: Sequence[Row]) -> str:
     """The models from the highest mean down; what stands beside each other by `=` cannot be told apart."""
-    lines = ["The order found; `=` where the mean difference of two neighbours may be 0, `>` where it is above:\n"]
+    lines = [
+        "The order found; `=` where the mean difference of two neighbours may be 0, `>` where it is above. Only\n"
+        "neighbours are compared, without a correction for their number: the ends of a chain of `=` may well differ.\n"
+    ]
     for column, name in enumerate(SHORT):
         ranked = sorted(rows, key=lambda row: -row.means[column].estimate)
         text = ranked[0].name

@@ -129,8 +129,8 @@ class Adem(VectorEvaluator):
         }
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 1 to 5."""
-        scores = np.full(len(batch), LOWEST)
+        """One score an example, from 1 to 5; NaN where there is nothing to compare."""
+        scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if not rows:
             return scores

@@ -36,6 +36,9 @@ class EncoderDot(VectorEvaluator):
     encoders: ClassVar[frozenset[str] | None] = None
     """The kinds of encoder that it is for; None: any."""
 
+    _bound: ClassVar[float]
+    """What no dot product is beyond, either way: `range`, unless it is calibrated."""
+
     against: str = "both"
     """What a reply is compared with: `context`, `references` or `both`."""
 
@@ -57,8 +60,8 @@ class EncoderDot(VectorEvaluator):
         return {"encoder_": encoder}
 
     def predict(self, batch: Batch) -> Scores:
-        """One dot product an example."""
-        scores = np.zeros(len(batch))
+        """One dot product an example; NaN where there is nothing to compare."""
+        scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if not rows:
             return scores
@@ -71,13 +74,14 @@ class EncoderDot(VectorEvaluator):
         if wanted["references"]:
             each = (vectors[reading.references] * vectors[reading.responses[reading.owner]]).sum(axis=1)
             found += np.maximum.reduceat(each, reading.starts)
-        scores[rows] = found
+        scores[rows] = np.clip(found, -self._bound, self._bound)  # rounding may lead a hair beyond
         return scores
 
     def _remember(self, values: Mapping[str, Any], fit: object) -> None:
         super()._remember(values, fit)
+        bound = len(self.needs) * longest_square(self.encoder_)
+        object.__setattr__(self, "_bound", bound)
         if not self.gives_intervals:
-            bound = len(self.needs) * longest_square(self.encoder_)
             object.__setattr__(self, "range", (-bound, bound))
 
 

@@ -28,6 +28,8 @@ from rejoinder.types import Example, Scores
 
 ENCODER = "encoder"
 """The folder within an evaluator's folder that its encoder is saved in."""
+_OF_LENGTH_1 = frozenset({"pretrained", "tweet2vec"})
+"""Encoders whose vectors have that length."""
 _ROWS = 64
 
 
@@ -85,7 +87,7 @@ class Reading:
     responses: Ints
     """(examples,)"""
     references: Ints
-    """Of all examples' references, one example after the other. (references,)"""
+    """Of all examples' references that are not blank, one example after the other. (references,)"""
     owner: Ints
     """The example of each reference. (references,)"""
 
@@ -101,7 +103,7 @@ class Reading:
 
         own = [row((example.response,)) for example in examples]
         before = [row(example.context) if context and example.context else -1 for example in examples]
-        wanted = [example.references if references else () for example in examples]
+        wanted = [list(filter(str.strip, example.references)) if references else [] for example in examples]
         theirs = [row((text,)) for texts in wanted for text in texts]
         owner = np.repeat(np.arange(len(examples)), [len(texts) for texts in wanted])
         # An utterance is handed over as text: for an encoder of texts it is not a context of one turn.
@@ -120,16 +122,18 @@ class Reading:
 
 
 def fits(example: Example, needs: frozenset[str]) -> bool:
-    """Whether there is a reply, and all that it is compared with."""
-    return bool(example.response.strip()) and all(getattr(example, need) for need in needs)
+    """Whether there is a reply, and text in all that it is compared with."""
+    compared = (getattr(example, need) for need in needs)
+    return bool(example.response.strip()) and all(any(map(str.strip, texts)) for texts in compared)
 
 
 def longest_square(encoder: SentenceEncoder) -> float:
     """What v^T v of an encoder's vectors, and so the dot product of two, is at most."""
     if isinstance(encoder, StoredVectors):
         return float((encoder.vectors.astype(np.float64) ** 2).sum(axis=1).max())
-    # Coordinates lie within -1 and 1 where a vector is a recurrent state, or has length 1.
-    return float(encoder.encode(["a"]).shape[1])
+    if encoder.name in _OF_LENGTH_1:
+        return 1.0
+    return float(encoder.encode(["a"]).shape[1])  # a recurrent state's coordinates lie within -1 and 1
 
 
 def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:

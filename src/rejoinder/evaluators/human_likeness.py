@@ -90,8 +90,8 @@ class HumanLikeness(VectorEvaluator):
         return {"encoder_": encoder, "projection_": projection, "weights_": weights}
 
     def predict(self, batch: Batch) -> Scores:
-        """One probability an example."""
-        scores = np.zeros(len(batch))
+        """One probability an example; NaN where there is nothing to compare."""
+        scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if rows:
             reading = Reading.of([batch.examples[row] for row in rows], self.encoder_, references=False)
