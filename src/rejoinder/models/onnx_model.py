@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,6 +57,9 @@ class OnnxModel:
         options.log_severity_level = 3  # errors
         # Lengths differ from batch to batch: memory that is kept for every shape only grows.
         options.enable_mem_pattern = False
+        # The library counts the machine's cores; those that this process may use can be fewer, and its threads would
+        # wait for one another in loops.
+        options.intra_op_num_threads = _usable_cores()
         # One-byte weights are widened once, when the model is loaded, and not again for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         try:
@@ -89,3 +93,10 @@ class OnnxModel:
                 numbers = found[place][1]
                 scores[numbers] = row[: len(numbers)]
         return scores
+
+
+def _usable_cores() -> int:
+    """Cores that this process may run on; all of the machine's where the system does not tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
