@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TorchModel:
     return TorchModel.start(
         str(folder), max_length=48, max_response=16, speaker_marks=False, pooling="match", towers=True, seed=1
     )
+
+
+def encoder_of(config: Any) -> torch.nn.Module:
+    made: torch.nn.Module = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    return made
 
 
 def network_of(model: TorchModel) -> BranchEncoder:
@@ -105,12 +111,12 @@ def test_every_family_reads_replies_the_same_beside_others(model: TorchModel, fa
     shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     sizes = {"vocab_size": 400, "max_position_embeddings": 64, "embedding_size": 16, "pad_token_id": 1}
     config = AutoConfig.for_model(family, **shape, **sizes)
-    network = BranchEncoder(AutoModel.from_config(config), (2, 3)).eval()
+    network = BranchEncoder(encoder_of(config), (2, 3)).eval()
     brancher = model.tokeniser.brancher
     together = padded_rows(brancher.rows([CONTEXT], [REPLIES]), 1)
     alone = padded_rows(brancher.rows([CONTEXT] * 4, [[reply] for reply in REPLIES]), 1)
     with torch.inference_mode():
-        torch.nn.init.normal_(network.head[2].weight)
+        network.head[2].weight.data.normal_()  # type: ignore[operator]
         first = network.read(
             **{name: torch.from_numpy(array) for name, array in together.items()}, replies=torch.arange(4)
         )
@@ -168,7 +174,7 @@ def test_saved_and_loaded(model: TorchModel, tmp_path: Path) -> None:
 
 
 def test_an_encoder_that_takes_no_such_mask_is_refused() -> None:
-    other = torch.nn.Module()
+    other: Any = torch.nn.Module()
     other.config = SimpleNamespace(model_type="longformer")
     with pytest.raises(CallError, match="towers need one of"):
         BranchEncoder(other, ())
