@@ -26,7 +26,7 @@ from recipes.default_evaluator.plan import Plan, add_options, plan_of
 from recipes.default_evaluator.student import load_student
 
 import rejoinder
-from rejoinder.evaluators.calibration import Calibration, assess
+from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
 from rejoinder.evaluators.calibration_folder import write_calibrated
 from rejoinder.evaluators.encoder import Encoder
 from rejoinder.evaluators.training import TrainingData
@@ -71,15 +71,16 @@ def export(
     evaluator.export(output)
     print_differences(model, output, check_pairs(plan.data))
     if out_of_fold is not None:
-        calibrated = evaluator.with_calibration(calibration_of(labels, out_of_fold))
-        write_calibrated(output, output, calibrated)
+        calibration = calibration_of(labels, out_of_fold)
+        if calibration is not None:
+            write_calibrated(output, output, evaluator.with_calibration(calibration))
     if not full:
         (output / WEIGHTS["fp32"]).unlink()
     print_folder(output)
 
 
-def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration:
-    """From scores by models that did not see the reply's context to what people said of it."""
+def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration | None:
+    """From scores by models that did not see the reply's context to what people said of it; None of too few."""
     raw = {
         (row["judged"], row["id"]): row["score"]
         for row in map(json.loads, out_of_fold.read_text(encoding="utf-8").splitlines())
@@ -89,6 +90,9 @@ def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration
     scores = [raw[item.set, item.example.id] for item in rated]
     groups = ["\n".join(item.example.context) for item in rated]
     human = [item.human for item in rated]
+    if len(set(groups)) < 2 * FEWEST_CONTEXTS:  # a fold is kept aside, and folds within the rest
+        print(f"calibration: {len(set(groups))} contexts are too few")
+        return None
     found = assess(scores, human, groups)
     print(f"calibration: {len(rated)} replies, coverage {found.coverage}, mean width {found.width:.2f}")
     return Calibration.fit(scores, human, groups)

@@ -22,13 +22,13 @@ class Neighbours:
         self.vectors = text_vectors(towers, self.replies)
 
     def near(self, texts: Sequence[str], nearest: int, rng: random.Random) -> list[str]:
-        """For each text one of the replies nearest to it, never the text itself."""
+        """For each text one of the replies nearest to it; the text itself only where there is no other."""
         cosines = text_vectors(self.towers, texts) @ self.vectors.T
         found = []
         for text, row in zip(texts, cosines, strict=True):
-            order = np.argpartition(-row, nearest + 1)[: nearest + 1]
+            order = np.argpartition(-row, min(nearest + 1, len(row) - 1))[: nearest + 1]
             others = [self.replies[place] for place in order if self.replies[place] != text]
-            found.append(rng.choice(others[:nearest]))
+            found.append(rng.choice(others[:nearest] or [text]))  # nothing else where the pool is tiny
         return found
 
 
