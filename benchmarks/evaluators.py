@@ -7,8 +7,8 @@ is cut below 128 tokens; tokenising is included, loading is not. Each figure is 
 by processor time. Without folders an encoder with a fresh head and a static evaluator that learned next to nothing
 are measured: they are as fast as trained ones. Peers: bert_score (reply against its context) and
 sentence-transformers' CrossEncoder, see evaluator_peers.py. The limit is the time that the same multiplications take
-in plain matrix products; what a program needs beside them (tokens, softmax, padding) counts
-against it.
+in plain matrix products; what a program needs beside them (tokenising, softmax, padding) counts against it. Tokens are
+those that a program reads: ours reads each reply twice, after its context and by itself, and a context once.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +32,8 @@ from rejoinder.evaluators.base import Fit
 from rejoinder.evaluators.encoder import Encoder
 from rejoinder.evaluators.static import Static
 from rejoinder.metrics.batch import Batch
-from rejoinder.models.batching import by_length
-from rejoinder.models.onnx_model import BATCH_TOKENS
-from rejoinder.models.pairs import Pair
+from rejoinder.models.branching import ALONE
+from rejoinder.models.onnx_model import BATCH_TOKENS, MOST_REPLIES
 from rejoinder.text.grid import grid
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -44,7 +43,7 @@ STATIC_REPLIES = 20_000
 CROWD = 8
 """Replies to one context, as where several systems are compared."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS")
-HEADER = ("who", "weights", "replies", "replies/s", "share of the limit", "ours is")
+HEADER = ("who", "weights", "replies", "replies/s", "tokens/s", "share of the limit", "our replies/s", "our tokens/s")
 
 
 def main() -> None:
@@ -96,11 +95,11 @@ def measure_static(examples: Sequence[Example], arguments: argparse.Namespace, c
     words = np.mean([sum(len(text.split()) for text in (*each.context, each.response)) for each in examples])
     print(f"static: {len(examples):,} replies, {words:.0f} words each with the context", flush=True)
     seconds = best_of(arguments.repeats, lambda: static.score(examples))
-    cells.append(("rejoinder static", "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", "", ""))
+    cells.append(("rejoinder static", "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", *[""] * 4))
     if static.watcher() is not None:
         seconds = best_of(arguments.repeats, lambda: (static.score(examples), static.unfamiliar(Batch(examples))))
         label = "rejoinder static, strangers counted"
-        cells.append((label, "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", "", ""))
+        cells.append((label, "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", *[""] * 4))
 
 
 def scarcely_trained(examples: Sequence[Example]) -> Static:
@@ -115,37 +114,57 @@ def measure_encoders(examples: Sequence[Example], arguments: argparse.Namespace,
         folder = Path(arguments.model) if arguments.model else fresh(arguments.encoder, Path(beside, "model"))
         loaded = {precision: Encoder.load(folder, precision=precision) for precision in ("fp32", "int8")}
     tokeniser = loaded["fp32"].model_.tokeniser
-    pairs = [Pair(each.context, each.speakers, each.response) for each in examples]
-    encoded = tokeniser.encode(pairs)
-    lengths = np.array([len(row.ids) for row in encoded])
-    filled = sum(len(rows) * max(lengths[rows]) for rows in by_length(encoded, BATCH_TOKENS))
     crowded = [replace(each, context=examples[place - place % CROWD].context) for place, each in enumerate(examples)]
     limit = Limit.measured(rows=BATCH_TOKENS)
-    cost = Cost.of_encoder(Path(arguments.encoder), lengths)
-    tokenising = best_of(arguments.repeats, lambda: tokeniser.encode(pairs))
-    print(f"{limit}; {cost}; padding {filled / lengths.sum() - 1:.1%}; tokenising {tokenising:.2f} s", flush=True)
-    rates = {}
+    encoder_folder = Path(arguments.encoder)
+    brancher = tokeniser.brancher
+    own = brancher.rows([each.context for each in examples], [[each.response] for each in examples])
+    joined = Cost.of_encoder(encoder_folder, np.array([sum(part != ALONE for part in row.parts) for row in own]))
+    print(f"{limit}; context and reply as one text: {joined}", flush=True)
+    ours: dict[str, Measured] = {}
     for precision, encoder in loaded.items() if "encoder" in arguments.only else ():
-        seconds = best_of(arguments.repeats, partial(scores_of, encoder, examples))
-        rates[precision] = len(examples) / seconds
-        # Weights of one byte are widened when they are loaded: the products are of full precision either way.
-        share = f"{limit.seconds(cost) / seconds:.0%}"
-        cells.append(("rejoinder encoder", precision, f"{len(examples):,}", f"{rates[precision]:,.0f}", share, ""))
-        seconds = best_of(arguments.repeats, partial(scores_of, encoder, crowded))
-        rate = f"{len(crowded) / seconds:,.0f}"
-        cells.append((f"the same, {CROWD} replies a context", precision, f"{len(crowded):,}", rate, "", ""))
+        for label, given in (("rejoinder encoder", examples), (f"the same, {CROWD} replies a context", crowded)):
+            contexts, replies = [each.context for each in given], [each.response for each in given]
+            rows = brancher.shared_rows(contexts, replies, MOST_REPLIES)
+            cost = Cost.of_encoder(encoder_folder, np.array([len(row.ids) for row, _ in rows]))
+            seconds = best_of(arguments.repeats, partial(scores_of, encoder, given))
+            # Weights of one byte are widened when they are loaded: the products are of full precision either way.
+            found = Measured(len(given), cost, seconds)
+            ours.setdefault(precision, found)
+            cells.append((label, precision, *found.cells(limit), "", ""))
         print(f"measured {precision}", flush=True)
     for name, ready in peers.PEERS.items() if "peers" in arguments.only else ():
         try:
             run = ready(arguments.encoder)
         except ImportError as absent:
-            cells.append((name, "fp32", "", f"not measured: {absent}", "", ""))
+            cells.append((name, "fp32", "", f"not measured: {absent}", "", "", "", ""))
             continue
-        seconds = best_of(1, partial(run, examples))
-        ratios = ", ".join(f"{rate * seconds / len(examples):.2f}x ({weights})" for weights, rate in rates.items())
-        share = f"{limit.seconds(cost) / seconds:.0%}"
-        cells.append((name, "fp32", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", share, ratios))
+        found = Measured(len(examples), joined, best_of(arguments.repeats, partial(run, examples)))
+        cells.append((name, "fp32", *found.cells(limit), *found.beside(ours)))
         print(f"measured {name}", flush=True)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a program read, and how long that took."""
+
+    replies: int
+    cost: Cost
+    seconds: float
+
+    def cells(self, limit: Limit) -> tuple[str, ...]:
+        """Replies, replies and tokens a second, and the share of what the machine could do."""
+        rates = (f"{self.replies / self.seconds:,.0f}", f"{self.cost.tokens / self.seconds:,.0f}")
+        return (f"{self.replies:,}", *rates, f"{limit.seconds(self.cost) / self.seconds:.0%}")
+
+    def beside(self, ours: Mapping[str, Measured]) -> tuple[str, str]:
+        """Our replies and tokens a second as multiples of these."""
+        replies = [f"{self.seconds / each.seconds:.2f}x ({weights})" for weights, each in ours.items()]
+        tokens = [
+            f"{each.cost.tokens / each.seconds / (self.cost.tokens / self.seconds):.2f}x ({weights})"
+            for weights, each in ours.items()
+        ]
+        return ", ".join(replies), ", ".join(tokens)
 
 
 def scores_of(encoder: Encoder, examples: Sequence[Example]) -> Scores:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from am_fm_figures import STYLE
+from rejoinder.evaluators.ruber_unref import NONE
 from rejoinder.report.figures import Line, line_plot
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="the page; the figure goes beside it")
     parser.add_argument("--models", type=Path, default=Path("models-cache/ruber"), help="where trained models are kept")
     parser.add_argument("--minilm", type=Path, default=Path("models-cache/minilm"), help="the pretrained encoder")
+    parser.add_argument("--hred", type=Path, help="a trained hred that DailyDialog's hierarchical form starts from")
     parser.add_argument("--budget", choices=list(BUDGETS), default="full")
     parser.add_argument("--encoders", nargs="+", choices=ENCODERS, default=list(ENCODERS), help="GRU first")
     parser.add_argument("--speed", action="store_true", help="measure training and scoring instead")
@@ -71,7 +73,8 @@ def main() -> None:
     if arguments.speed:
         print_speed(arguments.data)
         return
-    models = Models(arguments.data, arguments.models / arguments.budget, arguments.minilm, BUDGETS[arguments.budget])
+    folder, budget = arguments.models / arguments.budget, BUDGETS[arguments.budget]
+    models = Models(arguments.data, folder, arguments.minilm, budget, arguments.hred)
     output: Path = arguments.output
     page = Page(models, output.parent, arguments.budget, tuple(arguments.encoders))
     output.write_text("\n".join(page.parts()) + "\n", encoding="utf-8")
@@ -124,6 +127,7 @@ class Page:
             self.findings,
         )
         small = "" if self.budget == "full" else f"--budget {self.budget} "
+        small += "" if self.models.hred is None else "--hred FOLDER "
         small += "" if self.encoders == ENCODERS else f"--encoders {' '.join(self.encoders)} "
         command = f"python benchmarks/ruber.py ../shared/data {small}-o docs/ruber-figures.md"
         return [
@@ -139,9 +143,18 @@ class Page:
             for encoder in self.encoders:
                 model = self.models.model(corpus, encoder)
                 seen = sum(int(model.trained_contexts.holds(each.examples).sum()) for each in self.replies.values())
-                sizes = (f"{model.fitted.dialogues:,}", str(model.epochs), str(model.turns_read), str(seen))
+                start = "" if model.start == NONE else "a trained `hred`"
+                sizes = (f"{model.fitted.dialogues:,}", start, str(model.epochs), str(model.turns_read), str(seen))
                 rows.append([corpus, encoder, *sizes])
-        header = ["corpus", "encoder", "dialogues", "epochs at most", "turns read", "judged replies in them"]
+        header = [
+            "corpus",
+            "encoder",
+            "dialogues",
+            "started from",
+            "epochs at most",
+            "turns read",
+            "judged replies seen",
+        ]
         return markdown(header, rows)
 
     def sets(self) -> list[str]:

@@ -48,7 +48,7 @@ BUDGETS = {
         {"GRU": 10_000, "hierarchical": 300, "MiniLM": 200}, {"GRU": 3, "hierarchical": 3, "MiniLM": 15}, 1, 5
     ),
     "full": Budget(
-        {"GRU": 10_000, "hierarchical": 10_000, "MiniLM": 10_000}, {"GRU": 10, "hierarchical": 10, "MiniLM": 30}, 3, 30
+        {"GRU": 10_000, "hierarchical": 3_000, "MiniLM": 10_000}, {"GRU": 10, "hierarchical": 3, "MiniLM": 30}, 3, 30
     ),
 }
 
@@ -75,11 +75,14 @@ class Models:
     folder: Path
     minilm: Path
     budget: Budget
+    hred: Path | None = None
+    """A reply model of DailyDialog, which the hierarchical form of that corpus starts from."""
 
     def model(self, corpus: str, encoder: str) -> Ruber:
         """The model of a corpus, trained now if it was not before."""
         home = self.folder / f"{corpus.lower()}-{encoder.lower()}"
         if not (home / "config.json").exists():
+            home.parent.mkdir(parents=True, exist_ok=True)
             self.train(corpus, encoder).save(home)
         model: Ruber = Ruber.load(home)
         reader = model.scorer_.reader
@@ -99,6 +102,8 @@ class Models:
         epochs = self.budget.epochs[encoder] * (self.budget.little if corpus == "PersonaChat" else 1)
         parameters: dict[str, Any] = {"epochs": epochs, "label_epochs": self.budget.label_epochs, "batch": 128}
         parameters["encoder"] = str(self.minilm) if encoder == "MiniLM" else encoder.lower()
+        if encoder == "hierarchical" and corpus == "DailyDialog" and self.hred is not None:
+            parameters["start"] = str(self.hred)
         clock, cpu = time.perf_counter(), time.process_time()
         model = Ruber(learning_rate=2e-3, **parameters).fit(dialogues, quiet=False)
         clock, cpu = time.perf_counter() - clock, time.process_time() - cpu

@@ -41,8 +41,8 @@ from torch import Tensor
 from rejoinder.models.branch_encoder import on_scale
 from rejoinder.models.torch_model import TorchModel, plain_state
 
-EPOCHS, BATCH_TOKENS = 2, 1500
-RATE, HEAD_FASTER, WARM_UP, FROZEN_LAYERS = 3e-5, 5, 20, 2
+BATCH_TOKENS = 1500
+RATE, HEAD_FASTER, WARM_UP = 3e-5, 5, 20
 SPREAD = 1.0
 """The standard deviation of what is learned of a set, as a logit."""
 FOLDS = 5
@@ -57,8 +57,8 @@ def fold_of(item: Labelled) -> int:
     return int(hashlib.sha256(_ending(item).encode()).hexdigest(), 16) % FOLDS
 
 
-def fit_labels(model: TorchModel, items: Sequence[Labelled], share: float) -> TorchModel:
-    """The same model, trained on the labels, and then drawn back until this share of the way is left."""
+def fit_labels(plan: Plan, model: TorchModel, items: Sequence[Labelled]) -> TorchModel:
+    """The same model, trained on the labels, and then drawn back until the plan's share of the way is left."""
     before = plain_state(model.network)
     brancher, network = model.tokeniser.brancher, branches(model)
     contexts, replies = [item.example.context for item in items], [item.example.response for item in items]
@@ -74,10 +74,11 @@ def fit_labels(model: TorchModel, items: Sequence[Labelled], share: float) -> To
         error: Tensor = (weights[numbers] * (reading.logits[there] - aims[numbers]) ** 2).mean()
         return error
 
-    batches = plan_batches(groups, BATCH_TOKENS, EPOCHS, random.Random(0))
-    Descent(RATE, WARM_UP, head_rate=HEAD_FASTER * RATE, frozen_layers=FROZEN_LAYERS).run(network, batches, loss)
+    batches = plan_batches(groups, BATCH_TOKENS, plan.label_epochs, random.Random(0))
+    descent = Descent(RATE, WARM_UP, head_rate=HEAD_FASTER * RATE, frozen_layers=plan.frozen_layers)
+    descent.run(network, batches, loss)
     after = plain_state(network)
-    network.load_state_dict({name: before[name] + share * (after[name] - before[name]) for name in after})
+    network.load_state_dict({name: before[name] + plan.label_share * (after[name] - before[name]) for name in after})
     return model
 
 
@@ -128,7 +129,7 @@ def score_folds(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
         learned, scored = parts_of(items, fold)
         if fold in done or not scored:
             continue
-        model = fit_labels(load_student(plan, student), learned, plan.label_share)
+        model = fit_labels(plan, load_student(plan, student), learned)
         logits = score_rows(
             model, [item.example.context for item in scored], [item.example.response for item in scored]
         )
@@ -160,7 +161,7 @@ def train_labels(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
     if not output.exists():
         others = [name for name in JUDGED if name not in {item.set for item in items}]
         tested = [item for name in others for item in read_labels(plan.data, [name], plan.most_labels)]
-        model = fit_labels(load_student(plan, student), without_dialogues_of(tested, items), plan.label_share)
+        model = fit_labels(plan, load_student(plan, student), without_dialogues_of(tested, items))
         save_file(plain_state(model.network), output)
     return output
 

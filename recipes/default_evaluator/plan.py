@@ -50,6 +50,11 @@ class Plan:
     polish_minutes: float = 12.0
     label_share: float = 0.5
     """How much of the way from the student to what labels made of it is kept."""
+    label_epochs: int = 2
+    frozen_layers: int = 2
+    """The lowest layers, which labels do not change; a training step costs less the more they are."""
+    student_frozen: int = 0
+    """Those that the student does not change."""
     most_labels: int = 1500
     """Judged replies of each set at most."""
 

@@ -225,7 +225,13 @@ def train_student(plan: Plan, taught: Sequence[Path]) -> Path:
     lesson = make_lesson(model, learned, wanted[mask], vectors[:, torch.from_numpy(mask)])
     level_features(lesson)
     batches = lesson.plan()
-    descent = Descent(RATE, WARM_UP, head_rate=HEAD_FASTER * RATE, minutes=plan.student_minutes)
+    descent = Descent(
+        RATE,
+        WARM_UP,
+        head_rate=HEAD_FASTER * RATE,
+        frozen_layers=plan.student_frozen,
+        minutes=plan.student_minutes,
+    )
     print(f"student: {len(learned)} candidates, {len(batches) // EPOCHS} steps an epoch", flush=True)
     steps = descent.run(model.network, batches, lesson.loss)
     print(f"student: {steps} steps")

@@ -17,7 +17,6 @@ from tiny_vectors import tiny_characters
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem_dot import EncoderDot, Tweet2VecDot, VhredDot
-from rejoinder.evaluators.adem_learning import context_groups
 from rejoinder.evaluators.adem_length import LengthTrend
 from rejoinder.evaluators.adem_vectors import Projection
 from rejoinder.evaluators.calibration import Calibration
@@ -308,18 +307,6 @@ def test_a_calibrated_dot_product_keeps_its_own_scores(tmp_path: Path) -> None:
     calibrated = dot.with_calibration(Calibration.fit(raw, np.linspace(1, 5, 20), range(20)))
     assert calibrated.range == (1.0, 5.0)
     assert len(set(calibrated.score(items).tolist())) > 10
-
-
-def test_two_that_share_a_context_with_a_third_are_one_group() -> None:
-    items = [
-        Example("0", ("who wrote to you the long letter that came",), "a"),
-        Example("1", ("nothing of the kind, said to nobody",), "b"),
-        Example("2", ("hm", "who wrote to you", "the long letter that came"), "c"),
-        Example("3", ("who wrote to you", "the long letter that came"), "d"),  # the text of 0, the last turns of 2
-    ]
-    assert context_groups(items).tolist() == [0, 1, 0, 0]
-    assert context_groups(items[:3]).tolist() == [0, 1, 2]
-    assert context_groups([]).tolist() == []
 
 
 @pytest.mark.parametrize("name", ["hred", "vhred"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
-from rejoinder.evaluators.contexts import TrainedContexts, bare, without_contexts
+from rejoinder.data.contexts import TrainedContexts, bare, context_groups, rows_of_contexts, without_contexts
 from rejoinder.types import Dialogue, Example
 
 
@@ -97,3 +97,17 @@ def test_evaluators_know_what_they_were_fitted_on() -> None:
     taken = ("is it still raining outside", "yes it is so take a coat")
     assert held(Familiar().fit(dialogues()).trained_contexts, example(*taken)) == [True]
     assert Lengthy().fit(dialogues(), judged()).trained_contexts.keys.dtype == np.uint64
+
+
+def test_two_that_share_a_context_with_a_third_are_one_group() -> None:
+    items = [
+        Example("0", ("who wrote to you the long letter that came",), "a"),
+        Example("1", ("nothing of the kind, said to nobody",), "b"),
+        Example("2", ("hm", "who wrote to you", "the long letter that came"), "c"),
+        Example("3", ("who wrote to you", "the long letter that came"), "d"),  # the text of 0, the last turns of 2
+    ]
+    assert context_groups(items).tolist() == [0, 1, 0, 0]
+    assert context_groups(items[:3]).tolist() == [0, 1, 2]
+    assert context_groups([]).tolist() == []
+    assert rows_of_contexts(items) == [[0], [1], [2], [3]]
+    assert rows_of_contexts([items[0], items[1], items[0]]) == [[0, 2], [1]]

@@ -14,7 +14,7 @@ from learning_ridge import RidgeEvaluator, synthetic
 
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.contexts import TrainedContexts
+from rejoinder.data.contexts import TrainedContexts
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.meta.learning import cross_validate
 from rejoinder.meta.learning.cells import Cell

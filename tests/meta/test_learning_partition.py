@@ -10,7 +10,7 @@ import pytest
 from learning_ridge import synthetic
 
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.contexts import context_keys
+from rejoinder.data.contexts import context_keys
 from rejoinder.meta.judged import JudgedSet, context_key, read_judged
 from rejoinder.meta.learning.partition import PUBLISHED, LabelledSet, context_groups, shares_context
 from rejoinder.types import Example

@@ -157,6 +157,19 @@ def test_the_loss_of_vhred_by_hand() -> None:
     assert float(network.objective(nats)) == pytest.approx((7.23626 + 0.61371) / 5, abs=1e-4)
 
 
+def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
+    network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.0, bag=0.5)
+    network.requires_grad_(False)
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    dialogue = TokenDialogue(((4, END), (4, 5, END), (4, END)), (1, 2))
+    nats = network([dialogue])
+    assert float(nats.aside) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
+    with_bag = float(network.objective(nats))
+    assert with_bag == pytest.approx(float(nats.words + nats.aside) / 5, rel=1e-5)
+    assert network.eval()([dialogue]).aside == 0.0
+
+
 def test_the_latent_is_drawn_by_the_seed_of_its_context() -> None:
     torch.manual_seed(0)
     network = Vhred(SIZES, latent=3, annealing=10).eval()

@@ -10,7 +10,7 @@ last two turns, and a context of one turn by that turn and a reference. Two turn
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rejoinder.types import Dialogue, Example
 
 Keys = NDArray[np.uint64]
+Groups = NDArray[np.int64]
 
 FORMULA = 30
 """Bytes of two turns below which they are no sign of a dialogue. Of the turns that common judged sets and unrelated
@@ -65,6 +66,38 @@ def context_keys(example: Example) -> tuple[int, ...]:
     if example.context:
         return _context_keys(example.context, example.references)
     return (_hash("replies", *sorted(map(bare, example.references or (example.response,)))),)
+
+
+def context_groups(
+    examples: Sequence[Example], keys_of: Callable[[Example], Iterable[Hashable]] = context_keys
+) -> Groups:
+    """A number an example, counted up as they come; equal numbers share a context.
+
+    Two examples share one when any of their keys is equal, and so do two that share one with a third: parts that are
+    made of whole groups have no context in common.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    number_of: dict[Hashable, int] = {}
+    each = [[number_of.setdefault(key, len(number_of)) for key in keys_of(example)] for example in examples]
+    owner = np.repeat(np.arange(len(each)), np.array([len(keys) for keys in each], np.int64))
+    keys = len(each) + np.array([key for keys in each for key in keys], np.int64)  # nodes after those of the examples
+    nodes = len(each) + len(number_of)
+    links = coo_array((np.ones(len(owner), np.int8), (owner, keys)), shape=(nodes, nodes))
+    _, group_of = connected_components(links, directed=False)
+    return np.asarray(group_of[: len(each)], np.int64)
+
+
+def rows_of_contexts(examples: Sequence[Example]) -> list[list[int]]:
+    """The rows of each context: examples all of whose keys are equal, for what is compared within a context.
+
+    To keep contexts apart take `context_groups`, because two of these may share some of their keys.
+    """
+    rows_of: dict[tuple[int, ...], list[int]] = {}
+    for row, example in enumerate(examples):
+        rows_of.setdefault(context_keys(example), []).append(row)
+    return list(rows_of.values())
 
 
 def without_contexts(dialogues: Iterable[Dialogue], examples: Iterable[Example]) -> list[Dialogue]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rejoinder.data.contexts import context_groups
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem_learning import (
     COMPONENTS,
@@ -22,7 +23,6 @@ from rejoinder.evaluators.adem_learning import (
     Bilinear,
     Setting,
     chosen,
-    context_groups,
     descended,
     kept_aside,
     learned,

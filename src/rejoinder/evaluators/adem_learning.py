@@ -13,12 +13,11 @@ from itertools import product
 
 import numpy as np
 
-from rejoinder.data.contexts import context_keys
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.adem_solvers import Compared, Descent, Scale, descend, path, solve
 from rejoinder.stats.intervals import Floats
 from rejoinder.text.ragged import Ints
-from rejoinder.types import Example, Scores
+from rejoinder.types import Scores
 
 TOWARDS = ("zero", "identity")
 COMPONENTS = (7, 20, 50)
@@ -112,21 +111,6 @@ def settings_of(components: int | None, gamma: float | None, towards: str | None
         Setting(number, strength, goal)
         for number, goal, strength in product(numbers, (towards,) if towards else TOWARDS, gammas)
     ]
-
-
-def context_groups(examples: Sequence[Example]) -> Ints:
-    """A number an example, from 0; those that share a context have the same, and so do two that share with a third."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    number_of: dict[int, int] = {}
-    each = [[number_of.setdefault(key, len(number_of)) for key in context_keys(example)] for example in examples]
-    owner = np.repeat(np.arange(len(each)), np.array([len(keys) for keys in each], np.int64))
-    keys = len(each) + np.array([key for keys in each for key in keys], np.int64)  # nodes after those of the examples
-    nodes = len(each) + len(number_of)
-    links = coo_array((np.ones(len(owner), np.int8), (owner, keys)), shape=(nodes, nodes))
-    _, group_of = connected_components(links, directed=False)
-    return np.asarray(group_of[: len(each)], np.int64)
 
 
 def kept_aside(groups: Ints, seed: int, share: float = 0.15) -> tuple[Ints, Ints]:

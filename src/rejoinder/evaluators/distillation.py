@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.data.contexts import TrainedContexts, context_keys
+from rejoinder.data.contexts import TrainedContexts, context_groups, rows_of_contexts
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Negatives, near_neighbours, places_of
 from rejoinder.errors import CallError
@@ -118,19 +118,17 @@ def _stage(model: TorchModel, examples: Sequence[Example], wanted: Scores, seed:
     from rejoinder.models.distill_stage import DistillStage
     from rejoinder.models.pairs import Pair
 
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for number, example in enumerate(examples):
-        groups.setdefault(context_keys(example), []).append(number)
-    every = list(groups.values())
-    aside = np.random.default_rng([seed, 10]).permutation(len(every))[
-        : min(MOST_HELD_OUT, round(len(every) * HELD_OUT))
-    ]
-    held = set(aside.tolist())
+    contexts = rows_of_contexts(examples)
+    # Kept aside in whole groups: two contexts that differ may still end in the same turns.
+    group_of = context_groups(examples)
+    groups = int(group_of.max(initial=-1)) + 1
+    aside = np.random.default_rng([seed, 10]).permutation(groups)[: min(MOST_HELD_OUT, round(groups * HELD_OUT))]
+    held = np.isin(group_of, aside)
     return DistillStage(
         model,
         [Pair(example.context, example.speakers, example.response) for example in examples],
         wanted,
-        [numbers for place, numbers in enumerate(every) if place not in held],
-        [number for place in sorted(held) for number in every[place]],
+        [numbers for numbers in contexts if not held[numbers[0]]],
+        [number for numbers in contexts if held[numbers[0]] for number in numbers],
         seed,
     )

@@ -16,9 +16,9 @@ import numpy as np
 
 from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.contexts import TrainedContexts
+from rejoinder.data.contexts import TrainedContexts
 from rejoinder.evaluators.encoder_export import Exported
-from rejoinder.evaluators.saving import CONFIG, read_config
+from rejoinder.models.saving import CONFIG, read_config
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.sparse import csr_matrix
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Negatives, Place, near_neighbours, places_of
 from rejoinder.errors import CallError
-from rejoinder.evaluators.contexts import context_keys
+from rejoinder.data.contexts import context_groups
 from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.models.checkpoints import Checkpoints
@@ -88,11 +89,10 @@ def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) 
     """Squared error on the judged examples, validated on those of the split `valid` or on some contexts."""
     learn, valid = data.judged, data.valid
     if not valid:
-        groups: dict[tuple[int, ...], int] = {}
-        context_of = [groups.setdefault(context_keys(item.example), len(groups)) for item in learn]
-        aside = set(_some(len(groups), data.seed).tolist())
-        valid = tuple(item for item, group in zip(learn, context_of, strict=True) if group in aside)
-        learn = tuple(item for item, group in zip(learn, context_of, strict=True) if group not in aside)
+        group_of = context_groups([item.example for item in learn])
+        held = np.isin(group_of, _some(int(group_of.max(initial=-1)) + 1, data.seed)).tolist()
+        valid = tuple(compress(learn, held))
+        learn = tuple(compress(learn, (not aside for aside in held)))
     scale = evaluator.scale or observed_scale([*learn, *valid], evaluator.dimension)
     pairs, human = _labelled(learn, evaluator.dimension, scale)
     held_out, held_out_human = _labelled(valid, evaluator.dimension, scale) if valid else ([], np.empty(0))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from rejoinder.data.contexts import context_groups
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import NeedsError
-from rejoinder.evaluators.adem_learning import context_groups
 from rejoinder.evaluators.encoder_training import observed_scale, on_our_scale
 from rejoinder.evaluators.ruber_unref import AUTO, HIERARCHICAL, NONE, QUIET, NetworkEvaluator, pair_of
 from rejoinder.evaluators.training import TrainingData, labels

@@ -17,7 +17,7 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.am_fm_fluency import packed, unpacked
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.encoder import require_training
-from rejoinder.evaluators.saving import read_arrays, write_arrays
+from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.evaluators.static_network import StaticNetwork
 from rejoinder.evaluators.static_reading import Reading, counted
 from rejoinder.evaluators.training import TrainingData

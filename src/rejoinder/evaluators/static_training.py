@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rejoinder.data.contexts import context_keys
+from rejoinder.data.contexts import context_groups, rows_of_contexts
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder_training import observed_scale, on_our_scale
 from rejoinder.evaluators.static_network import COSINES, PRODUCTS, TINY, StaticNetwork
@@ -37,7 +37,7 @@ from rejoinder.progress import progress
 from rejoinder.stats.correlation import product_moment
 from rejoinder.text.ragged import Ints
 from rejoinder.text.vectors import WordVectors, load_vectors
-from rejoinder.types import Example, JudgedExample, Scores
+from rejoinder.types import JudgedExample, Scores
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.static import Static
@@ -114,7 +114,7 @@ class _Rows:
         reading = Reading(
             np.concatenate([part.words for part in parts]), offsets, np.concatenate([part.turns for part in parts])
         )
-        return cls(reading, counts, on_our_scale(human[usable], scale), _by_context(chosen))
+        return cls(reading, counts, on_our_scale(human[usable], scale), rows_of_contexts(chosen))
 
     def batches(self, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
         """Shuffled contexts until they have enough replies: the rows, and how many each context has."""
@@ -231,23 +231,16 @@ def _split(data: TrainingData) -> tuple[Sequence[JudgedExample], Sequence[Judged
     """To learn from, and to validate on: the split `valid`, else some contexts, or none where there are few."""
     if data.valid:
         return data.judged, data.valid
-    contexts = _by_context([item.example for item in data.judged])
-    if len(contexts) < FEWEST_TO_HOLD_OUT:
+    group_of = context_groups([item.example for item in data.judged])
+    groups = int(group_of.max(initial=-1)) + 1
+    if groups < FEWEST_TO_HOLD_OUT:
         return data.judged, ()
-    count = min(MOST_HELD_OUT, round(len(contexts) * HELD_OUT))
-    aside = np.random.default_rng([data.seed, 12]).permutation(len(contexts))[:count]
-    held = {row for place in aside.tolist() for row in contexts[place]}
+    count = min(MOST_HELD_OUT, round(groups * HELD_OUT))
+    held = np.isin(group_of, np.random.default_rng([data.seed, 12]).permutation(groups)[:count])
     return (
-        [item for row, item in enumerate(data.judged) if row not in held],
-        [data.judged[row] for row in sorted(held)],
+        [data.judged[row] for row in np.flatnonzero(~held)],
+        [data.judged[row] for row in np.flatnonzero(held)],
     )
-
-
-def _by_context(examples: Sequence[Example]) -> list[list[int]]:
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for row, example in enumerate(examples):
-        groups.setdefault(context_keys(example), []).append(row)
-    return list(groups.values())
 
 
 def _spoken(data: TrainingData) -> list[str]:

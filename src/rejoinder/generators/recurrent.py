@@ -125,10 +125,12 @@ class VhredModel(RecurrentReplyModel):
     """The share of words that are hidden from the decoder while it learns."""
     free_nats: float = 0.0
     """So much KL a reply costs nothing in training; 0 in the papers."""
+    bag: float = 0.0
+    """How much it counts that context and latent foretell all words of the reply at once; 0 in the papers."""
 
     def least(self) -> dict[str, float]:
         """Parameter -> its least value."""
-        return super().least() | {"latent": 1, "annealing": 0, "free_nats": 0}
+        return super().least() | {"latent": 1, "annealing": 0, "free_nats": 0, "bag": 0}
 
     def shares(self) -> dict[str, float]:
         """Parameters that are shares -> their value."""
@@ -138,5 +140,5 @@ class VhredModel(RecurrentReplyModel):
         """HRED with prior and posterior."""
         from rejoinder.models.vhred import Vhred
 
-        chosen = {name: getattr(self, name) for name in ("latent", "annealing", "word_drop", "free_nats")}
+        chosen = {name: getattr(self, name) for name in ("latent", "annealing", "word_drop", "free_nats", "bag")}
         return Vhred(self.sizes(vocabulary), **chosen)

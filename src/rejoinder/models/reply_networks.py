@@ -35,6 +35,8 @@ class Nats(NamedTuple):
     """Of a latent, summed over the replies; 0 for a network without one. ()"""
     tokens: int
     replies: int
+    aside: Tensor | float = 0.0
+    """What training counts besides, summed; no part of the likelihood. ()"""
 
 
 class Sizes(NamedTuple):

@@ -3,7 +3,8 @@
 The latent z of a reply has a prior, made of the context, and an approximate posterior, made of the context and the
 reply itself. log p(reply) is at least E[log p(reply | z)] - KL(posterior || prior), and this bound is what is learned
 and measured. The KL counts little at first and fully after `annealing` batches, and a quarter of the decoder's words
-is hidden: else the decoder learns to do without z (Bowman et al. 2016).
+is hidden: else the decoder learns to do without z (Bowman et al. 2016). Where that is not enough, z can be asked to
+foretell which words the reply has, in whatever order (Zhao et al. 2017).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch.nn.functional import softplus
 from rejoinder.models.recurrent import ContextReader, Decoder, Reader, Writing
 from rejoinder.models.reply_networks import DecoderNetwork, Nats, Sizes, last_states
 from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, targets_of
+from rejoinder.models.vocabulary import Ids
 
 _LEAST_DEVIATION = 1e-3
 """Keeps a posterior from becoming a point, whose KL is infinite."""
@@ -60,11 +62,21 @@ class Vhred(DecoderNetwork):
     batches: Tensor
 
     def __init__(
-        self, sizes: Sizes, *, latent: int, annealing: int, word_drop: float = 0.25, free_nats: float = 0.0
+        self,
+        sizes: Sizes,
+        *,
+        latent: int,
+        annealing: int,
+        word_drop: float = 0.25,
+        free_nats: float = 0.0,
+        bag: float = 0.0,
     ) -> None:
-        """`free_nats`: so much of a reply's KL, on average over a batch, costs nothing in training."""
+        """`free_nats`: so much of a reply's KL, on average over a batch, costs nothing in training.
+
+        `bag`: how much the words of the reply count that context and latent foretell at once.
+        """
         super().__init__()
-        self.latent, self.annealing, self.free_nats = latent, annealing, free_nats
+        self.latent, self.annealing, self.free_nats, self.bag = latent, annealing, free_nats, bag
         hidden = sizes.hidden
         self.reader = Reader(sizes.embedding, hidden, sizes.dropout)
         self.turn_norm = nn.LayerNorm(hidden)
@@ -80,6 +92,12 @@ class Vhred(DecoderNetwork):
             word_drop=word_drop,
             normalised=True,
         )
+        self.bag_of_words = None
+        if bag:
+            width = sizes.embedding
+            self.bag_of_words = nn.Sequential(
+                nn.Linear(hidden + latent, width), nn.Tanh(), nn.Linear(width, sizes.tokens)
+            )
         # Among the weights, so that a run that goes on from a checkpoint goes on with its annealing.
         self.register_buffer("batches", torch.zeros((), dtype=torch.long))
 
@@ -93,8 +111,9 @@ class Vhred(DecoderNetwork):
         prior = self.prior(context)
         posterior = self.posterior(torch.cat([context, turns[first[said.dialogue] + said.turn]], dim=1))
         latent = posterior.at(torch.randn_like(posterior.mean))
-        nats = self.decoder(said.ids, torch.cat([context, latent], dim=1))
-        return Nats(nats.sum(), posterior.kl(prior).sum(), len(nats), len(said.ids))
+        given = torch.cat([context, latent], dim=1)
+        nats = self.decoder(said.ids, given)
+        return Nats(nats.sum(), posterior.kl(prior).sum(), len(nats), len(said.ids), self._aside(given, said.ids))
 
     @property
     def kl_weight(self) -> float:
@@ -105,7 +124,8 @@ class Vhred(DecoderNetwork):
         """Reconstruction and weighted KL, a token; counts the batch."""
         weight = self.kl_weight
         self.batches += 1
-        return (nats.words + weight * (nats.kl - self.free_nats * nats.replies).clamp(min=0)) / nats.tokens
+        kl = (nats.kl - self.free_nats * nats.replies).clamp(min=0)
+        return (nats.words + weight * kl + nats.aside) / nats.tokens
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:
         """Before the first word; z is the prior's mean, or drawn by the seeds."""
@@ -120,6 +140,16 @@ class Vhred(DecoderNetwork):
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
         """The last hidden state of the context-level encoder."""
         return last_states(self.context(self._turns(contexts), list(map(len, contexts))), contexts)
+
+    def _aside(self, given: Tensor, replies: Sequence[Ids]) -> Tensor | float:
+        """What the replies' words cost when all are foretold at once; nothing where it is not learned."""
+        if self.bag_of_words is None or not self.training:
+            return 0.0
+        logs = self.bag_of_words(given).log_softmax(1)  # (replies, vocabulary)
+        row = [number for number, reply in enumerate(replies) for _ in reply]
+        token = [token for reply in replies for token in reply]
+        cost: Tensor = -self.bag * logs[row, token].sum()
+        return cost
 
     def _turns(self, dialogues: Sequence[TokenContext]) -> Tensor:
         """The vectors of all turns, one dialogue after the other. (turns, hidden)"""

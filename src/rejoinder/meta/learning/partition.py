@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data import contexts
+from rejoinder.data.contexts import context_keys
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.contexts import context_keys
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, context_key, read_judged
 from rejoinder.meta.pairing import labels_of
 from rejoinder.text.ragged import Ints
@@ -131,26 +132,8 @@ def fold_of_groups(groups: Ints, folds: int, seed: int) -> Ints:
 
 
 def context_groups(examples: Sequence[Example]) -> Ints:
-    """A number an example, counted up as they come; equal numbers share a context.
-
-    Two examples share one when their context's id is equal, or its text, or its last two turns; and so do two that
-    share one with a third.
-    """
-    parent = list(range(len(examples)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[Hashable, int] = {}
-    for row, example in enumerate(examples):
-        for key in signs(example):
-            earlier, own = root(first.setdefault(key, row)), root(row)
-            parent[max(earlier, own)] = min(earlier, own)
-    codes: dict[int, int] = {}
-    return np.array([codes.setdefault(root(row), len(codes)) for row in range(len(examples))], np.int64)
+    """The groups of `data.contexts` for examples of one data set, within which equal ids are a sign too."""
+    return contexts.context_groups(examples, signs)
 
 
 def signs(example: Example) -> Iterator[Hashable]:
