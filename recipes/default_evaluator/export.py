@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from recipes.default_evaluator.corpora import read_corpora
 from recipes.default_evaluator.judged_sets import BY_CONSTRUCTION, JUDGED, Labelled, read_labels
-from recipes.default_evaluator.labels import PUBLISHED, add_judged_option, chosen_sets
+from recipes.default_evaluator.labels import PUBLISHED, add_judged_option, chosen_sets, learnable
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
 from recipes.default_evaluator.student import load_student
 
@@ -67,7 +67,7 @@ def export(
     model = load_student(plan, weights)
     dialogues = read_corpora(plan.data, plan.corpus_names)
     labels = read_labels(plan.data, judged, plan.most_labels)
-    evaluator = fitted_encoder(plan, model, dialogues, labels)
+    evaluator = fitted_encoder(plan, model, dialogues, learnable(plan, labels))
     evaluator.export(output)
     print_differences(model, output, check_pairs(plan.data))
     if out_of_fold is not None:

@@ -15,6 +15,7 @@ import torch
 from tiny_encoder import TOPICS, dialogues, write_encoder
 
 from rejoinder.errors import CallError
+from rejoinder.evaluators import distillation
 from rejoinder.evaluators import teacher_scores as cache
 from rejoinder.evaluators.distillation import KINDS, candidates_of, distill, teacher_of
 from rejoinder.evaluators.encoder import Encoder
@@ -101,6 +102,18 @@ def test_own_candidates_take_the_place_of_made_ones(tiny: Path) -> None:
         distill(student(tiny), Wordy())
     with pytest.raises(CallError, match="can score none of the replies"):
         distill(student(tiny), Wordy(), candidates=odd)
+
+
+def test_contexts_with_the_same_end_are_kept_aside_together() -> None:
+    contexts = [(f"tell me about number {n}", "with all that can be said of it") for n in range(20)]
+    examples = [
+        Example("", (*before, *context), reply) for before in ((), ("hm",)) for context in contexts for reply in "ab"
+    ]
+    stage = distillation._stage(None, examples, np.zeros(80), 0)  # type: ignore[arg-type]
+    assert [len(numbers) for numbers in stage.contexts] == [2] * 36, "replies are compared within one context"
+    assert len(stage.held_out) == 8
+    learn = {examples[number].context[-2:] for numbers in stage.contexts for number in numbers}
+    assert not learn & {examples[number].context[-2:] for number in stage.held_out}
 
 
 def test_teachers() -> None:

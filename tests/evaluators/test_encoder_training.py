@@ -32,6 +32,7 @@ from rejoinder.models.torch_model import TorchModel, plain_state
 from rejoinder.models.training import TrainingRun, train
 
 QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=200, look_every=20, patience=100)
+LONG = "and that is said at such length that it is no formula"
 TOPIC_ONLY = NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0)
 
 
@@ -287,6 +288,13 @@ def test_a_part_is_kept_aside_of_what_is_large_enough(model: TorchModel, tiny: P
     assert not {pair.context for pair in split.pairs} & {pair.context for pair in split.held_out}
     given = regression_stage(model, evaluator, TrainingData(judged=tuple(items), valid=tuple(judged())))
     assert (len(given.pairs), len(given.held_out)) == (80, 20)
+    longer = [replace(item, example=replace(item.example, context=(*item.example.context, LONG))) for item in items]
+    with_more = [
+        replace(item, example=replace(item.example, context=("before", *item.example.context))) for item in longer
+    ]
+    both = regression_stage(model, evaluator, TrainingData(judged=(*longer, *with_more)))
+    assert (len(both.pairs), len(both.held_out)) == (144, 16)
+    assert not {pair.context[-2:] for pair in both.pairs} & {pair.context[-2:] for pair in both.held_out}
 
 
 def test_scores_of_people_on_our_scale() -> None:

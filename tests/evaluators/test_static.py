@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from rejoinder.evaluators import static_training as training
 from rejoinder.evaluators.static import ARRAYS, Static
 from rejoinder.evaluators.static_distillation import distill_static
 from rejoinder.evaluators.static_reading import COUNTS, Reading, counted
+from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.ngram import Counts, NgramModel, kneser_ney
 from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.registry import load
@@ -153,6 +155,15 @@ def test_dialogues_teach_which_words_follow_which(vectors: str) -> None:
     like, tea, owls = model.numbers(["like", "tea", "owls"]).tolist()
     after = model.last_word_log_probs(np.array([[like, tea], [like, owls]]))
     assert after[0] > after[1] + 1
+
+
+def test_contexts_with_the_same_end_are_validated_on_together() -> None:
+    end = "and say it at such length that it is no formula"
+    whole = [replace(item, example=replace(item.example, context=(*item.example.context, end))) for item in judged()]
+    shorter = [replace(item, example=replace(item.example, context=item.example.context[1:])) for item in whole]
+    learn, valid = training._split(TrainingData(judged=(*whole, *shorter)))
+    assert (len(learn), len(valid)) == (432, 48)
+    assert not {item.example.context[-2:] for item in learn} & {item.example.context[-2:] for item in valid}
 
 
 def test_contexts_without_a_turn_cannot_be_scored(fitted: Static) -> None:

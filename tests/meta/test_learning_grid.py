@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from learning_ridge import RidgeEvaluator, synthetic
 
+from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.data.contexts import TrainedContexts
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.meta.learning import cross_validate
 from rejoinder.meta.learning.cells import Cell

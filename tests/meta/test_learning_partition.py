@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from learning_ridge import synthetic
 
-from rejoinder.errors import CallError, NeedsError
 from rejoinder.data.contexts import context_keys
+from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.judged import JudgedSet, context_key, read_judged
 from rejoinder.meta.learning.partition import PUBLISHED, LabelledSet, context_groups, shares_context
 from rejoinder.types import Example

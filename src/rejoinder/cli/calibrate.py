@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import add_reading, field_map, print_json, say, seed
+from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, print_json, say
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
@@ -23,13 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dimension", metavar="NAME", help="which human scores (default: the only one, or the overall)"
     )
-    parser.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        metavar=("LOWEST", "HIGHEST"),
-        help="the scores that people could give (default: the lowest and highest that they gave)",
-    )
+    add_scale(parser)
     parser.add_argument(
         "--level", type=_share, default=0.9, help="how often an interval shall hold the human score (default: .9)"
     )
@@ -42,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+    add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no remarks")
 
 

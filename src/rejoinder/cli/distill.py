@@ -8,8 +8,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import positive, say, say_skipped
-from rejoinder.cli.training_data import add_on_error, add_output, add_running, check_output, dialogues_of
+from rejoinder.cli.options import add_on_error, positive, say, say_skipped
+from rejoinder.cli.training_data import (
+    add_dialogues,
+    add_fine_tuning,
+    add_output,
+    add_running,
+    check_output,
+    checkpoints_of,
+    dialogues_of_files,
+    fine_tuning_run,
+    say_model,
+)
 
 if TYPE_CHECKING:
     from rejoinder.types import Example
@@ -27,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--encoder", required=True, metavar="NAME_OR_FOLDER", help="the pretrained encoder that the student starts from"
     )
     data = parser.add_argument_group("data (at least one of both kinds)")
-    data.add_argument(
-        "--dialogues", action="append", default=[], metavar="FILE", help="dialogues to make replies of; repeats"
-    )
+    add_dialogues(data, "dialogues to make replies of", required=False)
     data.add_argument(
         "--candidates",
         action="append",
@@ -44,16 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     training = parser.add_argument_group("training")
     training.add_argument("--steps", type=positive, help="steps at most (default: three times through the replies)")
-    training.add_argument(
-        "--max-length", type=positive, default=128, help="tokens of context and reply together (default: 128)"
-    )
-    training.add_argument(
-        "--mixed-precision",
-        choices=("no", "bf16", "fp16"),
-        default="no",
-        help="numbers of half the size where the device has them (default: no)",
-    )
-    training.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
+    add_fine_tuning(training)
     add_running(parser)
 
 
@@ -76,20 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     require_training("distillation")
     from rejoinder.evaluators.distillation import distill, teacher_of
-    from rejoinder.models.training import TrainingRun, is_main_process
+    from rejoinder.models.training import is_main_process
 
     arguments.quiet |= not is_main_process()
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    dialogues = dialogues_of_files(arguments.dialogues, arguments)
     candidates = list(_candidates(arguments))
     say(f"{len(dialogues)} dialogues, {len(candidates)} candidates", arguments)
-    checkpoints = output.parent / f"{output.name}.checkpoints"
+    checkpoints = checkpoints_of(output)
     scores = output.parent / f"{output.name}.teacher.jsonl"
-    training = TrainingRun(
-        checkpoints=checkpoints,
-        resume=arguments.resume,
-        mixed_precision=arguments.mixed_precision,
-        quiet=arguments.quiet,
-    )
     teacher = teacher_of(arguments.teachers, dialogues, arguments.seed)
     try:
         distill(
@@ -99,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             candidates,
             contexts=arguments.contexts,
             seed=arguments.seed,
-            run=training,
+            run=fine_tuning_run(checkpoints, arguments),
             scores_file=scores if is_main_process() else None,
         )
     except KeyboardInterrupt:
@@ -110,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     student.export(output, trainable=True)
     shutil.rmtree(checkpoints, ignore_errors=True)
     scores.unlink(missing_ok=True)
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+    say_model(output, arguments)
     return 0
 
 

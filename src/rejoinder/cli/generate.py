@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import add_reading, field_map, print_json, say, say_skipped, seed
+from rejoinder.cli.options import add_reading, add_seed, field_map, print_json, say, say_skipped
 
 if TYPE_CHECKING:
     from rejoinder.generators.pool import Pool
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+    add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no remarks")
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric
 
 _MOST_LISTED = 20
+HIGHEST_SEED = 2**32 - 1
+"""What every generator of random numbers takes: torch's ends at 2**64 - 1, numpy's old one here."""
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +34,27 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default="\n",
         help="where a context given as one string is cut (default: at line breaks)",
     )
+    add_on_error(group)
+
+
+def add_on_error(group: Any) -> None:
+    """What happens at bad input."""
     group.add_argument(
         "--on-error",
         choices=("raise", "skip"),
         default="raise",
         help="stop at input that cannot be read (default), or leave it out and say so",
+    )
+
+
+def add_scale(group: Any) -> None:
+    """Between what people could rate."""
+    group.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOWEST", "HIGHEST"),
+        help="the scores that people could give (default: the lowest and highest that they gave)",
     )
 
 
@@ -58,7 +76,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 def add_running(parser: argparse.ArgumentParser) -> None:
     """How the work is done and shown."""
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+    add_seed(parser)
     parser.add_argument(
         "--resamples",
         type=positive,
@@ -68,14 +86,22 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no remarks")
 
 
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """What decides all that is drawn."""
+    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+
+
 def positive(text: str) -> int:
     """A whole number above 0, or argparse's complaint."""
     return _at_least(1, text)
 
 
 def seed(text: str) -> int:
-    """A whole number that is not negative, or argparse's complaint."""
-    return _at_least(0, text)
+    """A whole number from 0 to HIGHEST_SEED, or argparse's complaint."""
+    number = _at_least(0, text)
+    if number > HIGHEST_SEED:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at most {HIGHEST_SEED}, not {text!r}")
+    return number
 
 
 def _at_least(least: int, text: str) -> int:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rejoinder.cli.options import positive, say
-from rejoinder.cli.train_ruber import add_scale
+from rejoinder.cli.options import add_on_error, add_scale, positive, say
 from rejoinder.cli.training_data import (
+    add_dialogues,
     add_judged,
-    add_on_error,
     add_output,
     add_running,
     check_output,
-    dialogues_of,
+    dialogues_of_files,
     judged_of,
+    say_model,
 )
 
 _ADEM = ("adem", "c-adem", "r-adem")
@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="a system whose replies people gave (default: true, human, ground-truth); repeats",
         )
     else:
-        group.add_argument(
-            "--dialogues", action="append", required=True, metavar="FILE", help="dialogues to learn from; repeats"
-        )
+        add_dialogues(group, "dialogues to learn from")
         _add_network(parser.add_argument_group("network"))
     add_on_error(group)
     add_output(parser)
@@ -134,13 +132,13 @@ def _train_adem(arguments: argparse.Namespace, output: Path) -> None:
     evaluator.fit((), judged, seed=arguments.seed)
     evaluator.save(output)
     say(str(evaluator.setting_), arguments)
-    _say_model(arguments, output)
+    say_model(output, arguments)
 
 
 def _make_dot(arguments: argparse.Namespace, output: Path) -> None:
     options = {name: getattr(arguments, name) for name in ("encoder", "max_length", "against")}
     _class_of(arguments)(**options).fit().save(output)
-    _say_model(arguments, output)
+    say_model(output, arguments)
 
 
 def _train_likeness(arguments: argparse.Namespace, output: Path) -> None:
@@ -160,7 +158,7 @@ def _train_likeness(arguments: argparse.Namespace, output: Path) -> None:
     by_people, by_models = systems_of(examples, human)
     say(f"{by_people} replies of people, {by_models} of models", arguments)
     evaluator.fit((), pooled(examples), seed=arguments.seed).save(output)
-    _say_model(arguments, output)
+    say_model(output, arguments)
 
 
 def _train_characters(arguments: argparse.Namespace, output: Path) -> None:
@@ -170,7 +168,7 @@ def _train_characters(arguments: argparse.Namespace, output: Path) -> None:
     from rejoinder.models.tweet2vec import Tweet2Vec
 
     encoder = Tweet2Vec(**{name: getattr(arguments, name) for name in ("hidden", "width", "longest", "steps", "batch")})
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    dialogues = dialogues_of_files(arguments.dialogues, arguments)
     say(f"{len(dialogues)} dialogues", arguments)
     encoder.fit(dialogues, seed=arguments.seed, quiet=arguments.quiet).save(output)
     say(f"encoder: {output} (rejoinder train adem --encoder {output} --judged FILE -o MODEL)", arguments)
@@ -180,7 +178,3 @@ def _class_of(arguments: argparse.Namespace) -> Any:
     from rejoinder.registry import evaluator_class
 
     return evaluator_class(arguments.evaluator)
-
-
-def _say_model(arguments: argparse.Namespace, output: Path) -> None:
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)

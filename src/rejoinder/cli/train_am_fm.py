@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import positive, say
+from rejoinder.cli.options import add_on_error, positive, say
 from rejoinder.cli.training_data import (
     add_judged,
-    add_on_error,
     add_output,
     add_running,
     check_output,
     dialogues_of,
     judged_of,
+    say_model,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{part} {share:.2f}" for part, share in zip(("AM", "FM", "PM"), evaluator.weights_, strict=False)
     )
     say(f"shares: {shares}", arguments)
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+    say_model(output, arguments)
     return 0
 
 

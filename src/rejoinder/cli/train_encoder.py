@@ -6,15 +6,20 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rejoinder.cli.options import positive, say
+from rejoinder.cli.options import add_on_error, add_scale, positive, say
 from rejoinder.cli.training_data import (
+    add_dialogues,
+    add_fine_tuning,
     add_judged,
-    add_on_error,
     add_output,
     add_running,
     check_output,
-    dialogues_of,
+    checkpoints_of,
+    dialogues_of_files,
+    fine_tuning_run,
+    interruptible,
     judged_of,
+    say_model,
 )
 
 
@@ -27,17 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a pretrained encoder by its Hugging Face name or folder; or a model of ours, which then learns on",
     )
     data = parser.add_argument_group("data (at least one of both kinds)")
-    data.add_argument(
-        "--dialogues", action="append", default=[], metavar="FILE", help="dialogues without labels; repeats"
-    )
+    add_dialogues(data, "dialogues without labels", required=False)
     add_judged(data)
-    data.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        metavar=("LOWEST", "HIGHEST"),
-        help="the scores that people could give (default: the lowest and highest that they gave)",
-    )
+    add_scale(data)
     add_on_error(data)
     add_output(parser)
     _add_training(parser.add_argument_group("training"))
@@ -60,16 +57,7 @@ def _add_training(group: Any) -> None:
     )
     group.add_argument("--steps", type=positive, help="steps on dialogues at most (default: the preset's)")
     group.add_argument("--label-steps", type=positive, help="steps on human scores at most (default: the preset's)")
-    group.add_argument(
-        "--max-length", type=positive, default=128, help="tokens of context and reply together (default: 128)"
-    )
-    group.add_argument(
-        "--mixed-precision",
-        choices=("no", "bf16", "fp16"),
-        default="no",
-        help="numbers of half the size where the device has them (default: no)",
-    )
-    group.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
+    add_fine_tuning(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,28 +83,18 @@ def run(arguments: argparse.Namespace) -> int:
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
     require_training()
-    from rejoinder.models.training import TrainingRun, is_main_process
+    from rejoinder.models.training import is_main_process
 
     arguments.quiet |= not is_main_process()
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    dialogues = dialogues_of_files(arguments.dialogues, arguments)
     judged = list(judged_of(arguments))
     say(f"{len(dialogues)} dialogues, {len(judged)} judged replies", arguments)
-    checkpoints = output.parent / f"{output.name}.checkpoints"
-    training = TrainingRun(
-        checkpoints=checkpoints,
-        resume=arguments.resume,
-        mixed_precision=arguments.mixed_precision,
-        quiet=arguments.quiet,
-    )
-    try:
-        evaluator.fit(dialogues, judged, seed=arguments.seed, run=training)
-    except KeyboardInterrupt:
-        if checkpoints.exists():
-            say(f"how far it came is in {checkpoints}; --resume goes on from there", arguments)
-        raise
+    checkpoints = checkpoints_of(output)
+    with interruptible(checkpoints, arguments):
+        evaluator.fit(dialogues, judged, seed=arguments.seed, run=fine_tuning_run(checkpoints, arguments))
     if not is_main_process():
         return 0
     evaluator.export(output, trainable=True)
     shutil.rmtree(checkpoints, ignore_errors=True)
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+    say_model(output, arguments)
     return 0

@@ -6,16 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rejoinder.cli.options import say
-from rejoinder.cli.training_data import add_on_error, add_output, add_running, check_output, dialogues_of
+from rejoinder.cli.options import add_on_error, say
+from rejoinder.cli.training_data import (
+    add_dialogues,
+    add_output,
+    add_running,
+    check_output,
+    checkpoints_of,
+    dialogues_of_files,
+    interruptible,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The model's options; its parameters are named in docs/reply-models.md."""
     data = parser.add_argument_group("data")
-    data.add_argument(
-        "--dialogues", action="append", required=True, metavar="FILE", help="dialogues to learn from; repeats"
-    )
+    add_dialogues(data, "dialogues to learn from")
     data.add_argument(
         "--valid", action="append", default=[], metavar="FILE", help="dialogues to decide by when to stop; repeats"
     )
@@ -41,18 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     output, name = Path(arguments.output), arguments.evaluator
     check_output(output, "reply model")
     model = build_generator(name, _parameters(name, arguments.set))
-    dialogues, valid = (
-        [dialogue for path in paths for dialogue in dialogues_of(path, arguments)]
-        for paths in (arguments.dialogues, arguments.valid)
-    )
+    dialogues, valid = (dialogues_of_files(paths, arguments) for paths in (arguments.dialogues, arguments.valid))
     say(f"{len(dialogues)} dialogues" + (f", {len(valid)} to validate on" if valid else ""), arguments)
-    checkpoints = output.parent / f"{output.name}.checkpoints"
-    try:
+    checkpoints = checkpoints_of(output)
+    with interruptible(checkpoints, arguments):
         model.fit(dialogues, valid=valid, seed=arguments.seed, run=_run(model, checkpoints, arguments))
-    except KeyboardInterrupt:
-        if checkpoints.exists():
-            say(f"how far it came is in {checkpoints}; --resume goes on from there", arguments)
-        raise
     model.save(output)
     shutil.rmtree(checkpoints, ignore_errors=True)
     say(f"model: {output} (rejoinder generate CONTEXTS --model {output} -o replies.jsonl)", arguments)

@@ -6,24 +6,23 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rejoinder.cli.options import positive, say
+from rejoinder.cli.options import add_on_error, add_scale, positive, say
 from rejoinder.cli.training_data import (
+    add_dialogues,
     add_judged,
-    add_on_error,
     add_output,
     add_running,
     check_output,
-    dialogues_of,
+    dialogues_of_files,
     judged_of,
+    say_model,
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The evaluator's options."""
     data = parser.add_argument_group("data")
-    data.add_argument(
-        "--dialogues", action="append", required=True, metavar="FILE", help="dialogues without labels; repeats"
-    )
+    add_dialogues(data, "dialogues without labels")
     add_judged(data)
     add_scale(data)
     add_on_error(data)
@@ -37,17 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how both scores become one (default: arithmetic); may be chosen again when the model is loaded",
     )
     add_running(parser)
-
-
-def add_scale(group: Any) -> None:
-    """Between what people could rate."""
-    group.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        metavar=("LOWEST", "HIGHEST"),
-        help="the scores that people could give (default: the lowest and highest that they gave)",
-    )
 
 
 def _add_reading(group: Any) -> None:
@@ -105,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         dimension=arguments.dimension or "auto",
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    dialogues = dialogues_of_files(arguments.dialogues, arguments)
     judged = list(judged_of(arguments))
     say(f"{len(dialogues)} dialogues" + (f", {len(judged)} judged replies" if judged else ""), arguments)
     evaluator.fit(dialogues, judged, seed=arguments.seed, quiet=arguments.quiet)
@@ -113,5 +101,5 @@ def run(arguments: argparse.Namespace) -> int:
     near, fitting = evaluator.ends_
     ends = f"s_R {near.low:.2f} to {near.high:.2f}, s_U {fitting.low:.2f} to {fitting.high:.2f}"
     say(f"scores lie between: {ends}", arguments)
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+    say_model(output, arguments)
     return 0

@@ -7,8 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from rejoinder.cli.options import positive, say
-from rejoinder.cli.training_data import add_on_error, add_output, add_running, check_output, dialogues_of
+from rejoinder.cli.options import add_on_error, positive, say
+from rejoinder.cli.training_data import (
+    add_dialogues,
+    add_output,
+    add_running,
+    check_output,
+    checkpoints_of,
+    dialogues_of_files,
+)
 
 _OPTIONS: dict[str, tuple[Any, str]] = {
     "minutes": (float, "training ends by then, with the best weights so far (default: when the epochs are over)"),
@@ -25,9 +32,7 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     data = parser.add_argument_group("data")
-    data.add_argument(
-        "--dialogues", action="append", required=True, metavar="FILE", help="dialogues to learn from; repeats"
-    )
+    add_dialogues(data, "dialogues to learn from")
     add_on_error(data)
     add_output(parser)
     training = parser.add_argument_group("training")
@@ -46,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     check_output(output)
     given = {name: getattr(arguments, name) for name in _OPTIONS}
     evaluator = SkipThought(**{name: value for name, value in given.items() if value is not None})
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in dialogues_of(path, arguments)]
+    dialogues = dialogues_of_files(arguments.dialogues, arguments)
     say(f"{len(dialogues)} dialogues", arguments)
     require_torch("training skip-thought")
     from rejoinder.models.training import TrainingRun
 
-    checkpoints = output.parent / f"{output.name}.checkpoints"
+    checkpoints = checkpoints_of(output)
     running = TrainingRun(checkpoints=checkpoints, resume=arguments.resume, quiet=arguments.quiet)
     evaluator.fit(dialogues, seed=arguments.seed, run=running)
     evaluator.save(output)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import say_skipped, seed
+from rejoinder.cli.options import add_seed, positive, say, say_skipped
 
 if TYPE_CHECKING:
+    from rejoinder.models.training import TrainingRun
     from rejoinder.types import Dialogue, JudgedExample
+
+
+def add_dialogues(group: Any, purpose: str, *, required: bool = True) -> None:
+    """Dialogues, which may be asked for."""
+    default: list[str] | None = None if required else []
+    group.add_argument(
+        "--dialogues", action="append", required=required, default=default, metavar="FILE", help=f"{purpose}; repeats"
+    )
 
 
 def add_judged(group: Any) -> None:
@@ -22,14 +31,18 @@ def add_judged(group: Any) -> None:
     group.add_argument("--dimension", help="which human scores to learn (default: the only one, or the overall one)")
 
 
-def add_on_error(group: Any) -> None:
-    """What happens at bad input."""
+def add_fine_tuning(group: Any) -> None:
+    """How a pretrained encoder is trained further."""
     group.add_argument(
-        "--on-error",
-        choices=("raise", "skip"),
-        default="raise",
-        help="stop at input that cannot be read (default), or leave it out and say so",
+        "--max-length", type=positive, default=128, help="tokens of context and reply together (default: 128)"
     )
+    group.add_argument(
+        "--mixed-precision",
+        choices=("no", "bf16", "fp16"),
+        default="no",
+        help="numbers of half the size where the device has them (default: no)",
+    )
+    group.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +52,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_running(parser: argparse.ArgumentParser) -> None:
     """How the work is done and shown."""
-    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+    add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no remarks")
 
 
@@ -54,6 +67,44 @@ def check_output(output: Path, kind: str = "evaluator") -> None:
         read_config(output, kind)  # only a folder that holds a model of ours is replaced
     elif output.exists() and not output.is_dir():
         raise CallError(f"{output} is a file: expected a folder")
+
+
+def checkpoints_of(output: Path) -> Path:
+    """Where training keeps how far it came: beside the model's folder."""
+    return output.parent / f"{output.name}.checkpoints"
+
+
+def fine_tuning_run(checkpoints: Path, arguments: argparse.Namespace) -> TrainingRun:
+    """Training as the options of `add_fine_tuning` say."""
+    from rejoinder.models.training import TrainingRun
+
+    return TrainingRun(
+        checkpoints=checkpoints,
+        resume=arguments.resume,
+        mixed_precision=arguments.mixed_precision,
+        quiet=arguments.quiet,
+    )
+
+
+@contextmanager
+def interruptible(checkpoints: Path, arguments: argparse.Namespace) -> Iterator[None]:
+    """Training within it says how to go on when a person stops it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoints.exists():
+            say(f"how far it came is in {checkpoints}; --resume goes on from there", arguments)
+        raise
+
+
+def say_model(output: Path, arguments: argparse.Namespace) -> None:
+    """Where the evaluator is, and how to use it."""
+    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+
+
+def dialogues_of_files(paths: Iterable[str], arguments: argparse.Namespace) -> list[Dialogue]:
+    """The dialogues of all these files."""
+    return [dialogue for path in paths for dialogue in dialogues_of(path, arguments)]
 
 
 def dialogues_of(path: str, arguments: argparse.Namespace) -> Iterator[Dialogue]:

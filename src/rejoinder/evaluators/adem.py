@@ -35,6 +35,7 @@ from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
+from rejoinder.models.parameters import check_least, check_rates, check_scale
 from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.stats.intervals import Floats
@@ -94,16 +95,11 @@ class Adem(VectorEvaluator):
         check_choice(self, "towards", (*TOWARDS, None))
         check_choice(self, "solver", ("exact", "sgd"))
         check_choice(self, "refs", ("max", "mean"))
-        for name in ("components", "batch", "epochs"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise CallError(f"{self.name}: {name} must be at least 1, not {value}")
+        check_least(self, {"components": 1, "batch": 1, "epochs": 1})
         if self.gamma is not None and not 0 <= self.gamma < np.inf:
             raise CallError(f"{self.name}: gamma must be at least 0, not {self.gamma}")
-        if not 0 < self.learning_rate <= 1:
-            raise CallError(f"{self.name}: learning_rate must be above 0 and at most 1, not {self.learning_rate}")
-        if self.scale is not None and not (len(self.scale) == 2 and self.scale[0] < self.scale[1]):
-            raise CallError(f"{self.name}: scale must be the lowest score and a higher one, not {self.scale}")
+        check_rates(self, "learning_rate")
+        check_scale(self, self.scale)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The projection, the matrices and, if asked for, the trend with length."""

@@ -6,37 +6,31 @@ Training needs the extra `train`. A folder that was exported scores with ONNX Ru
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
-from rejoinder.evaluators.base import Evaluator
 from rejoinder.data.contexts import TrainedContexts
+from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
 from rejoinder.evaluators.encoder_export import Exported
-from rejoinder.models.saving import CONFIG, read_config
+from rejoinder.evaluators.resumable import ResumableEvaluator
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.models.onnx_model import OnnxModel
 from rejoinder.models.pairs import Pair
+from rejoinder.models.parameters import check_least, check_scale
+from rejoinder.models.saving import CONFIG, read_config
 from rejoinder.models.schedules import PRESETS
 from rejoinder.models.stored import HIGHEST, LOWEST, WEIGHTS, Model, Settings
-from rejoinder.types import Dialogue, JudgedExample, Scores
-
-if TYPE_CHECKING:
-    from rejoinder.models.training import TrainingRun
-
-_RUN: ContextVar[TrainingRun | None] = ContextVar("_RUN", default=None)
-"""How `learn` runs; `fit` hands it on, because it is no parameter: it changes nothing of what is learned."""
+from rejoinder.types import Scores
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Encoder(Evaluator):
+class Encoder(ResumableEvaluator):
     """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on human scores."""
 
     name: ClassVar[str] = "encoder"
@@ -73,29 +67,8 @@ class Encoder(Evaluator):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "preset", list(PRESETS))
         check_choice(self, "pooling", ["match", "mean", "cls", None])
-        if self.in_batch_steps is not None and self.in_batch_steps < 0:
-            raise CallError(f"{self.name}: in_batch_steps must be at least 0, not {self.in_batch_steps}")
-        for name in ("max_length", "max_response", "steps", "label_steps"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise CallError(f"{self.name}: {name} must be at least 1, not {value}")
-        if self.scale is not None and not (len(self.scale) == 2 and self.scale[0] < self.scale[1]):
-            raise CallError(f"{self.name}: scale must be the lowest score and a higher one, not {self.scale}")
-
-    def fit(
-        self,
-        dialogues: Iterable[Dialogue] = (),
-        judged: Iterable[JudgedExample] | None = None,
-        *,
-        seed: int = 0,
-        run: TrainingRun | None = None,
-    ) -> Self:
-        """The same evaluator, trained on the dialogues, then on the judged examples; either may be missing."""
-        token = _RUN.set(run)
-        try:
-            return super().fit(dialogues, judged, seed=seed)
-        finally:
-            _RUN.reset(token)
+        check_least(self, {"in_batch_steps": 0, "max_length": 1, "max_response": 1, "steps": 1, "label_steps": 1})
+        check_scale(self, self.scale)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The trained model."""
@@ -104,7 +77,7 @@ class Encoder(Evaluator):
         require_training()
         from rejoinder.evaluators.encoder_training import learned_model
 
-        return {"model_": learned_model(self, data, _RUN.get())}
+        return {"model_": learned_model(self, data, self.training_run)}
 
     def predict(self, batch: Batch) -> Scores:
         """One score an example, from 1 to 5."""

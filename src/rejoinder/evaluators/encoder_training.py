@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rejoinder.data.contexts import context_groups
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Negatives, Place, near_neighbours, places_of
 from rejoinder.errors import CallError
-from rejoinder.data.contexts import context_groups
 from rejoinder.evaluators.training import TrainingData, labels
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.models.checkpoints import Checkpoints

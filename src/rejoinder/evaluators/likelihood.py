@@ -17,6 +17,7 @@ from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.models.pairs import Pair
+from rejoinder.models.parameters import check_least
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Likelihood(Evaluator):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "form", list(RANGES))
-        for name in ("turns", "max_context", "max_response"):
-            if getattr(self, name) < 1:
-                raise CallError(f"{self.name}: {name} must be at least 1, not {getattr(self, name)}")
+        check_least(self, {"turns": 1, "max_context": 1, "max_response": 1})
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The language model."""

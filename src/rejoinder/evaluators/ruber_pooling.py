@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.errors import DataError, NeedsError
 from rejoinder.evaluators.am_fm_fluency import packed, unpacked
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.embedding import pool_rows, shared_vectors
+from rejoinder.models.parameters import check_least
 from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.models.word2vec import CORPUS, Word2VecTraining, learned_vectors
 from rejoinder.models.word_reader import WAYS, common_words, require_way, tokenised
@@ -56,13 +57,7 @@ class CorpusEvaluator(Evaluator):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "tokenise", WAYS)
         require_way(self.tokenise)
-        self.check_least({"dims": 1, "min_count": 1})
-
-    def check_least(self, least: Mapping[str, int]) -> None:
-        """Raise a CallError where a parameter is below the least that makes sense."""
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise CallError(f"{self.name}: {name} must be at least {bound}, not {getattr(self, name)}")
+        check_least(self, {"dims": 1, "min_count": 1})
 
     @property
     def text(self) -> TextOptions:
@@ -168,8 +163,7 @@ class RuberPool(Metric):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "tokenise", WAYS)
         require_way(self.tokenise)
-        if self.turns < 1:
-            raise CallError(f"{self.name}: turns must be at least 1, not {self.turns}")
+        check_least(self, {"turns": 1})
 
     @property
     def signature(self) -> str:

@@ -19,6 +19,7 @@ from rejoinder.evaluators.ruber_pooling import CorpusEvaluator
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.models.pairs import Pair
+from rejoinder.models.parameters import check_least, check_rates, check_scale
 from rejoinder.registry import load_generator
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
@@ -79,14 +80,11 @@ class NetworkEvaluator(CorpusEvaluator):
         least = dict.fromkeys(
             "hidden layers speaker units vocabulary max_length negatives epochs label_epochs".split(), 1
         )
-        self.check_least({**least, "turns": 0, "batch": 2})
-        for name in ("margin", "learning_rate", "label_rate"):
-            if not 0 < getattr(self, name) <= 1:
-                raise CallError(f"{self.name}: {name} must be above 0 and at most 1, not {getattr(self, name)}")
+        check_least(self, {**least, "turns": 0, "batch": 2})
+        check_rates(self, "margin", "learning_rate", "label_rate")
         if not 0 <= self.dropout < 1:
             raise CallError(f"{self.name}: dropout must be at least 0 and below 1, not {self.dropout}")
-        if self.scale is not None and not (len(self.scale) == 2 and self.scale[0] < self.scale[1]):
-            raise CallError(f"{self.name}: scale must be the lowest score and a higher one, not {self.scale}")
+        check_scale(self, self.scale)
         if self.start != NONE and not self.reads_words:
             raise CallError(f"{self.name}: start is for a GRU, and {self.encoder} is a pretrained encoder")
         if self.start != NONE and self.layers != 1:

@@ -6,11 +6,10 @@ What is saved is an evaluator and a sentence encoder in one folder: `rejoinder s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +18,16 @@ from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine
+from rejoinder.evaluators.resumable import ResumableEvaluator
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.sentence_encoders import Vectors, require_torch
 from rejoinder.models.stored import WEIGHTS
 from rejoinder.models.training_settings import RecurrentSettings
-from rejoinder.types import Dialogue, JudgedExample
+from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
     from rejoinder.models.skip_thought import SkipThoughtNetwork
     from rejoinder.models.token_dialogues import TokenDialogue
-    from rejoinder.models.training import TrainingRun
     from rejoinder.models.vocabulary import Ids, Vocabulary
 
 _ASIDE = 20
@@ -36,12 +35,9 @@ _ASIDE = 20
 _MOST_ASIDE = 500
 _AT_ONCE = 16
 
-# Not among the parameters, because it changes nothing of what is learned.
-_RUN: ContextVar[TrainingRun | None] = ContextVar("run", default=None)
-
 
 @dataclass(frozen=True, kw_only=True)
-class SkipThought(RecurrentSettings, SentenceCosine):
+class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
     """The cosine of the vectors of reply and reference; of several references the nearest."""
 
     name: ClassVar[str] = "skip-thought"
@@ -53,21 +49,6 @@ class SkipThought(RecurrentSettings, SentenceCosine):
 
     vocabulary_: Vocabulary = field(init=False, repr=False, compare=False)
     network_: SkipThoughtNetwork = field(init=False, repr=False, compare=False)
-
-    def fit(
-        self,
-        dialogues: Iterable[Dialogue] = (),
-        judged: Iterable[JudgedExample] | None = None,
-        *,
-        seed: int = 0,
-        run: TrainingRun | None = None,
-    ) -> Self:
-        """The same evaluator, fitted anew; `run` says where checkpoints go and what is shown."""
-        token = _RUN.set(run)
-        try:
-            return super().fit(dialogues, judged, seed=seed)
-        finally:
-            _RUN.reset(token)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The vocabulary, and the network that foretells neighbours best."""
@@ -89,7 +70,7 @@ class SkipThought(RecurrentSettings, SentenceCosine):
             torch.manual_seed(data.seed)
             network = self._network(vocabulary)
         key = digest_of([self.name, self.parameters, data.digest, data.seed])
-        train_replies(ReplyStage(network, learned, held_out, data.seed), self.schedule, _RUN.get(), key)
+        train_replies(ReplyStage(network, learned, held_out, data.seed), self.schedule, self.training_run, key)
         return {"vocabulary_": vocabulary, "network_": network}
 
     def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:

@@ -17,12 +17,13 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.am_fm_fluency import packed, unpacked
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.encoder import require_training
-from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.evaluators.static_network import StaticNetwork
 from rejoinder.evaluators.static_reading import Reading, counted
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.models.ngram.model import Level, NgramModel
+from rejoinder.models.parameters import check_least, check_scale
+from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
@@ -62,13 +63,10 @@ class Static(Evaluator):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        for name in ("hidden", "epochs"):
-            if getattr(self, name) < 1:
-                raise CallError(f"{self.name}: {name} must be at least 1, not {getattr(self, name)}")
+        check_least(self, {"hidden": 1, "epochs": 1})
         if not 0 <= self.prune < 1:
             raise CallError(f"{self.name}: prune must be from 0 to below 1, not {self.prune}")
-        if self.scale is not None and not (len(self.scale) == 2 and self.scale[0] < self.scale[1]):
-            raise CallError(f"{self.name}: scale must be the lowest score and a higher one, not {self.scale}")
+        check_scale(self, self.scale)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The language model and the network."""

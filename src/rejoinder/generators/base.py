@@ -39,8 +39,8 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.errors import CallError, MissingExtraError, NeedsError
 from rejoinder.generators.decoding import Decoding
-from rejoinder.metrics.base import plain
-from rejoinder.models.learned import CONTEXTS, Learned
+from rejoinder.models.fitted import FittedOnDialogues
+from rejoinder.models.learned import CONTEXTS
 from rejoinder.models.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.types import Dialogue
 
@@ -106,7 +106,7 @@ class ReplyFit:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReplyModel(Learned, ABC):
+class ReplyModel(FittedOnDialogues[ReplyFit], ABC):
     """Learns from dialogues, then replies to contexts."""
 
     kind: ClassVar[str] = "reply model"
@@ -119,9 +119,6 @@ class ReplyModel(Learned, ABC):
     """Whether it makes replies word by word, as a `Decoding` says; else it copies those of its corpus."""
     extra: ClassVar[str] = ""
     """The optional part of the package that it needs, if any."""
-
-    # Two fits of one model are not equal; the hash is that of the parameters, so that `fit` does not change it.
-    fit_: ReplyFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         self.check()
@@ -194,30 +191,6 @@ class ReplyModel(Learned, ABC):
         if len(vectors) != len(texts):
             raise ValueError(f"{self.name}: encode_contexts gave {len(vectors)} vectors for {len(texts)} texts")
         return vectors
-
-    @property
-    def fitted(self) -> ReplyFit:
-        """What it was fitted on; CallError where it was not."""
-        if self.fit_ is None:
-            raise CallError(f"{self.name} is not fitted: call fit(), or load one that was saved")
-        return self.fit_
-
-    @property
-    def trained_contexts(self) -> TrainedContexts:
-        """The contexts that it was fitted on."""
-        return self.fitted.contexts
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The constructor's arguments."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
-
-    @property
-    def signature(self) -> str:
-        """All that decides the replies, in one line: the parameters and, once fitted, the data and the seed."""
-        shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
-        fit = [] if self.fit_ is None else [f"fit:{self.fit_.data[:12]}", f"seed:{self.fit_.seed}"]
-        return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
     def clone(self) -> Self:
         """One with the same parameters that is not fitted."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.errors import CallError
 from rejoinder.generators.base import Context, ReplyData, Vectors, require_torch
 from rejoinder.generators.bilinear import BilinearRetrieval
 from rejoinder.generators.nearest import EXACT_UP_TO, index_of
 from rejoinder.generators.retrieval import Corpus, places_to_learn
+from rejoinder.models.parameters import check_least, check_rates
 
 if TYPE_CHECKING:
     from rejoinder.models.bilinear import VectorPairs
@@ -52,12 +52,8 @@ class DualEncoder(BilinearRetrieval):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        for name, least in {"turns": 1, "max_length": 4, "negatives": 1, "epochs": 1, "exact_up_to": 1}.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise CallError(f"{self.name}: {name} must be at least {least}, not {value}")
-        if not 0 < self.learning_rate <= 1:
-            raise CallError(f"{self.name}: learning_rate must be above 0 and at most 1, not {self.learning_rate}")
+        check_least(self, {"turns": 1, "max_length": 4, "negatives": 1, "epochs": 1, "exact_up_to": 1})
+        check_rates(self, "learning_rate")
 
     def learn(self, data: ReplyData) -> Mapping[str, Any]:
         """The vectors of all replies, M and b."""

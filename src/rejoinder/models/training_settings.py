@@ -9,6 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
 from rejoinder.errors import CallError
+from rejoinder.models.parameters import check_least, check_rates
 from rejoinder.models.schedules import Schedule
 
 if TYPE_CHECKING:
@@ -40,14 +41,10 @@ class TrainingSettings:
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        for name, least in self.least().items():
-            value = getattr(self, name)
-            if value < least:
-                raise CallError(f"{self.name}: {name} must be at least {least}, not {value}")
+        check_least(self, self.least())
         if self.minutes is not None and self.minutes <= 0:
             raise CallError(f"{self.name}: minutes must be above 0, not {self.minutes}")
-        if not 0 < self.learning_rate <= 1:
-            raise CallError(f"{self.name}: learning_rate must be above 0 and at most 1, not {self.learning_rate}")
+        check_rates(self, "learning_rate")
         for name, value in self.shares().items():
             if not 0 <= value < 1:
                 raise CallError(f"{self.name}: {name} must be from 0 to below 1, not {value}")

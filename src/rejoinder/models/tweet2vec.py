@@ -23,9 +23,10 @@ from torch import Tensor, nn
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest
-from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.metrics.base import plain
-from rejoinder.models.learned import CONTEXTS, Learned
+from rejoinder.errors import DataError, NeedsError
+from rejoinder.models.fitted import FittedOnDialogues
+from rejoinder.models.learned import CONTEXTS
+from rejoinder.models.parameters import check_least, check_rates
 from rejoinder.models.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.models.stored import WEIGHTS
 from rejoinder.types import Dialogue
@@ -76,11 +77,12 @@ class CharacterNetwork(nn.Module):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Tweet2Vec(Learned):
+class Tweet2Vec(FittedOnDialogues[EncoderFit]):
     """A character BiGRU that is trained on dialogues, and then gives one vector a text or context."""
 
     name: ClassVar[str] = "tweet2vec"
     kind: ClassVar[str] = "sentence encoder"
+    learning: ClassVar[str] = "trained"
 
     embedding: int = 48
     hidden: int = 128
@@ -97,15 +99,10 @@ class Tweet2Vec(Learned):
 
     alphabet_: list[str] = dataclasses.field(init=False, repr=False, compare=False)
     network_: CharacterNetwork = dataclasses.field(init=False, repr=False, compare=False)
-    fit_: EncoderFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
-        for name in ("embedding", "hidden", "width", "longest", "steps", "batch"):
-            least = 2 if name == "batch" else 1
-            if getattr(self, name) < least:
-                raise CallError(f"{self.name}: {name} must be at least {least}, not {getattr(self, name)}")
-        if not 0 < self.learning_rate <= 1:
-            raise CallError(f"{self.name}: learning_rate must be above 0 and at most 1, not {self.learning_rate}")
+        check_least(self, {"embedding": 1, "hidden": 1, "width": 1, "longest": 1, "steps": 1, "batch": 2})
+        check_rates(self, "learning_rate")
 
     def fit(self, dialogues: Iterable[Dialogue], *, seed: int = 0, quiet: bool = True) -> Self:
         """The same encoder, trained anew."""
@@ -146,30 +143,6 @@ class Tweet2Vec(Learned):
     def untrained(self, alphabet: Sequence[str]) -> CharacterNetwork:
         """The network that training begins with."""
         return CharacterNetwork(len(alphabet) + _KNOWN, self.embedding, self.hidden, self.width)
-
-    @property
-    def fitted(self) -> EncoderFit:
-        """What it was trained on; CallError where it was not."""
-        if self.fit_ is None:
-            raise CallError(f"{self.name} is not trained: call fit(), or load one that was saved")
-        return self.fit_
-
-    @property
-    def trained_contexts(self) -> TrainedContexts:
-        """The contexts that it was trained on."""
-        return self.fitted.contexts
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The constructor's arguments."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
-
-    @property
-    def signature(self) -> str:
-        """All that decides the vectors, in one line."""
-        shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items()]
-        fit = [] if self.fit_ is None else [f"fit:{self.fit_.data[:12]}", f"seed:{self.fit_.seed}"]
-        return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
     def save(self, folder: str | Path) -> None:
         """Write what `load` needs into a folder: config.json, and arrays beside it."""

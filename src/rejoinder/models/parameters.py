@@ -1,0 +1,35 @@
+"""CallErrors for parameters that make no sense, in the same words whatever model has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Protocol
+
+from rejoinder.errors import CallError
+
+
+class Named(Protocol):
+    """Anything whose parameters are attributes; messages begin with its name."""
+
+    name: ClassVar[str]
+
+
+def check_least(model: Named, least: Mapping[str, float]) -> None:
+    """Raise a CallError where a parameter is below its least value; None is no value."""
+    for name, bound in least.items():
+        value = getattr(model, name)
+        if value is not None and value < bound:
+            raise CallError(f"{model.name}: {name} must be at least {bound}, not {value}")
+
+
+def check_rates(model: Named, *names: str) -> None:
+    """Raise a CallError where a parameter is not above 0 and at most 1."""
+    for name in names:
+        if not 0 < getattr(model, name) <= 1:
+            raise CallError(f"{model.name}: {name} must be above 0 and at most 1, not {getattr(model, name)}")
+
+
+def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
+    """Raise a CallError unless a scale of human scores, where there is one, goes from a score to a higher one."""
+    if scale is not None and not (len(scale) == 2 and scale[0] < scale[1]):
+        raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")

@@ -1,0 +1,43 @@
+"""Parameters that make no sense are refused in the same words everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from rejoinder.errors import CallError
+from rejoinder.models.parameters import check_least, check_rates, check_scale
+
+
+@dataclass
+class Small:
+    name: ClassVar[str] = "small"
+    steps: int | None = 3
+    rate: float = 0.5
+
+
+def test_what_makes_sense_passes() -> None:
+    check_least(Small(), {"steps": 3})
+    check_least(Small(steps=None), {"steps": 3})
+    check_rates(Small(rate=1.0), "rate")
+    check_scale(Small(), None)
+    check_scale(Small(), (0.0, 1.0))
+
+
+def test_a_parameter_below_its_least() -> None:
+    with pytest.raises(CallError, match=r"^small: steps must be at least 4, not 3$"):
+        check_least(Small(), {"rate": 0, "steps": 4})
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, 1.5, float("nan")])
+def test_a_rate_is_above_0_and_at_most_1(rate: float) -> None:
+    with pytest.raises(CallError, match=rf"^small: rate must be above 0 and at most 1, not {rate}$"):
+        check_rates(Small(rate=rate), "rate")
+
+
+@pytest.mark.parametrize("scale", [(1.0,), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0, 3.0)])
+def test_a_scale_goes_upwards(scale: tuple[float, ...]) -> None:
+    with pytest.raises(CallError, match=r"^small: scale must be the lowest score and a higher one, not "):
+        check_scale(Small(), scale)
