@@ -326,8 +326,8 @@ are of 95 %, over contexts. Components, gamma and what the penalty draws to are 
 a row says otherwise. `dot` is c^T r^ + r^T r^ of the encoder's own vectors, with nothing learned: vhred-dot, t2v-dot.
 On published splits, ratings that stray from their reply's median are left out, as in roberta-eval.
 
-The grid of settings was drawn up after both zhao2020 sets had been looked at, and the length-debiased variant was mended
-(true replies left out of the trend) after its first result on DailyDialog had been seen.
+The grid of settings was drawn up after both zhao2020 sets had been looked at, and the length-debiased variant was
+mended (true replies left out of the trend) after its first result on DailyDialog had been seen.
 """
 
 SECTION_TABLES = """

@@ -4,7 +4,8 @@
         --on dailydialog r-tfidf=r/ hred=hred/ lstm-lm=lstm/ --on empatheticdialogues r-tfidf=r-ed/ hred=hred/
 
 DATA holds <corpus>.test.jsonl.gz. Each folder holds a trained reply model; FOLDER@beam(beam=4) says how it decodes. One
-reply of each of 400 test dialogues (--contexts), drawn by the seed, is asked of every model.
+reply of each of 400 test dialogues (--contexts), drawn by the seed, is asked of every model. Name a recurrent model
+before a pretrained one: perplexities are over its byte pairs.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class Corpus:
     name: str
     places: list[Place]
     rows: list[Row] = field(default_factory=list)
+    tokens: NDArray[np.float64] | None = None
+    """Byte pairs of the replies of each dialogue, once a recurrent model has counted them."""
 
     @property
     def dialogues(self) -> list[Dialogue]:
@@ -174,17 +177,22 @@ def _measured(
 
 
 def _foretold(model: NeuralReplyModel, corpus: Corpus) -> Foretold | None:
-    """Perplexity of every reply in the dialogues, with an interval over dialogues."""
-    if not isinstance(model, RecurrentReplyModel):  # a pretrained model has tokens of its own
+    """Perplexity of every reply in the dialogues, with an interval over dialogues; None before anyone counted tokens.
+
+    A pretrained model has tokens of its own: what the replies cost it is shared out among those of the others.
+    """
+    recurrent = isinstance(model, RecurrentReplyModel)
+    if not recurrent and corpus.tokens is None:
         return None
     each = [model.likelihood([dialogue]) for dialogue in corpus.dialogues]
+    if recurrent or corpus.tokens is None:
+        corpus.tokens = np.array([one.tokens for one in each], np.float64)
     nats = np.array([one.words + one.kl for one in each])
-    tokens = np.array([one.tokens for one in each], np.float64)
-    mean = linear_interval(nats, tokens)
+    mean = linear_interval(nats, corpus.tokens)
     whole = Likelihood(
         sum(one.words for one in each),
         sum(one.kl for one in each),
-        int(tokens.sum()),
+        int(corpus.tokens.sum()),
         sum(one.replies for one in each),
     )
     return Foretold(Interval(*(math.exp(value) for value in (mean.estimate, mean.low, mean.high))), whole)

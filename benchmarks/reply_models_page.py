@@ -26,10 +26,11 @@ ours, its values cannot.
 """
 
 FORETOLD = """\
-Perplexity is that of every reply in the same dialogues over the model's byte pairs, which models that were trained on
-the same dialogues share; for VHRED it is a bound from above, made of reconstruction and KL. recall@k is the share of
-true replies among the first k of ten candidates. Where a model that copies finds the true reply word for word, another
-dialogue of its corpus has it too: some dialogues of these corpora are near copies of each other.
+Perplexity is that of every reply in the same dialogues over the byte pairs that models trained on the same dialogues
+share; what the replies cost a pretrained model, in tokens of its own, is shared out among the same. For VHRED it is a
+bound from above, made of reconstruction and KL. recall@k is the share of true replies among the first k of ten
+candidates. Where a model that copies finds the true reply word for word, another dialogue of its corpus has it too:
+some dialogues of these corpora are near copies of each other.
 """
 
 
