@@ -299,6 +299,9 @@ def given_often(tested: LabelledSet, least: int = 3) -> NDArray[np.bool_]:
 
 def print_speed(judged: JudgedSet, encoder: str) -> None:
     """Replies a second on one core, encoding included; texts that occur twice are encoded once."""
+    import torch
+
+    torch.set_num_threads(1)
     rated = judged.judged_examples()
     evaluator = Adem(encoder=encoder, components=50, gamma=0.02, towards="zero", dimension=SETS[judged.name])
     evaluator.fit((), rated)

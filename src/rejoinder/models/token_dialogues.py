@@ -74,7 +74,10 @@ def token_contexts(
     contexts: Iterable[Sequence[str]], vocabulary: Tokens, *, turns: int, longest: int
 ) -> list[TokenContext]:
     """The last turns of each context; one without turns counts as one empty turn."""
-    return [tuple(vocabulary.encode(context[-turns:] or ("",), longest)) for context in contexts]
+    spoken = [context[-turns:] or ("",) for context in contexts]
+    # All at once: a call for each context costs more than its tokens.
+    ids = iter(vocabulary.encode([turn for each in spoken for turn in each], longest))
+    return [tuple(next(ids) for _ in each) for each in spoken]
 
 
 def targets_of(dialogues: Sequence[TokenDialogue], device: torch.device) -> Targets:
