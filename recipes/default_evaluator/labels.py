@@ -1,6 +1,6 @@
 """Step 5: the evaluator with labels, trained on a mixture of judged sets.
 
-    python -m recipes.default_evaluator.labels --student FILE.safetensors [--judged SET ...]
+    python -m recipes.default_evaluator.labels [--student FILE.safetensors] [--judged SET ...]
 
 Each set asked something else of other people, and its mean says little of how good its replies are beside another's.
 So its labels are standardised and moved to the mean that the student gives its replies; the loss is the squared error
@@ -8,6 +8,9 @@ of the logit. The lowest layers stay as they are; large sets count less a reply.
 towards those of the student (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"): --label-share says how
 much of the way is kept. Half of it keeps what was gained on these sets and loses nothing on others; all of it is for
 those who judge replies like the labelled ones.
+
+Without --student it starts from the pretrained encoder, whose cosines are all that it knows then: for an encoder that
+is too large to be taught here.
 
 Writes labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the
 reply's context, as benchmarks/evaluator_table.py takes them. Folds 0..4 are by context, across all sets at once, and
@@ -33,7 +36,7 @@ from recipes.default_evaluator.descent import Descent
 from recipes.default_evaluator.judged_sets import JUDGED, LICENSED, Labelled, read_labels
 from recipes.default_evaluator.lesson import Group, grouped, plan_batches, read_groups
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
-from recipes.default_evaluator.student import branches, load_student, score_rows
+from recipes.default_evaluator.student import branches, level_features, load_student, score_rows, start_student
 from recipes.default_evaluator.targets import Floats
 from safetensors.torch import save_file
 from torch import Tensor
@@ -162,6 +165,16 @@ def train_labels(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
     return output
 
 
+def start_from_encoder(plan: Plan, items: Sequence[Labelled]) -> Path:
+    """The file of the pretrained encoder under a head that knows nothing, its features levelled by some contexts."""
+    output = plan.work / "start.safetensors"
+    model = start_student(plan)
+    contexts, replies = [item.example.context for item in items], [item.example.response for item in items]
+    level_features(model, grouped(model.tokeniser.brancher, contexts, replies))
+    save_file(plain_state(model.network), output)
+    return output
+
+
 def learnable(plan: Plan, items: Sequence[Labelled]) -> list[Labelled]:
     """The items that share no dialogue with a judged set that is not among them: figures on that set stay honest."""
     others = [name for name in JUDGED if name not in {item.set for item in items}]
@@ -187,7 +200,7 @@ def _ending(item: Labelled) -> str:
 def main() -> None:
     """Train on labels, and score out of fold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--student", type=Path, required=True, help="weights to start from, of step 4")
+    parser.add_argument("--student", type=Path, help="weights to start from, of step 4")
     add_judged_option(parser, ["all"])
     parser.add_argument("--only-published", action="store_true", help="score zhao2020's own split, and no more")
     add_options(parser)
@@ -195,11 +208,12 @@ def main() -> None:
     plan = plan_of(given)
     plan.work.mkdir(parents=True, exist_ok=True)
     items = read_labels(plan.data, chosen_sets(given.judged), plan.most_labels)
+    student = given.student or start_from_encoder(plan, [item for item in items if item.split != "test"])
     if given.only_published:
-        score_folds(plan, given.student, items, [PUBLISHED])
+        score_folds(plan, student, items, [PUBLISHED])
         return
-    score_folds(plan, given.student, items)
-    train_labels(plan, given.student, items)
+    score_folds(plan, student, items)
+    train_labels(plan, student, items)
 
 
 if __name__ == "__main__":

@@ -171,14 +171,14 @@ def make_lesson(model: TorchModel, rows: Sequence[Taught], wanted: Floats, vecto
     return Lesson(model, groups, aims, true, ranks, contexts[order], last_turns[order], replies)
 
 
-def level_features(lesson: Lesson) -> None:
+def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
     """Set where each feature levels off, by its mean and standard deviation over some contexts."""
-    network = branches(lesson.model)
-    drawn = random.Random(0).sample(lesson.groups, min(SAMPLE, len(lesson.groups)))
+    network = branches(model)
+    drawn = random.Random(0).sample(groups, min(SAMPLE, len(groups)))
     found = []
     with torch.no_grad():
         for batch in plan_batches(drawn, BATCH_TOKENS, 1, random.Random(0)):
-            reading, there = read_groups(network, lesson.model.tokeniser.brancher, batch, lesson.model.settings.pad)
+            reading, there = read_groups(network, model.tokeniser.brancher, batch, model.settings.pad)
             found.append(reading.features[there])
         features = torch.cat(found)
         deviation = features.std(0).clamp(min=1e-3)
@@ -223,7 +223,7 @@ def train_student(plan: Plan, taught: Sequence[Path]) -> Path:
     mask = np.array([row.context not in held for row in rows])
     learned = [row for row in rows if row.context not in held]
     lesson = make_lesson(model, learned, wanted[mask], vectors[:, torch.from_numpy(mask)])
-    level_features(lesson)
+    level_features(model, lesson.groups)
     batches = lesson.plan()
     descent = Descent(
         RATE,
