@@ -44,7 +44,9 @@ SEMI = """
 ## Semi-supervised
 
 Trained with labels of other sets and, on the set itself, with labels of other contexts: five folds by context, each
-reply scored by a model that saw no label of its context. On `/test`, trained on the published training part.
+reply scored by a model that saw no label of its context. On `/test`, trained on the published training part. "mpnet,
+labels alone" learned nothing before these labels, and on the published splits only: the whole recipe takes too long on
+a processor. How both were trained: [research/default-evaluator.md](research/default-evaluator.md).
 """
 
 TARGETS_TEXT = """
