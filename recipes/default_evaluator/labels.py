@@ -166,7 +166,7 @@ def train_labels(plan: Plan, student: Path, items: Sequence[Labelled]) -> Path:
 
 
 def start_from_encoder(plan: Plan, items: Sequence[Labelled]) -> Path:
-    """The file of the pretrained encoder under a head that knows nothing, its features levelled by some contexts."""
+    """The file of the pretrained encoder under a head that knows nothing; contexts, not labels, level its features."""
     output = plan.work / "start.safetensors"
     model = start_student(plan)
     contexts, replies = [item.example.context for item in items], [item.example.response for item in items]

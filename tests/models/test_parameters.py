@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
@@ -29,6 +30,16 @@ def test_what_makes_sense_passes() -> None:
 def test_a_parameter_below_its_least() -> None:
     with pytest.raises(CallError, match=r"^small: steps must be at least 4, not 3$"):
         check_least(Small(), {"rate": 0, "steps": 4})
+
+
+@pytest.mark.parametrize("value", ["many", True, (1,)])
+def test_a_word_is_no_number(value: Any) -> None:
+    with pytest.raises(CallError, match=r"^small: steps must be a number, not "):
+        check_least(Small(steps=value), {"steps": 1})
+    with pytest.raises(CallError, match=r"^small: rate must be a number, not "):
+        check_rates(Small(rate=value), "rate")
+    numpys: Any = np.int64(3)
+    check_least(Small(steps=numpys), {"steps": 3})
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, 1.5, float("nan")])

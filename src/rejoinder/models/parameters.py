@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from numbers import Real
+from typing import Any, ClassVar, Protocol
 
 from rejoinder.errors import CallError
 
@@ -14,18 +15,25 @@ class Named(Protocol):
     name: ClassVar[str]
 
 
+def check_number(model: Named, name: str, value: Any) -> float:
+    """The value of a parameter; CallError where it is a word, as the command line may have it."""
+    if isinstance(value, bool) or not isinstance(value, Real):  # numpy's numbers are Real, too
+        raise CallError(f"{model.name}: {name} must be a number, not {value!r}")
+    return float(value)
+
+
 def check_least(model: Named, least: Mapping[str, float]) -> None:
     """Raise a CallError where a parameter is below its least value; None is no value."""
     for name, bound in least.items():
         value = getattr(model, name)
-        if value is not None and value < bound:
+        if value is not None and check_number(model, name, value) < bound:
             raise CallError(f"{model.name}: {name} must be at least {bound}, not {value}")
 
 
 def check_rates(model: Named, *names: str) -> None:
     """Raise a CallError where a parameter is not above 0 and at most 1."""
     for name in names:
-        if not 0 < getattr(model, name) <= 1:
+        if not 0 < check_number(model, name, getattr(model, name)) <= 1:
             raise CallError(f"{model.name}: {name} must be above 0 and at most 1, not {getattr(model, name)}")
 
 

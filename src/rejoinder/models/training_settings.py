@@ -9,7 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
 from rejoinder.errors import CallError
-from rejoinder.models.parameters import check_least, check_rates
+from rejoinder.models.parameters import check_least, check_number, check_rates
 from rejoinder.models.schedules import Schedule
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class TrainingSettings:
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_least(self, self.least())
-        if self.minutes is not None and self.minutes <= 0:
+        if self.minutes is not None and check_number(self, "minutes", self.minutes) <= 0:
             raise CallError(f"{self.name}: minutes must be above 0, not {self.minutes}")
         check_rates(self, "learning_rate")
         for name, value in self.shares().items():
-            if not 0 <= value < 1:
+            if not 0 <= check_number(self, name, value) < 1:
                 raise CallError(f"{self.name}: {name} must be from 0 to below 1, not {value}")
 
     def least(self) -> dict[str, float]:
