@@ -70,11 +70,11 @@ def same(first: TorchModel, second: TorchModel) -> bool:
 def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
     stage = ranking(model)
     before = stage.validate()
-    outcome = train(model, stage, QUICK, 0, TrainingRun(), None)
+    # Four seeds of four learn all pairs in so many epochs, in half of them some do not.
+    outcome = train(model, stage, replace(QUICK, epochs=400), 0, TrainingRun(), None)
     assert before is not None
     assert outcome.best is not None
     assert outcome.best == stage.validate()
-    # The tiny vocabulary is trained anew each time and breaks ties by chance: a few pairs of forty may stay unlearned.
     assert outcome.best >= 0.9 > before
 
 
