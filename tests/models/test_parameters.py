@@ -42,6 +42,14 @@ def test_a_word_is_no_number(value: Any) -> None:
     check_least(Small(steps=numpys), {"steps": 3})
 
 
+@pytest.mark.parametrize("value", [3.5, float("nan"), float("inf")])
+def test_what_is_counted_has_no_fractions(value: Any) -> None:
+    with pytest.raises(CallError, match=rf"^small: steps must be a whole number, not {value}$"):
+        check_least(Small(steps=value), {"steps": 1})
+    whole: Any = 4.0
+    check_least(Small(steps=whole, rate=1), {"steps": 1, "rate": 0.5})
+
+
 @pytest.mark.parametrize("rate", [0.0, -1.0, 1.5, float("nan")])
 def test_a_rate_is_above_0_and_at_most_1(rate: float) -> None:
     with pytest.raises(CallError, match=rf"^small: rate must be above 0 and at most 1, not {rate}$"):

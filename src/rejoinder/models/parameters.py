@@ -16,10 +16,19 @@ class Named(Protocol):
 
 
 def check_number(model: Named, name: str, value: Any) -> float:
-    """The value of a parameter; CallError where it is a word, as the command line may have it."""
+    """The value of a parameter; CallError where it is a word, as the command line may have it, or a
+    fraction of what is counted."""
     if isinstance(value, bool) or not isinstance(value, Real):  # numpy's numbers are Real, too
         raise CallError(f"{model.name}: {name} must be a number, not {value!r}")
+    if _counts(model, name) and value % 1 != 0:
+        raise CallError(f"{model.name}: {name} must be a whole number, not {value}")
     return float(value)
+
+
+def _counts(model: Named, name: str) -> bool:
+    """Whether the parameter is declared a whole number."""
+    declared = (vars(kind).get("__annotations__", {}).get(name) for kind in type(model).__mro__)
+    return str(next((kind for kind in declared if kind is not None), "")).startswith("int")
 
 
 def check_least(model: Named, least: Mapping[str, float]) -> None:
