@@ -346,7 +346,7 @@ SECTION_7 = """
 
 {set}: gradient descent as in adem (7 components, gamma .02, learning rate .01, batches of 16) on
 four fifths of the contexts, correlation on the others, mean of five folds. Epoch 0 is M = N = I. In adem it is about 0
-there.
+there; ours begin above, since the dot product of these vectors already tells something (the rows `dot` above).
 """
 
 SECTION_LENGTH = """

@@ -41,7 +41,7 @@ WAYS = {
 }
 """Name -> whether dialogues of like length share a batch, and whether rows are packed."""
 NOT_PACKED = {"lstm-lm"}
-"""Its rows are dialogues, which buckets make alike: they are always filled up."""
+"""Its rows are dialogues, always filled up; buckets make them alike, and are all that can be left out."""
 SAID = 20
 """Tokens of a reply that is timed."""
 ANSWERED = 64
@@ -91,10 +91,13 @@ def measured(model: RecurrentReplyModel, vocabulary: Vocabulary, text: Sequence[
     network = model.make_network(vocabulary)
     peer = gpt2_of(weights_of(network), len(vocabulary))
     contexts = [dialogue.turns[: dialogue.replies[-1]] for dialogue in dialogues[:ANSWERED]]
+    still = model.name in NOT_PACKED
     tokens = {
-        way: learned_a_second(network, batches_of(dialogues, bucketed), _ours(network, model.name, packed=packed))
+        way: learned_a_second(
+            network, batches_of(dialogues, bucketed), _ours(network, model.name, packed=packed or still)
+        )
         for way, (bucketed, packed) in WAYS.items()
-        if packed or model.name not in NOT_PACKED
+        if not still or bucketed == packed
     }
     return Speed(
         model.name,
