@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,10 +43,49 @@ def test_input_that_cannot_be_read(run: Run, dialogues: Path, write_lines: Write
     assert ran.err == f"rejoinder: {bad}:1: field 'turns': expected at least two utterances, found 1\n"
 
 
+JUDGED_TEST = {"context": ["where is it"], "response": "over there", "scores": 3, "split": "test"}
+
+
+@pytest.mark.parametrize("records", [[], [JUDGED_TEST]], ids=["empty", "test alone"])
+@pytest.mark.parametrize("name", ["ruber", "encoder"])
+def test_judged_replies_of_which_none_is_learned(
+    run: Run, dialogues: Path, write_lines: WriteLines, tmp_path: Path, name: str, records: list[dict[str, Any]]
+) -> None:
+    judged = write_lines(records, "judged.jsonl")
+    encoder = ("--encoder", "any") if name == "encoder" else ()
+    ran = run("train", name, *encoder, "--dialogues", dialogues, "--judged", judged, "-o", "model")
+    expected = "learns from the judged examples of --judged: expected at least one to fit it on"
+    split = "(those of the splits valid and test do not count)"
+    assert (ran.code, ran.err) == (2, f"rejoinder: {name} {expected} {split}\n")
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", ["bm25", "hred", "dual-encoder-rnn"])
+def test_validation_dialogues_without_a_reply(
+    run: Run, dialogues: Path, write_lines: WriteLines, tmp_path: Path, name: str
+) -> None:
+    call = ("train", name, "--dialogues", dialogues, "-o", "model", "--quiet", "--valid")
+    ran = run(*call, write_lines([], "empty.jsonl"))
+    message = f"{name}: --valid has no dialogue in it: expected at least one"
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    ran = run(*call, write_lines([{"turns": ["hello", " ", ""]}], "blank.jsonl"))
+    message = f"{name}: the validation dialogues have no reply in them: expected at least one"
+    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", ["hred", "skip-thought"])
+@pytest.mark.parametrize("minutes", ["nan", "inf"])
+def test_minutes_that_are_no_number(run: Run, dialogues: Path, name: str, minutes: str) -> None:
+    ran = run("train", name, "--dialogues", dialogues, "-o", "model", "--minutes", minutes)
+    assert (ran.code, ran.err) == (2, f"rejoinder: {name}: minutes must be a number, not {minutes}\n")
+
+
 def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -> None:
     ran = run("train", "encoder", "--encoder", "./nowhere", "--dialogues", dialogues, "-o", "model", "--quiet")
     assert ran.code == 2
-    assert ran.err.startswith("rejoinder: the encoder ./nowhere cannot be loaded (")
+    neither = "there is no such file or folder, nor could a Hugging Face model of that name be loaded: "
+    assert ran.err.startswith(f"rejoinder: the encoder ./nowhere cannot be loaded ({neither}")
     assert ran.err.count("\n") == 1
     assert not (tmp_path / "model").exists()
 

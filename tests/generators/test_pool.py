@@ -184,17 +184,26 @@ def test_train_and_generate(run: Run, write_lines: WriteLines, tmp_path: Path) -
         "generate", waiting, "--systems", "a=r-tfidf,b=bm25", "--also", "true,random", "-o", "pool.jsonl", "--json"
     )
     assert ran.json["systems"]["true"]["replies"] == 4
+    in_a_pool = run("generate", waiting, "--systems", "bm25", "--decoding", "greedy", "-o", "pool2.jsonl", "--quiet")
+    assert in_a_pool.code == 0, "there it is for those that decode"
     assert run("score", "pool.jsonl", "-m", "length").code == 0
 
 
 def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
     waiting = write_lines(RECORDS, "contexts.jsonl")
     dialogues = write_lines([{"turns": ["a", "b", "c"]}], "dialogues.jsonl")
+    SYSTEMS[0].model.save("copies")
+    copies = "r-tfidf copies replies of its corpus: it takes no decoding, as '{}' would have it"
     for call, message in (
         (("generate", waiting, "--model", "nowhere", "-o", "a.jsonl"), "holds no reply model"),
         (("generate", waiting, "--model", "nowhere", "-o", "a.csv"), "cannot write .csv"),
         (("generate", waiting, "--model", "m", "--also", "true", "-o", "a.jsonl"), "are for a pool"),
         (("generate", waiting, "-o", "a.jsonl"), "--model"),
+        (
+            ("generate", waiting, "--model", "copies", "--decoding", "greedy", "-o", "a.jsonl"),
+            copies.format("--decoding greedy"),
+        ),
+        (("generate", waiting, "--systems", "copies@greedy", "-o", "a.jsonl"), copies.format("copies@greedy")),
         (("train", "bm25", "--dialogues", dialogues, "-o", "m", "--set", "k2=1"), "did you mean k1"),
         (("train", "bm25", "--dialogues", dialogues, "-o", "m", "--set", "k1=x"), "must be a number"),
     ):

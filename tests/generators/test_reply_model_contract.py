@@ -15,6 +15,7 @@ from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.generators.base import ReplyModel
 from rejoinder.generators.decoding import Decoding
 from rejoinder.registry import EVALUATORS, GENERATORS, build_generator, generator_class, load_generator
+from rejoinder.types import Dialogue
 
 
 def unfitted_model(name: str) -> ReplyModel:
@@ -56,6 +57,8 @@ def test_unfitted_use_is_refused(unfitted: ReplyModel, tmp_path: Path) -> None:
         unfitted.save(tmp_path / "model")
     with pytest.raises(NeedsError, match="expected at least one"):
         unfitted.fit([])
+    with pytest.raises(NeedsError, match="the validation dialogues have no reply in them"):
+        unfitted.fit(DIALOGUES, valid=[Dialogue("1", ("Will it rain today?", " "))])
     assert not list(tmp_path.iterdir())
 
 

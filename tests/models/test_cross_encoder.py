@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
 
+from rejoinder.errors import CallError
 from rejoinder.models.batching import padded
-from rejoinder.models.cross_encoder import CrossEncoder, encoder_definition, encoder_from, longest_input
+from rejoinder.models.cross_encoder import (
+    CrossEncoder,
+    encoder_definition,
+    encoder_from,
+    longest_input,
+    pretrained,
+    quiet_transformers,
+)
 from rejoinder.models.pairs import Encoded
 
 # The DeBERTa of transformers uses it; none of our own code does.
@@ -93,6 +103,34 @@ def test_the_formula_of_a_match() -> None:
 def test_a_match_sees_which_tokens_are_the_reply(family: str) -> None:
     turned = [Encoded(row.ids, tuple(1 - each for each in row.types)) for row in ROWS]
     assert not torch.equal(scores(network(family, "match"), turned), scores(network(family, "match"), ROWS))
+
+
+def test_a_name_that_is_neither_folder_nor_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(CallError) as caught:
+        pretrained("mistyped-encoder")
+    neither = "there is no such file or folder, nor could a Hugging Face model of that name be loaded: "
+    assert str(caught.value).startswith(f"the encoder mistyped-encoder cannot be loaded ({neither}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CallError, match="empty cannot be loaded") as caught:
+        pretrained(str(tmp_path / "empty"))
+    assert "no such file or folder" not in str(caught.value)
+
+
+def test_retries_of_a_download_are_not_shown() -> None:
+    shown: list[str] = []
+    retries = logging.getLogger("huggingface_hub.utils._http")  # its lines go to the handlers of huggingface_hub
+    handler = logging.Handler()
+    handler.emit = lambda record: shown.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("huggingface_hub").addHandler(handler)
+    try:
+        retries.warning("before")
+        with quiet_transformers():
+            retries.warning("Retrying in 8s [Retry 5/5].")
+        retries.warning("after")
+    finally:
+        logging.getLogger("huggingface_hub").removeHandler(handler)
+    assert shown == ["before", "after"]
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -88,13 +88,17 @@ def _pool(arguments: argparse.Namespace) -> Pool:
     from rejoinder.generators.decoding import Decoding
     from rejoinder.generators.offensive import Filter, MetricFilter, WordFilter
     from rejoinder.generators.pool import Pool
-    from rejoinder.generators.systems import also_of, systems_of
+    from rejoinder.generators.systems import also_of, check_decodes, systems_of
 
     decoding = Decoding.parse(arguments.decoding) if arguments.decoding else None
     if arguments.model:
         if arguments.also or arguments.drop:
             raise CallError("--also and --drop are for a pool: expected --systems in place of --model")
-        return Pool(systems_of([arguments.model], decoding), deduplicate=False, seed=arguments.seed)
+        systems = systems_of([arguments.model], decoding)
+        if decoding is not None:  # in a pool it is for those that decode, here it would be for nothing
+            for system in systems:
+                check_decodes(system.model, f"--decoding {arguments.decoding}")
+        return Pool(systems, deduplicate=False, seed=arguments.seed)
     filters: list[Filter] = [] if arguments.keep_offensive else [WordFilter()]
     filters += [MetricFilter.parse(spec) for spec in arguments.drop]
     return Pool(systems_of(arguments.systems, decoding), also_of(arguments.also), filters, seed=arguments.seed)

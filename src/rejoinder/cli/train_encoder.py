@@ -18,7 +18,7 @@ from rejoinder.cli.training_data import (
     dialogues_of_files,
     fine_tuning_run,
     interruptible,
-    judged_of,
+    judged_to_learn_from,
     say_model,
 )
 
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     arguments.quiet |= not is_main_process()
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
-    judged = list(judged_of(arguments))
+    judged = judged_to_learn_from(arguments)
     say(f"{len(dialogues)} dialogues, {len(judged)} judged replies", arguments)
     checkpoints = checkpoints_of(output)
     with interruptible(checkpoints, arguments):

@@ -14,7 +14,7 @@ from rejoinder.cli.training_data import (
     add_running,
     check_output,
     dialogues_of_files,
-    judged_of,
+    judged_to_learn_from,
     say_model,
 )
 
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
-    judged = list(judged_of(arguments))
+    judged = judged_to_learn_from(arguments)
     say(f"{len(dialogues)} dialogues" + (f", {len(judged)} judged replies" if judged else ""), arguments)
     evaluator.fit(dialogues, judged, seed=arguments.seed, quiet=arguments.quiet)
     evaluator.save(output)

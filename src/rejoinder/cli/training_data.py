@@ -124,3 +124,20 @@ def judged_of(arguments: argparse.Namespace) -> Iterator[JudgedExample]:
         with closing(JudgedSource(path, None, arguments.on_error)) as source:
             yield from source.judged()
             say_skipped([str(error) for error in source.skipped.values()], arguments)
+
+
+def judged_to_learn_from(arguments: argparse.Namespace) -> list[JudgedExample]:
+    """The same, for what learns without human scores as well; NeedsError where --judged has none to learn from.
+
+    Such a model would be saved without a word, as if there had been no --judged.
+    """
+    from rejoinder.errors import NeedsError
+    from rejoinder.evaluators.training import TrainingData
+
+    judged = list(judged_of(arguments))
+    if arguments.judged and not TrainingData.of((), judged).judged:
+        raise NeedsError(
+            f"{arguments.evaluator} learns from the judged examples of --judged: expected at least one to fit it on "
+            "(those of the splits valid and test do not count)"
+        )
+    return judged

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
+from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, MissingExtraError, NeedsError
 from rejoinder.generators.decoding import Decoding
 from rejoinder.models.fitted import FittedOnDialogues
@@ -154,6 +155,8 @@ class ReplyModel(FittedOnDialogues[ReplyFit], ABC):
         data = ReplyData(tuple(dialogues), tuple(valid), seed, run)
         if not data.dialogues:
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
+        if data.valid and not places_of(data.valid):
+            raise NeedsError(f"{self.name}: the validation dialogues have no reply in them: expected at least one")
         values = self.learn(data)
         contexts = data.contexts | self.inherited_contexts()
         self._remember(values, ReplyFit(seed, data.digest, len(data.dialogues), len(data.valid), __version__, contexts))

@@ -56,6 +56,12 @@ def also_of(given: str) -> list[str]:
     return names
 
 
+def check_decodes(model: ReplyModel, asked: str) -> None:
+    """Raise a CallError where a model that copies replies is given a decoding, in what was `asked`."""
+    if not model.decodes:
+        raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, as {asked!r} would have it")
+
+
 def _system(spec: str, decoding: Decoding | None) -> System:
     name, folder, how = "", spec, ""
     if not Path(folder).is_dir():
@@ -67,6 +73,6 @@ def _system(spec: str, decoding: Decoding | None) -> System:
         raise CallError(f"cannot read the system {spec!r}: expected NAME=FOLDER")
     model = load_generator(folder)
     chosen = Decoding.parse(how) if how else decoding if model.decodes else None
-    if chosen is not None and not model.decodes:
-        raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, as {spec!r} would have it")
+    if chosen is not None:
+        check_decodes(model, spec)
     return System(name or model.name, model, chosen)

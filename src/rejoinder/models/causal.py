@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rejoinder.errors import CallError
-from rejoinder.models.cross_encoder import quiet_transformers
+from rejoinder.models.cross_encoder import quiet_transformers, why_not
 
 _BATCH_TOKENS = 4096
 _LONGEST = 512
@@ -40,8 +40,7 @@ class CausalModel:
                 network = transformers.AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, **options)
                 tokeniser = transformers.AutoTokenizer.from_pretrained(where, **options)
         except (OSError, ValueError, ImportError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise CallError(f"the language model {source} cannot be loaded ({reason})") from error
+            raise CallError(f"the language model {source} cannot be loaded ({why_not(source, error)})") from error
         network.train(False)
         return cls(network, tokeniser)
 

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -103,8 +104,7 @@ def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
             encoder = transformers.AutoModel.from_pretrained(name_or_folder, dtype=torch.float32)
             tokeniser = transformers.AutoTokenizer.from_pretrained(name_or_folder, use_fast=True)
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise CallError(f"the encoder {name_or_folder} cannot be loaded ({reason})") from error
+        raise CallError(f"the encoder {name_or_folder} cannot be loaded ({why_not(name_or_folder, error)})") from error
     if not getattr(tokeniser, "is_fast", False):
         raise CallError(f"the encoder {name_or_folder} has no fast tokeniser: expected tokenizer.json")
     if getattr(encoder.config, "is_encoder_decoder", False) or not hasattr(encoder.config, "hidden_size"):
@@ -113,6 +113,14 @@ def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
     backend.no_padding()
     backend.no_truncation()
     return encoder, str(backend.to_str())
+
+
+def why_not(name_or_folder: str, error: Exception) -> str:
+    """In one line, why a pretrained model cannot be loaded; a folder may be mistyped and be taken for a name."""
+    reason = str(error).strip().splitlines()[0]
+    if Path(name_or_folder).exists():
+        return reason
+    return f"there is no such file or folder, nor could a Hugging Face model of that name be loaded: {reason}"
 
 
 def encoder_from(definition: str) -> nn.Module:
@@ -144,15 +152,19 @@ def longest_input(encoder: nn.Module) -> int | None:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Nothing printed while weights are loaded: a missing pooler is no news, and the bar is not ours."""
+    """Nothing printed while weights are loaded: a missing pooler is no news, bar and retries are not ours."""
+    from huggingface_hub.utils import logging as hub_noise
     from transformers.utils import logging as noise
 
     before, bars = noise.get_verbosity(), noise.is_progress_bar_enabled()
+    hub_before = hub_noise.get_verbosity()
     noise.set_verbosity(logging.CRITICAL)
+    hub_noise.set_verbosity(logging.CRITICAL)
     noise.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         noise.set_verbosity(before)
+        hub_noise.set_verbosity(hub_before)
         if bars:
             noise.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Protocol
@@ -16,9 +17,10 @@ class Named(Protocol):
 
 
 def check_number(model: Named, name: str, value: Any) -> float:
-    """The value of a parameter; CallError where it is a word, as the command line may have it, or a
+    """The value of a parameter; CallError where it is a word, as the command line may have it, not finite, or a
     fraction of what is counted."""
-    if isinstance(value, bool) or not isinstance(value, Real):  # numpy's numbers are Real, too
+    # numpy's numbers are Real, too; what is not finite cannot be saved, which would be found out after training
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise CallError(f"{model.name}: {name} must be a number, not {value!r}")
     if _counts(model, name) and value % 1 != 0:
         raise CallError(f"{model.name}: {name} must be a whole number, not {value}")
@@ -48,5 +50,5 @@ def check_rates(model: Named, *names: str) -> None:
 
 def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
     """Raise a CallError unless a scale of human scores, where there is one, goes from a score to a higher one."""
-    if scale is not None and not (len(scale) == 2 and scale[0] < scale[1]):
+    if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
