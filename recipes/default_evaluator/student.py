@@ -2,9 +2,10 @@
 
     python -m recipes.default_evaluator.student [--taught FILE.jsonl ...]
 
-It starts from the averaged towers and learns from all candidates of a context at once, with four losses. *Together*:
+It starts from the averaged towers and learns from all candidates of a context at once, with five losses. *Together*:
 the squared error of the logit from its target, plus that of the logits less their mean within the context; the first
-makes replies to different contexts comparable, the second tells replies to one context apart. *Ranked*: where no
+makes replies to different contexts comparable, the second tells replies to one context apart. *Words*: what each word
+costs the language model (`words.py`). *Ranked*: where no
 teacher judged the candidates, the cross-entropy of the true reply among them. *Apart*: each context, whole and by its
 last turn, must be nearer to its own reply than to those of the batch's other contexts. *Anchor*: the squared
 difference of all cosines of the batch from what the averaged towers say. Writes student.safetensors.
@@ -27,6 +28,7 @@ from recipes.default_evaluator.targets import Floats, Taught, print_kinds, read_
 from recipes.default_evaluator.teacher import draw, teach
 from recipes.default_evaluator.towers import TwoTowers
 from recipes.default_evaluator.train_towers import train_towers
+from recipes.default_evaluator.words import Places, fit_surprise, known_places, word_costs, words_loss
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 from torch import Tensor
@@ -41,12 +43,14 @@ HEAD_FASTER = 5
 BATCH_TOKENS = 3000
 EPOCHS, SLICES = 12, 3
 """Epochs at most: the time runs out before; candidates that nobody judged last for so many."""
-RANKED, APART, ANCHOR = 0.5, 0.1, 10.0
+WORDS, RANKED, APART, ANCHOR = 2.0, 0.5, 0.1, 10.0
 """How much these losses count beside the first."""
 AS_GOOD = frozenset({"generic", "near-true", "truncated"})
 """Candidates that may fit as well as the true reply, for all we know without a teacher."""
 HELD_OUT = 150
 """Contexts that the student is compared with its teacher on."""
+COUNTED_FIRST = {"likely": 0.35, "told": 0.2}
+"""How much of the logit these features are when learning begins: about what they are of the target."""
 COUNTED_MORE = {"cosine of last turn": 1.0, "late match": 0.5}
 SAMPLE = 400
 """Contexts that set where each feature levels off."""
@@ -97,6 +101,8 @@ class Lesson:
     """(contexts, width)"""
     replies: Tensor
     """(candidates, width)"""
+    costs: list[Tensor | None]
+    """What the words of each candidate cost the language model, where that is known."""
 
     def plan(self) -> list[list[Group]]:
         """Batches of every epoch: all contexts that were judged, and a third of the others, each time another."""
@@ -123,7 +129,8 @@ class Lesson:
         off = torch.where(judged, reading.logits[there] - aims.nan_to_num(), 0)
         squares = (off**2 + centred(off, sizes) ** 2).mean()
         ranked = RANKED * self._ranked(reading.logits, there, numbers, sizes, judged)
-        return squares + ranked + self._apart(reading, there, batch, numbers, sizes)
+        words = WORDS * words_loss(reading.surprises, known_places(batch, self.costs))
+        return squares + ranked + words + self._apart(reading, there, batch, numbers, sizes)
 
     def _ranked(self, logits: Tensor, there: Tensor, numbers: Tensor, sizes: Tensor, judged: Tensor) -> Tensor:
         """The cross-entropy of the true replies among the candidates of contexts that nobody judged."""
@@ -168,7 +175,8 @@ def make_lesson(model: TorchModel, rows: Sequence[Taught], wanted: Floats, vecto
     ranks = torch.tensor(
         [row.kind == "true" or (row.kind not in AS_GOOD and row.reply != own[row.context]) for row in rows]
     )
-    return Lesson(model, groups, aims, true, ranks, contexts[order], last_turns[order], replies)
+    costs = word_costs(model.tokeniser.brancher, rows)
+    return Lesson(model, groups, aims, true, ranks, contexts[order], last_turns[order], replies, costs)
 
 
 def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
@@ -186,12 +194,29 @@ def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
         network.level.bias.copy_(-features.mean(0) / deviation)
 
 
-def add_to_blend(model: TorchModel) -> None:
+def foretell_words(model: TorchModel, lesson: Lesson) -> None:
+    """Let the network foretell what words cost the teacher as well as it can without learning, and say so."""
+    known = [group for group in lesson.groups if lesson.costs[group.numbers[0]] is not None]
+    drawn = random.Random(0).sample(known, min(SAMPLE, len(known)))
+    if not drawn:
+        return
+    network = branches(model)
+    samples: list[tuple[Tensor, Places]] = []
+    with torch.no_grad():
+        for batch in plan_batches(drawn, BATCH_TOKENS, 1, random.Random(0)):
+            reading, _ = read_groups(network, model.tokeniser.brancher, batch, model.settings.pad)
+            samples.append((reading.words, known_places(batch, lesson.costs)))
+        fit_surprise(network, samples)
+        for name, counts in COUNTED_FIRST.items():
+            network.blend.weight[0, FEATURES.index(name)] = counts
+
+
+def add_to_blend(model: TorchModel, times: int = 1) -> None:
     """Let some features count for more than the student learned: it follows its teacher too closely where people
-    disagree with that one. How much was chosen on the development sets."""
+    disagree with that one. How much was chosen on the development sets. -1 takes it away again."""
     with torch.no_grad():
         for name, more in COUNTED_MORE.items():
-            branches(model).blend.weight[0, FEATURES.index(name)] += more
+            branches(model).blend.weight[0, FEATURES.index(name)] += times * more
 
 
 def score_rows(model: TorchModel, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Floats:
@@ -205,8 +230,8 @@ def score_rows(model: TorchModel, contexts: Sequence[Sequence[str]], replies: Se
     return found
 
 
-def train_student(plan: Plan, taught: Sequence[Path]) -> Path:
-    """The file of the student's weights, made if it is not there."""
+def train_student(plan: Plan, taught: Sequence[Path], start: Path | None = None) -> Path:
+    """The file of the student's weights, made if it is not there; `start` is that of one that goes on learning."""
     output = plan.work / f"student.{plan.corpora}.safetensors"
     if output.exists():
         return output
@@ -223,7 +248,12 @@ def train_student(plan: Plan, taught: Sequence[Path]) -> Path:
     mask = np.array([row.context not in held for row in rows])
     learned = [row for row in rows if row.context not in held]
     lesson = make_lesson(model, learned, wanted[mask], vectors[:, torch.from_numpy(mask)])
-    level_features(model, lesson.groups)
+    if start is None:
+        foretell_words(model, lesson)
+        level_features(model, lesson.groups)
+    else:
+        model.network.load_state_dict(load_file(start))
+        add_to_blend(model, -1)
     batches = lesson.plan()
     descent = Descent(
         RATE,
@@ -255,11 +285,12 @@ def main() -> None:
     """Train a student."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--taught", type=Path, nargs="+", help="files of the teacher; by default step 2's")
+    parser.add_argument("--start", type=Path, help="weights of a student that goes on; by default the towers")
     add_options(parser)
     given = parser.parse_args()
     plan = plan_of(given)
     plan.work.mkdir(parents=True, exist_ok=True)
-    train_student(plan, given.taught or [teach(plan), draw(plan)])
+    train_student(plan, given.taught or [teach(plan), draw(plan)], given.start)
 
 
 if __name__ == "__main__":

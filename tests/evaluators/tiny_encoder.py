@@ -49,8 +49,8 @@ def judged() -> list[JudgedExample]:
 
 
 def tokeniser() -> Tokenizer:
-    """The words of the dialogues and all letters, with BERT's special tokens. Written out: a trainer of word pieces breaks
-    ties by chance, and what tests learn would differ from run to run."""
+    """The words of the dialogues and all letters, with BERT's special tokens. Written out: a trainer of word pieces
+    breaks ties by chance, and what tests learn would differ from run to run."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = {word for dialogue in dialogues() for turn in dialogue.turns for word in turn.split()}
     letters = [*ascii_lowercase, *digits, *punctuation]
