@@ -12,8 +12,6 @@ import torch
 from torch import Tensor, nn
 
 Batch = TypeVar("Batch")
-HEAD = ("head.", "blend.", "surprise.")
-"""What the names of weights that are not pretrained begin with."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,8 @@ class Descent:
     def _groups(self, network: nn.Module) -> list[dict[str, object]]:
         """The weights that learn, with the highest rate of each group."""
         learning = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
-        body = [weight for name, weight in learning if not name.startswith(HEAD)]
-        head = [weight for name, weight in learning if name.startswith(HEAD)]
+        body = [weight for name, weight in learning if not name.startswith("head.")]
+        head = [weight for name, weight in learning if name.startswith("head.")]
         groups: list[dict[str, object]] = [{"params": body, "lr": self.rate, "top": self.rate}]
         if head:
             rate = self.head_rate or self.rate

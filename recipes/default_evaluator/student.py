@@ -2,10 +2,9 @@
 
     python -m recipes.default_evaluator.student [--taught FILE.jsonl ...]
 
-It starts from the averaged towers and learns from all candidates of a context at once, with five losses. *Together*:
+It starts from the averaged towers and learns from all candidates of a context at once, with four losses. *Together*:
 the squared error of the logit from its target, plus that of the logits less their mean within the context; the first
-makes replies to different contexts comparable, the second tells replies to one context apart. *Words*: what each word
-costs the language model (`words.py`). *Ranked*: where no
+makes replies to different contexts comparable, the second tells replies to one context apart. *Ranked*: where no
 teacher judged the candidates, the cross-entropy of the true reply among them. *Apart*: each context, whole and by its
 last turn, must be nearer to its own reply than to those of the batch's other contexts. *Anchor*: the squared
 difference of all cosines of the batch from what the averaged towers say. Writes student.safetensors.
@@ -28,7 +27,6 @@ from recipes.default_evaluator.targets import Floats, Taught, print_kinds, read_
 from recipes.default_evaluator.teacher import draw, teach
 from recipes.default_evaluator.towers import TwoTowers
 from recipes.default_evaluator.train_towers import train_towers
-from recipes.default_evaluator.words import Places, fit_surprise, known_places, word_costs, words_loss
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 from torch import Tensor
@@ -43,14 +41,12 @@ HEAD_FASTER = 5
 BATCH_TOKENS = 3000
 EPOCHS, SLICES = 12, 3
 """Epochs at most: the time runs out before; candidates that nobody judged last for so many."""
-WORDS, RANKED, APART, ANCHOR = 2.0, 0.5, 0.1, 10.0
+RANKED, APART, ANCHOR = 0.5, 0.1, 10.0
 """How much these losses count beside the first."""
 AS_GOOD = frozenset({"generic", "near-true", "truncated"})
 """Candidates that may fit as well as the true reply, for all we know without a teacher."""
 HELD_OUT = 150
 """Contexts that the student is compared with its teacher on."""
-COUNTED_FIRST = {"likely": 0.35, "told": 0.2}
-"""How much of the logit these features are when learning begins: about what they are of the target."""
 COUNTED_MORE = {"cosine of last turn": 1.0, "late match": 0.5}
 SAMPLE = 400
 """Contexts that set where each feature levels off."""
@@ -101,8 +97,6 @@ class Lesson:
     """(contexts, width)"""
     replies: Tensor
     """(candidates, width)"""
-    costs: list[Tensor | None]
-    """What the words of each candidate cost the language model, where that is known."""
 
     def plan(self) -> list[list[Group]]:
         """Batches of every epoch: all contexts that were judged, and a third of the others, each time another."""
@@ -129,8 +123,7 @@ class Lesson:
         off = torch.where(judged, reading.logits[there] - aims.nan_to_num(), 0)
         squares = (off**2 + centred(off, sizes) ** 2).mean()
         ranked = RANKED * self._ranked(reading.logits, there, numbers, sizes, judged)
-        words = WORDS * words_loss(reading.surprises, known_places(batch, self.costs))
-        return squares + ranked + words + self._apart(reading, there, batch, numbers, sizes)
+        return squares + ranked + self._apart(reading, there, batch, numbers, sizes)
 
     def _ranked(self, logits: Tensor, there: Tensor, numbers: Tensor, sizes: Tensor, judged: Tensor) -> Tensor:
         """The cross-entropy of the true replies among the candidates of contexts that nobody judged."""
@@ -175,8 +168,7 @@ def make_lesson(model: TorchModel, rows: Sequence[Taught], wanted: Floats, vecto
     ranks = torch.tensor(
         [row.kind == "true" or (row.kind not in AS_GOOD and row.reply != own[row.context]) for row in rows]
     )
-    costs = word_costs(model.tokeniser.brancher, rows)
-    return Lesson(model, groups, aims, true, ranks, contexts[order], last_turns[order], replies, costs)
+    return Lesson(model, groups, aims, true, ranks, contexts[order], last_turns[order], replies)
 
 
 def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
@@ -192,23 +184,6 @@ def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
         deviation = features.std(0).clamp(min=1e-3)
         network.level.weight.copy_(torch.diag(1 / deviation))
         network.level.bias.copy_(-features.mean(0) / deviation)
-
-
-def foretell_words(model: TorchModel, lesson: Lesson) -> None:
-    """Let the network foretell what words cost the teacher as well as it can without learning, and say so."""
-    known = [group for group in lesson.groups if lesson.costs[group.numbers[0]] is not None]
-    drawn = random.Random(0).sample(known, min(SAMPLE, len(known)))
-    if not drawn:
-        return
-    network = branches(model)
-    samples: list[tuple[Tensor, Places]] = []
-    with torch.no_grad():
-        for batch in plan_batches(drawn, BATCH_TOKENS, 1, random.Random(0)):
-            reading, _ = read_groups(network, model.tokeniser.brancher, batch, model.settings.pad)
-            samples.append((reading.words, known_places(batch, lesson.costs)))
-        fit_surprise(network, samples)
-        for name, counts in COUNTED_FIRST.items():
-            network.blend.weight[0, FEATURES.index(name)] = counts
 
 
 def add_to_blend(model: TorchModel, times: int = 1) -> None:
@@ -249,7 +224,6 @@ def train_student(plan: Plan, taught: Sequence[Path], start: Path | None = None)
     learned = [row for row in rows if row.context not in held]
     lesson = make_lesson(model, learned, wanted[mask], vectors[:, torch.from_numpy(mask)])
     if start is None:
-        foretell_words(model, lesson)
         level_features(model, lesson.groups)
     else:
         model.network.load_state_dict(load_file(start))

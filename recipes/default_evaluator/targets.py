@@ -42,8 +42,6 @@ class Taught(NamedTuple):
     alone: float | None
     """log p(reply)"""
     tokens: int | None
-    words: Sequence[tuple[float, float]] | None = None
-    """Both of each word, the end of the reply being the last; None where no teacher said."""
 
     @property
     def pair(self) -> Pair:

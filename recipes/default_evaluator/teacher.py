@@ -4,9 +4,8 @@
 
 Of the contexts that are drawn the first are judged, as many as --teacher-judged says: they are in random order.
 Appends to teacher.jsonl a chunk of contexts at a time, and goes on where it stopped: {"corpus", "context", "cands":
-[[kind, reply, log p(reply | context), log p(reply), tokens, words], ...]}, where words are [log p(word | context, words
-before), log p(word | words before)] and the end of the reply counts as one. Judging is slow; drawing is not. So many
-more candidates are drawn than judged, for the student to rank the true reply among them: unjudged.jsonl, with nulls.
+[[kind, reply, log p(reply | context), log p(reply), tokens], ...]}. Judging is slow; drawing is not. So many more
+candidates are drawn than judged, for the student to rank the true reply among them: unjudged.jsonl, with nulls.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-import numpy as np
 from recipes.default_evaluator.candidates import CHUNK, Candidates, chunks
 from recipes.default_evaluator.corpora import NON_COMMERCIAL, TEACHER
 from recipes.default_evaluator.plan import Plan, plan_from_command_line
@@ -59,13 +57,10 @@ def judge(teacher: TreeLikelihood, chunk: Sequence[Candidates]) -> list[str]:
     alone = teacher.alone(list(chain.from_iterable(replies)))
     lines = []
     for each, values in zip(chunk, after, strict=True):
-        judged: list[list[object]] = []
-        for (kind, reply), logs in zip(each.replies, values, strict=True):
-            starts = np.flatnonzero(teacher.starts(reply))
-            both = np.stack([logs, alone[reply]])
-            sums = [round(float(total), 2) for total in both.sum(1)]
-            words = np.add.reduceat(both, starts, axis=1).T.round(2).tolist()
-            judged.append([kind, reply, *sums, len(logs), words])
+        judged = [
+            [kind, reply, round(float(value), 2), round(alone[reply], 2), len(teacher.reply_ids(reply))]
+            for (kind, reply), value in zip(each.replies, values, strict=True)
+        ]
         lines.append(_line(each, judged))
     return lines
 

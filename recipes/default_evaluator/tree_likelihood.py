@@ -28,8 +28,6 @@ LOGITS_AT_ONCE = 512
 ALONE_IN_A_ROW = 8
 """Replies without a context that share a row."""
 _HIDDEN = -1e9
-_SPACE = "\u0120"
-"""What byte-level tokenisers write for a space."""
 
 Ids = list[int]
 Floats = NDArray[np.float64]
@@ -80,36 +78,31 @@ class TreeLikelihood:
 
     def reply_ids(self, reply: str) -> Ids:
         """The first tokens of a reply, and the line break that ends it."""
-        return self._tokens(" " + " ".join(reply.split()))[:REPLY_TOKENS] + self._tokens("\n")
+        return self._tokens(" " + reply.strip())[:REPLY_TOKENS] + self._tokens("\n")
 
-    def starts(self, reply: str) -> list[bool]:
-        """Of each of these tokens whether a word begins with it: what stands between spaces, and the line break."""
-        marked = self.model.tokeniser.convert_ids_to_tokens(self.reply_ids(reply))
-        return [*(token.startswith(_SPACE) for token in marked[:-1]), True]
-
-    def after(self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]]) -> list[list[Floats]]:
-        """The natural logarithm of the probability of each token of each reply after its context. Each (tokens,)"""
+    def after(self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]]) -> list[Floats]:
+        """The natural logarithm of each reply's probability after its context. Each (replies,)"""
         trees = [
             Tree(self.context_ids(context), [self.reply_ids(reply) for reply in each])
             for context, each in zip(contexts, replies, strict=True)
         ]
         return self.log_probabilities(trees)
 
-    def alone(self, replies: Sequence[str]) -> dict[str, Floats]:
+    def alone(self, replies: Sequence[str]) -> dict[str, float]:
         """The same of each reply after no context."""
         ordered = sorted(set(replies), key=len)
         groups = [ordered[start : start + ALONE_IN_A_ROW] for start in range(0, len(ordered), ALONE_IN_A_ROW)]
         found = self.after([()] * len(groups), groups)
         return {
-            reply: values
-            for group, each in zip(groups, found, strict=True)
-            for reply, values in zip(group, each, strict=True)
+            reply: float(value)
+            for group, values in zip(groups, found, strict=True)
+            for reply, value in zip(group, values, strict=True)
         }
 
     @torch.no_grad()
-    def log_probabilities(self, trees: Sequence[Tree]) -> list[list[Floats]]:
-        """Those of the tokens of each reply of each tree. Each (tokens,)"""
-        found: list[list[list[float]]] = [[[] for _ in tree.replies] for tree in trees]
+    def log_probabilities(self, trees: Sequence[Tree]) -> list[Floats]:
+        """That of each reply of each tree. Each (replies,)"""
+        sums = [np.zeros(len(tree.replies)) for tree in trees]
         for rows in _batches(trees):
             grown = _grown([trees[row] for row in rows])
             vectors: Tensor = self.model.network.model(
@@ -120,8 +113,8 @@ class TreeLikelihood:
             ).last_hidden_state.flatten(0, 1)
             logs = self._logs(vectors[grown.before], grown.tokens)
             for (place, reply), value in zip(grown.owners, logs.tolist(), strict=True):
-                found[rows[place]][reply].append(value)
-        return [[np.array(logs) for logs in each] for each in found]
+                sums[rows[place]][reply] += value
+        return sums
 
     def _logs(self, vectors: Tensor, tokens: Tensor) -> Tensor:
         """The logarithm of each token's probability. (tokens, width), (tokens,) -> (tokens,)"""

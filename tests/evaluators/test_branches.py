@@ -178,19 +178,3 @@ def test_an_encoder_that_takes_no_such_mask_is_refused() -> None:
     other.config = SimpleNamespace(model_type="longformer")
     with pytest.raises(CallError, match="towers need one of"):
         BranchEncoder(other, ())
-
-
-def test_likely_and_told_sum_what_is_foretold_of_tokens(model: TorchModel) -> None:
-    network, brancher = network_of(model), model.tokeniser.brancher
-    rows = brancher.rows([["one two", "three four"]], [["three", "five six seven"]])
-    arrays = {name: torch.from_numpy(array) for name, array in padded_rows(rows, model.settings.pad).items()}
-    with torch.inference_mode():
-        reading = network.read(**arrays, replies=torch.arange(2))
-    parts, numbers = arrays["parts"][0], arrays["numbers"][0]
-    for reply in range(2):
-        after = reading.surprises[0, (parts == AFTER) & (numbers == reply), 0]
-        alone = reading.surprises[0, (parts == ALONE) & (numbers == reply), 1][1:]  # without what begins a text
-        assert len(after) == len(alone)
-        found = dict(zip(FEATURES, reading.features[0, reply].tolist(), strict=True))
-        assert found["likely"] == pytest.approx(-after.mean().item(), rel=1e-5)
-        assert found["told"] == pytest.approx(((alone.sum() - after.sum()) / alone.sum()).item(), abs=1e-5)

@@ -4,19 +4,13 @@ What a cross-encoder learns of a reply in its context, and what a sentence encod
 of two texts, are both worth having, and training for one alone loses the other. Here the encoder's vectors are pooled
 into the context c, its last turn l, the reply r as it follows them and the reply a by itself, and
 
-    features = level([cos(c, a), cos(l, a), cos(c, r), late match, copied, copied from the last turn, repeated, length,
-                      likely, told])
+    features = level([cos(c, a), cos(l, a), cos(c, r), late match, copied, copied from the last turn, repeated, length])
     logit    = blend . features + MLP([c, r, c * r, l * r, |l - r|, features])
     score    = 4 * sigmoid(logit) + 1
 
 *level* standardises and levels off (tanh): a reply that says its context over again is no better for being ever nearer.
 *Late match* is the mean over the reply's tokens of the highest cosine with a token of the context (ColBERT, Khattab and
 Zaharia 2020). *Copied* and *repeated* are shares of the reply's tokens that stand in the context, or earlier in it.
-*Likely* and *told* are what a language model would say of the reply. Each token's log-probability is foretold twice,
-after the context and with no context, from what the encoder has of it before its first layer and after two thirds of
-them: the last vectors are made for sentences and have half forgotten their words. Likely is the mean of the first, told
-the share of the second's sum that the context takes away. They mean something once words that a language model judged
-were learned (`recipes/default_evaluator`); until then they are features like any other.
 """
 
 from __future__ import annotations
@@ -39,12 +33,8 @@ FEATURES = (
     "copied last",
     "repeated",
     "length",
-    "likely",
-    "told",
 )
 _COSINES = 2
-_USUAL_SURPRISE = 3.0
-"""Nats that a token of a reply costs a small language model, roughly."""
 _HIDDEN = -1e9
 _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}
 """Encoders that count positions from the padding token's number + 1."""
@@ -65,10 +55,6 @@ class Reading(NamedTuple):
     """Of length 1. (rows, width)"""
     alone: Tensor
     """Of length 1. (rows, replies, width)"""
-    words: Tensor
-    """What the surprises are foretold from. (rows, tokens, 2 x width)"""
-    surprises: Tensor
-    """Less the log-probability of each token: after the context, with none. (rows, tokens, 2)"""
 
 
 class BranchEncoder(nn.Module):
@@ -86,15 +72,12 @@ class BranchEncoder(nn.Module):
         width = int(config.hidden_size)
         self.level = nn.Linear(len(FEATURES), len(FEATURES))
         self.blend = nn.Linear(len(FEATURES), 1, bias=False)
-        self.surprise = nn.Linear(2 * width, 2)
         last = nn.Linear(width, 1)
         self.head = nn.Sequential(nn.Linear(5 * width + len(FEATURES), width), nn.Tanh(), last)
         with torch.no_grad():
             # Cosines of neighbouring turns lie about .3, give or take .2; at first they alone decide.
             self.level.weight.copy_(torch.eye(len(FEATURES)) * 5)
             self.level.bias.fill_(-1.5)
-            self.surprise.weight.mul_(0.1)
-            self.surprise.bias.fill_(_USUAL_SURPRISE)
             self.blend.weight.zero_()
             self.blend.weight[0, :_COSINES] = 0.5
             last.weight.mul_(0.1)
@@ -113,7 +96,7 @@ class BranchEncoder(nn.Module):
 
     def read(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Reading:
         """All that is found in rows; `replies` are the numbers of those wanted. (rows, tokens) each, (replies,)"""
-        vectors, words = self._vectors(input_ids, positions, parts, numbers)
+        vectors = self._vectors(input_ids, positions, parts, numbers)  # (rows, tokens, width)
         owned = numbers.unsqueeze(1) == replies.view(1, -1, 1)
         before = (parts == EARLIER) | (parts == LAST_TURN)
         context = _mean(vectors, before.unsqueeze(1))  # (rows, 1, width)
@@ -124,18 +107,15 @@ class BranchEncoder(nn.Module):
         cosines = [(unit_context * unit_alone).sum(-1), (unit_last * unit_alone).sum(-1)]
         cosines.append((unit_context * _unit(after)).sum(-1))
         late = _late_match(vectors, parts, owned)
-        surprises = nn.functional.softplus(self.surprise(words))
-        likely = _likelihood(surprises, positions, parts, owned)
-        features = torch.stack([*cosines, late, *self._surface(input_ids, parts, owned), *likely], dim=-1)
+        features = torch.stack([*cosines, late, *self._surface(input_ids, parts, owned)], dim=-1)
         levelled = torch.tanh(self.level(features))
         wide = context.expand_as(after)
         match = torch.cat([wide, after, wide * after, last_turn * after, (last_turn - after).abs(), levelled], dim=-1)
         logits = (self.blend(levelled) + self.head(match)).squeeze(-1)
-        return Reading(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone, words, surprises)
+        return Reading(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone)
 
-    def _vectors(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        """The encoder's last vectors, each token having seen what its part lets it see, and those of earlier layers.
-        (rows, tokens, width), (rows, tokens, 2 x width)"""
+    def _vectors(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor) -> Tensor:
+        """The encoder's last vectors, each token having seen what its part lets it see. (rows, tokens, width)"""
         before = (parts == EARLIER) | (parts == LAST_TURN)
         kind = torch.where(before, torch.full_like(parts, EARLIER), parts)
         same = (kind.unsqueeze(2) == kind.unsqueeze(1)) & (numbers.unsqueeze(2) == numbers.unsqueeze(1))
@@ -148,11 +128,10 @@ class BranchEncoder(nn.Module):
             given["token_type_ids"] = (parts == AFTER).to(input_ids.dtype)
         if self.config.model_type in _OFFSET_POSITIONS:
             positions = positions + self.config.pad_token_id + 1
-        found = self.encoder(
-            input_ids=input_ids, attention_mask=mask, position_ids=positions, output_hidden_states=True, **given
-        )
-        layers = found.hidden_states
-        return found.last_hidden_state, torch.cat([layers[0], layers[2 * (len(layers) - 1) // 3]], dim=-1)
+        found: Tensor = self.encoder(
+            input_ids=input_ids, attention_mask=mask, position_ids=positions, **given
+        ).last_hidden_state
+        return found
 
     def _surface(self, input_ids: Tensor, parts: Tensor, owned: Tensor) -> list[Tensor]:
         """Copied, copied from the last turn, repeated, length. Each (rows, replies)"""
@@ -218,17 +197,6 @@ def _late_match(vectors: Tensor, parts: Tensor, owned: Tensor) -> Tensor:
     highest = (unit @ unit.transpose(1, 2)).masked_fill(~before.unsqueeze(1), -1).amax(2)  # (rows, tokens)
     mine = (owned & (parts == ALONE).unsqueeze(1)).float()
     return (mine * highest.unsqueeze(1)).sum(-1) / mine.sum(-1).clamp(min=1)
-
-
-def _likelihood(surprises: Tensor, positions: Tensor, parts: Tensor, owned: Tensor) -> list[Tensor]:
-    """Likely and told. Each (rows, replies)"""
-    after = (owned & (parts == AFTER).unsqueeze(1)).float()
-    # What begins a text stands only before a reply by itself; without it both have the same tokens.
-    alone = (owned & ((parts == ALONE) & (positions > 0)).unsqueeze(1)).float()
-    with_context = (after * surprises[..., 0].unsqueeze(1)).sum(-1)
-    without = (alone * surprises[..., 1].unsqueeze(1)).sum(-1)
-    likely = -with_context / after.sum(-1).clamp(min=1)
-    return [likely, ((without - with_context) / without.clamp(min=1)).clamp(min=-0.5)]
 
 
 def _mean(vectors: Tensor, chosen: Tensor) -> Tensor:
