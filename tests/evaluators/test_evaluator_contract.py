@@ -325,3 +325,5 @@ def test_labels_are_the_means_of_what_was_rated() -> None:
         labels([JudgedExample(example, {"relevance": (1.0,), "grammar": (1.0,)})])
     with pytest.raises(CallError, match="found none"):
         labels([])
+    with pytest.raises(NeedsError, match=r"^nobody rated overall: expected a rating"):
+        labels([JudgedExample(example, {"overall": (float("nan"),)})])

@@ -12,7 +12,7 @@ import numpy as np
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 
@@ -73,6 +73,8 @@ def labels(judged: Sequence[JudgedExample], dimension: str | None = None) -> tup
         for item in judged
         if (ratings := [rating for rating in item.scores.get(chosen, ()) if not math.isnan(rating)])
     ]
+    if not rated:
+        raise NeedsError(f"nobody rated {chosen}: expected a rating of at least one judged example")
     return [example for example, _ in rated], np.array([mean for _, mean in rated], np.float64)
 
 
