@@ -37,6 +37,8 @@ from rejoinder.stats.resampling import linear_interval, mean_intervals
 from rejoinder.types import Dialogue, Example
 from reply_models_page import page
 
+SOME, MOST = 0.05, 0.5
+"""Shares of a corpus's contexts from which a model counts as trained on a part of it, and on the whole."""
 METRICS = ("embedding-average", "greedy-matching", "vector-extrema")
 SAMPLES = 5
 
@@ -99,8 +101,11 @@ def main() -> None:
         for spec in specs:
             started = monotonic()
             [system] = systems_of([spec])
-            trained_on = [other for other in names if _knows(system, arguments.data / f"{other}.train.jsonl.gz")]
-            corpus.rows.append(_row(system, corpus, tuple(trained_on), arguments.seed))
+            known = {other: _known(system, arguments.data / f"{other}.train.jsonl.gz") for other in names}
+            trained_on = tuple(
+                other + (" (part)" if share < MOST else "") for other, share in known.items() if share > SOME
+            )
+            corpus.rows.append(_row(system, corpus, trained_on, arguments.seed))
             print(f"{name}: {system.name} in {monotonic() - started:.0f} s", flush=True)
         corpora.append(corpus)
         text = page(corpora, METRICS, load(METRICS[0]).signature, arguments.seed, note)
@@ -198,9 +203,9 @@ def _foretold(model: NeuralReplyModel, corpus: Corpus) -> Foretold | None:
     return Foretold(Interval(*(math.exp(value) for value in (mean.estimate, mean.low, mean.high))), whole)
 
 
-def _knows(system: System, train: Path) -> bool:
-    """Whether a model was trained on a corpus: whether it knows most of its contexts."""
-    return float(system.model.trained_contexts.holds(_some_contexts(train)).mean()) > 0.5
+def _known(system: System, train: Path) -> float:
+    """The share of a corpus's contexts that a model was trained on."""
+    return float(system.model.trained_contexts.holds(_some_contexts(train)).mean())
 
 
 @cache
