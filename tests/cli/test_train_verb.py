@@ -65,12 +65,19 @@ def test_validation_dialogues_without_a_reply(
     run: Run, dialogues: Path, write_lines: WriteLines, tmp_path: Path, name: str
 ) -> None:
     call = ("train", name, "--dialogues", dialogues, "-o", "model", "--quiet", "--valid")
-    ran = run(*call, write_lines([], "empty.jsonl"))
-    message = f"{name}: --valid has no dialogue in it: expected at least one"
-    assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    empty = write_lines([], "empty.jsonl")
+    ran = run(*call, empty)
+    assert (ran.code, ran.err) == (2, f"rejoinder: {empty}: expected at least one dialogue, found none\n")
     ran = run(*call, write_lines([{"turns": ["hello", " ", ""]}], "blank.jsonl"))
     message = f"{name}: the validation dialogues have no reply in them: expected at least one"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
+    assert not (tmp_path / "model").exists()
+
+
+def test_dialogues_of_which_there_are_none(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    empty, judged = write_lines([], "empty.jsonl"), write_lines([{**JUDGED_TEST, "split": "train"}], "judged.jsonl")
+    ran = run("train", "encoder", "--encoder", "any", "--dialogues", empty, "--judged", judged, "-o", "model")
+    assert (ran.code, ran.err) == (2, f"rejoinder: {empty}: expected at least one dialogue, found none\n")
     assert not (tmp_path / "model").exists()
 
 

@@ -42,15 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Learn and save."""
     import shutil
 
-    from rejoinder.errors import NeedsError
     from rejoinder.registry import build_generator
 
     output, name = Path(arguments.output), arguments.evaluator
     check_output(output, "reply model")
     model = build_generator(name, _parameters(name, arguments.set))
     dialogues, valid = (dialogues_of_files(paths, arguments) for paths in (arguments.dialogues, arguments.valid))
-    if arguments.valid and not valid:
-        raise NeedsError(f"{name}: --valid has no dialogue in it: expected at least one")
     say(f"{len(dialogues)} dialogues" + (f", {len(valid)} to validate on" if valid else ""), arguments)
     checkpoints = checkpoints_of(output)
     with interruptible(checkpoints, arguments):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,9 +102,15 @@ def say_model(output: Path, arguments: argparse.Namespace) -> None:
     say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
 
 
-def dialogues_of_files(paths: Iterable[str], arguments: argparse.Namespace) -> list[Dialogue]:
-    """The dialogues of all these files."""
-    return [dialogue for path in paths for dialogue in dialogues_of(path, arguments)]
+def dialogues_of_files(paths: Sequence[str], arguments: argparse.Namespace) -> list[Dialogue]:
+    """The dialogues of all these files; NeedsError where files were given that have none: what they were given for
+    would be left out without a word."""
+    from rejoinder.errors import NeedsError
+
+    found = [dialogue for path in paths for dialogue in dialogues_of(path, arguments)]
+    if paths and not found:
+        raise NeedsError(f"{', '.join(paths)}: expected at least one dialogue, found none")
+    return found
 
 
 def dialogues_of(path: str, arguments: argparse.Namespace) -> Iterator[Dialogue]:
