@@ -34,6 +34,8 @@ class Plan:
     threads: int = 1
     tower_pairs: int = 60_000
     tower_minutes: float = 40.0
+    tower_frozen: int = 0
+    """The lowest layers that the towers keep as they are."""
     teacher_contexts: int = 12_000
     """Contexts that are drawn for the teacher."""
     teacher_judged: int = 3360
@@ -44,6 +46,8 @@ class Plan:
     """Contexts whose candidates are ranked only."""
     extra_contexts: int = 800
     """Those of the non-commercial corpora, in the variant that has them."""
+    anchor: str = ""
+    """The encoder whose towers the student's cosines are held near; by default the student's own."""
     student_minutes: float = 50.0
     student_threads: int = 2
     polish_contexts: int = 2400
@@ -94,7 +98,7 @@ SMALL: Mapping[str, Any] = MappingProxyType(
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that every step has."""
     group = parser.add_argument_group("the run")
-    choices = {"corpora": ["free", "non-commercial"], "encoder": list(ENCODERS)}
+    choices = {"corpora": ["free", "non-commercial"], "encoder": list(ENCODERS), "anchor": list(ENCODERS)}
     for field in fields(Plan):
         shown = f"default: {field.default}"
         kind = type(field.default)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -211,19 +211,17 @@ def train_student(plan: Plan, taught: Sequence[Path], start: Path | None = None)
     if output.exists():
         return output
     torch.set_num_threads(plan.student_threads)
-    anchor = TwoTowers.start(plan.encoder_folder)
-    anchor.load(train_towers(plan))
     rows = read_taught(taught)
     held = held_out(rows)
+    vectors = anchor_vectors(plan, rows)
     model = start_student(plan)
-    model.network.encoder.load_state_dict(anchor.encoder.state_dict())
-    vectors = anchor.unit_vectors([row.context for row in rows], [row.reply for row in rows])
     wanted = targets(rows, (vectors[1] * vectors[2]).sum(1).double().numpy())
     print_kinds(rows, wanted)
     mask = np.array([row.context not in held for row in rows])
     learned = [row for row in rows if row.context not in held]
     lesson = make_lesson(model, learned, wanted[mask], vectors[:, torch.from_numpy(mask)])
     if start is None:
+        model.network.encoder.load_state_dict(load_file(train_towers(plan)))
         level_features(model, lesson.groups)
     else:
         model.network.load_state_dict(load_file(start))
@@ -247,6 +245,17 @@ def train_student(plan: Plan, taught: Sequence[Path], start: Path | None = None)
         agreement = spearmanr(scores, wanted[~mask], nan_policy="omit").statistic
         print(f"student and teacher: Spearman {agreement:.3f}")
     return output
+
+
+def anchor_vectors(plan: Plan, rows: Sequence[Taught]) -> Tensor:
+    """Where averaged towers see the contexts, their last turns and the replies: the student's own towers, or those of
+    a larger encoder, from whose cosines it learns. (3, candidates, width)"""
+    other = plan.anchor and plan.anchor != plan.encoder
+    own = replace(plan, encoder=plan.anchor, work=plan.work / plan.anchor) if other else plan
+    own.work.mkdir(parents=True, exist_ok=True)
+    towers = TwoTowers.start(own.encoder_folder)
+    towers.load(train_towers(own))
+    return towers.unit_vectors([row.context for row in rows], [row.reply for row in rows])
 
 
 def held_out(rows: Sequence[Taught]) -> set[tuple[str, ...]]:

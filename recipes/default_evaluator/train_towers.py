@@ -27,7 +27,7 @@ from rejoinder.models.towers import Towered
 BATCH = 64
 STRETCH = 50
 """Batches among which places are sorted by length."""
-RATE, WARM_UP = 3e-5, 50
+RATE, WARM_UP = 3e-5, 20
 SEED = 0
 
 
@@ -83,7 +83,7 @@ def train_towers(plan: Plan) -> Path:
     if not tuned.exists():
         pairs = draw_pairs(plan, towers, plan.tower_pairs, SEED)
         batches = cut_batches(pairs, random.Random(SEED), BATCH)
-        descent = Descent(RATE, WARM_UP, minutes=plan.tower_minutes)
+        descent = Descent(RATE, WARM_UP, frozen_layers=plan.tower_frozen, minutes=plan.tower_minutes)
         steps = descent.run(towers.encoder, batches, lambda batch: towers_loss(towers, batch))
         print(f"towers: {steps} steps of {BATCH} places")
         save_file(plain_state(towers.encoder), tuned)

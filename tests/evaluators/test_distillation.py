@@ -180,3 +180,25 @@ def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path)
     wrong = run("distill", "length", "--encoder", tiny, "-o", "student")
     assert wrong.code == 2
     assert "expected --dialogues, --candidates or both" in wrong.err
+
+
+def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
+    call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]
+    ran = run(*call)
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[-1] == "model: student (rejoinder score REPLIES -m student)"
+    assert not (tmp_path / "student.teacher.jsonl").exists()
+    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
+    told = run("score", own, "-m", "student", "--json")
+    assert told.code == 0, told.err
+    wrong = run(*call, "--steps", "3")
+    assert wrong.code == 2
+    assert "--steps is about an encoder: expected it without --static" in wrong.err
+
+
+def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, tiny: Path) -> None:
+    turns, none = write_lines(map(asdict, dialogues()), "dialogues.jsonl"), write_lines([], "none.jsonl")
+    ran = run("distill", "length", "--encoder", tiny, "--dialogues", turns, "--candidates", none, "-o", "student")
+    assert ran.code == 2
+    assert "none.jsonl: expected at least one reply, found none" in ran.err
