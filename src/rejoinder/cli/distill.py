@@ -1,4 +1,4 @@
-"""`rejoinder distill TEACHER... --encoder SMALL --dialogues FILE -o student/`, or with --static in place of --encoder."""
+"""`rejoinder distill TEACHER... --encoder SMALL --dialogues FILE -o student/`; --static in place of --encoder."""
 
 from __future__ import annotations
 
