@@ -36,7 +36,7 @@ from rejoinder.models.distill_stage import centred
 from rejoinder.models.in_batch import SCALE
 from rejoinder.models.torch_model import TorchModel, plain_state
 
-RATE, WARM_UP = 6e-5, 100
+RATE, WARM_UP = 6e-5, 30
 HEAD_FASTER = 5
 BATCH_TOKENS = 3000
 EPOCHS, SLICES = 12, 3

@@ -12,12 +12,15 @@ import pytest
 import torch
 
 from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators import static_matching
 from rejoinder.evaluators import static_training as training
 from rejoinder.evaluators.static import ARRAYS, Static
 from rejoinder.evaluators.static_distillation import distill_static
+from rejoinder.evaluators.static_matching import match_replies, places_of
 from rejoinder.evaluators.static_reading import COUNTS, Reading, counted
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.ngram import Counts, NgramModel, kneser_ney
+from rejoinder.models.ngram.model import SPECIAL
 from rejoinder.models.saving import read_arrays, write_arrays
 from rejoinder.registry import load
 from rejoinder.text.ragged import Ragged
@@ -157,6 +160,36 @@ def test_dialogues_teach_which_words_follow_which(vectors: str) -> None:
     assert after[0] > after[1] + 1
 
 
+def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matching, "RATE", 0.02)  # so little text
+    pairs = zip(TOPICS[::2], TOPICS[1::2], strict=True)
+    spoken = [Dialogue(asked, (f"do you like {asked} ?", f"i like {told} .")) for asked, told in pairs]
+    words = load_vectors(vectors)
+    model = training.language_model(words, [turn for dialogue in spoken for turn in dialogue.turns], 0.0)
+    network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=4)
+    reading = Reading.of(places_of(spoken), model)
+
+    def rightly_matched() -> int:
+        replies, last_turns, _ = network.towers(reading)
+        return int(((last_turns @ replies.T).argmax(1) == torch.arange(len(spoken))).sum())
+
+    assert rightly_matched() < len(spoken) / 2
+    match_replies(network.matching, network.towers, spoken, model, passes=60, seed=0)
+    assert rightly_matched() == len(spoken)
+    assert not network.vectors[: len(SPECIAL)].any(), "marks and unknown words stay without a vector"
+
+
+def test_places_are_turns_that_answer_one() -> None:
+    found = places_of([Dialogue("d", ("a", "b", " ", "c", "d", "e", "f", "g"))])
+    assert [(example.context, example.response) for example in found] == [
+        (("a",), "b"),
+        (("a", "b", " ", "c"), "d"),
+        (("b", " ", "c", "d"), "e"),
+        ((" ", "c", "d", "e"), "f"),
+        (("c", "d", "e", "f"), "g"),
+    ]
+
+
 def test_contexts_with_the_same_end_are_validated_on_together() -> None:
     end = "and say it at such length that it is no formula"
     whole = [replace(item, example=replace(item.example, context=(*item.example.context, end))) for item in judged()]
@@ -175,7 +208,7 @@ def test_what_makes_no_sense_is_refused(vectors: str) -> None:
         Static(vectors=vectors).fit([Dialogue("d", ("hello", "hi"))])
     with pytest.raises(CallError, match="no judged example has both"):
         Static(vectors=vectors, scale=(1.0, 5.0)).fit((), [JudgedExample(Example("1", (), "yes"), {"teacher": (2.0,)})])
-    for wrong in ({"hidden": 0}, {"epochs": 0}, {"prune": 1.0}, {"scale": (5.0, 1.0)}):
+    for wrong in ({"hidden": 0}, {"passes": -1}, {"epochs": 0}, {"prune": 1.0}, {"scale": (5.0, 1.0)}):
         with pytest.raises(CallError, match=f"static: {next(iter(wrong))} must be"):
             Static(**wrong)
 

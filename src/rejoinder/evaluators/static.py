@@ -50,7 +50,10 @@ class Static(Evaluator):
     """What word vectors start from: our own, or a word2vec, GloVe or fastText file. Its words are the vocabulary."""
     hidden: int = 64
     """Units of the MLP."""
+    passes: int = 3
+    """Times through the dialogues, where word vectors learn which reply answers which turn."""
     epochs: int = 12
+    """Times through the scored replies."""
     prune: float = 1e-6
     """Pairs of words without which the language model is worse by less than this share are dropped; 0: none."""
     dimension: str | None = None
@@ -63,7 +66,7 @@ class Static(Evaluator):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_least(self, {"hidden": 1, "epochs": 1})
+        check_least(self, {"hidden": 1, "passes": 0, "epochs": 1})
         if not 0 <= self.prune < 1:
             raise CallError(f"{self.name}: prune must be from 0 to below 1, not {self.prune}")
         check_scale(self, self.scale)

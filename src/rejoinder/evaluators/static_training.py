@@ -1,4 +1,5 @@
-"""How the static evaluator learns: a language model is counted, then word vectors and MLP are fitted to scores."""
+"""How the static evaluator learns: a language model is counted, word vectors learn which reply answers which turn
+(`static_matching.py`), then word vectors and MLP are fitted to scores."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from rejoinder.data.contexts import context_groups, rows_of_contexts
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder_training import observed_scale, on_our_scale
+from rejoinder.evaluators.static_matching import match_replies
 from rejoinder.evaluators.static_network import COSINES, PRODUCTS, TINY, StaticNetwork
 from rejoinder.evaluators.static_reading import (
     BEFORE,
@@ -62,6 +64,7 @@ def learned_static(evaluator: Static, data: TrainingData) -> tuple[NgramModel, S
     torch.manual_seed(data.seed)
     start = _start_vectors(vectors)
     network = _Network(start, _start_weights(known), evaluator.hidden)
+    match_replies(network.matching, network.towers, data.dialogues, known, evaluator.passes, data.seed)
     rows = _Rows.of(learn, evaluator.dimension, scale, known)
     held_out = _Rows.of(valid, evaluator.dimension, scale, known) if valid else None
     network.standardise(rows)
@@ -142,6 +145,8 @@ class _Network(nn.Module):
         dims = vectors.shape[1]
         self.vectors = nn.Parameter(torch.from_numpy(vectors))
         self.weights = nn.Parameter(torch.from_numpy(weights))
+        for table in (self.vectors, self.weights):
+            table.register_hook(_none_for_special)
         self.bridge = nn.Parameter(torch.eye(dims))
         inputs = PRODUCTS * dims + COSINES + len(COUNTS)
         self.hidden, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, 1)
@@ -159,8 +164,8 @@ class _Network(nn.Module):
     def forward(self, reading: Reading, counts: NDArray[np.float32]) -> Tensor:
         """Scores from 1 to 5. (examples,)"""
         reply, last, before = self._means(reading)
-        r, to_last, to_before = (nn.functional.normalize(mean, eps=TINY) for mean in (reply, last, before))
-        m = nn.functional.normalize(r @ self.bridge, eps=TINY)
+        r, to_last, to_before = (_unit(mean) for mean in (reply, last, before))
+        m = _unit(r @ self.bridge)
         products = (m * to_last, m * to_before, r * to_last)
         numbers = [product.sum(1) for product in products]
         numbers += [reply.norm(dim=1), r @ self.centre]
@@ -168,6 +173,16 @@ class _Network(nn.Module):
         inputs = torch.cat([r, to_last, *products, torch.stack(numbers, 1), scaled], 1)
         units = nn.functional.dropout(torch.relu(self.hidden(inputs)), DROPOUT, self.training)
         return LOWEST + (HIGHEST - LOWEST) * torch.sigmoid(self.out(units)[:, 0])
+
+    @property
+    def matching(self) -> list[nn.Parameter]:
+        """What is learned from dialogues."""
+        return [self.vectors, self.weights, self.bridge]
+
+    def towers(self, reading: Reading) -> tuple[Tensor, Tensor, Tensor]:
+        """Replies led to what they answer, last turns, and all before. Each (examples, dims), of length 1"""
+        reply, last, before = self._means(reading)
+        return _unit(_unit(reply) @ self.bridge), _unit(last), _unit(before)
 
     def _means(self, reading: Reading) -> tuple[Tensor, Tensor, Tensor]:
         """Of reply, last turn, and all before it. Each (examples, dims)"""
@@ -192,6 +207,17 @@ class _Network(nn.Module):
         return StaticNetwork.of_table(arrays["vectors"], arrays["weights"], rest)
 
 
+def _none_for_special(gradient: Tensor) -> Tensor:
+    """Marks and unknown words stay without a vector."""
+    kept = gradient.clone()
+    kept[: len(SPECIAL)] = 0
+    return kept
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    return nn.functional.normalize(vectors, eps=TINY)
+
+
 def _trained(network: _Network, rows: _Rows, held_out: _Rows | None, epochs: int, seed: int) -> StaticNetwork:
     """The network after the epoch whose scores correlate best with those wanted, or after the last."""
     rng = np.random.default_rng([seed, 11])
@@ -208,8 +234,6 @@ def _trained(network: _Network, rows: _Rows, held_out: _Rows | None, epochs: int
             loss = (off**2).mean() + (centred(off, torch.from_numpy(sizes)) ** 2).mean()
             optimiser.zero_grad()
             loss.backward()
-            network.vectors.grad[: len(SPECIAL)] = 0  # type: ignore[index] # marks and unknown words have none
-            network.weights.grad[: len(SPECIAL)] = 0  # type: ignore[index]
             optimiser.step()
         falling.step()
         now = network.finished()
