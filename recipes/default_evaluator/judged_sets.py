@@ -41,7 +41,7 @@ JUDGED: Mapping[str, JudgedFile] = MappingProxyType(
         "humod": JudgedFile("relevance"),
         "engage_dailydialog": JudgedFile("engagement", scale=None),
         "holistic_context": JudgedFile("context coherence"),
-        "dailydialogpp_dev": JudgedFile("relevant (label by construction)", scale=(0, 1), most=3000),
+        "dailydialogpp_dev": JudgedFile("relevant (label by construction)", scale=(0, 1), most=8000),
         "conture_turn": JudgedFile("overall impression (majority of 3)", scale=(0, 2)),
     }
 )

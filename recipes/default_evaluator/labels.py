@@ -4,10 +4,12 @@
 
 Each set asked something else of other people, and its mean says little of how good its replies are beside another's.
 So its labels are standardised and moved to the mean that the student gives its replies; the loss is the squared error
-of the logit. The lowest layers stay as they are; large sets count less a reply. Then the weights are drawn back
-towards those of the student (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"): --label-share says how
-much of the way is kept. Half of it keeps what was gained on these sets and loses nothing on others; all of it is for
-those who judge replies like the labelled ones.
+of the logit. The lowest layers stay as they are; large sets count less a reply. Among the labelled replies stand
+candidates of step 2 that are held at the student's own logits, and garbled ones below them (`polish.py`): what labels
+do not speak of shall not change. Then the weights are drawn back towards those of the student (Wortsman et al. 2022,
+"Robust fine-tuning of zero-shot models"): --label-share says how much of the way is kept; and the cosines, which labels
+of replies that only look fitting take weight from, are given some of it back (--label-cosines). All of the way, without
+candidates and cosines, is for those who judge replies like the labelled ones.
 
 Without --student it starts from the pretrained encoder, whose cosines are all that it knows then: for an encoder that
 is too large to be taught here.
@@ -28,6 +30,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +39,17 @@ from recipes.default_evaluator.descent import Descent
 from recipes.default_evaluator.judged_sets import JUDGED, LICENSED, Labelled, read_labels
 from recipes.default_evaluator.lesson import Group, grouped, plan_batches, read_groups
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
-from recipes.default_evaluator.student import branches, level_features, load_student, score_rows, start_student
-from recipes.default_evaluator.targets import Floats
+from recipes.default_evaluator.polish import Polish
+from recipes.default_evaluator.student import (
+    add_to_blend,
+    branches,
+    level_features,
+    load_student,
+    score_rows,
+    start_student,
+)
+from recipes.default_evaluator.targets import Floats, read_taught
+from recipes.default_evaluator.teacher import draw
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -70,6 +82,13 @@ def fit_labels(plan: Plan, model: TorchModel, items: Sequence[Labelled]) -> Torc
     aims = torch.tensor(label_aims(items, score_rows(model, contexts, replies)), dtype=torch.float32)
     counts = Counter(item.set for item in items)
     weights = torch.tensor([(600 / max(counts[item.set], 300)) ** 0.5 for item in items])
+    weights /= weights.mean()
+    if plan.label_replay:
+        again = replayed(plan, model)
+        groups += [
+            replace(group, numbers=tuple(len(aims) + number for number in group.numbers)) for group in again.groups
+        ]
+        aims, weights = torch.cat([aims, again.aims]), torch.cat([weights, torch.ones(len(again.aims))])
 
     def loss(batch: Sequence[Group]) -> Tensor:
         """The squared error, weighted by set."""
@@ -83,7 +102,16 @@ def fit_labels(plan: Plan, model: TorchModel, items: Sequence[Labelled]) -> Torc
     descent.run(network, batches, loss)
     after = plain_state(network)
     network.load_state_dict({name: before[name] + plan.label_share * (after[name] - before[name]) for name in after})
+    add_to_blend(model, plan.label_cosines)
     return model
+
+
+def replayed(plan: Plan, model: TorchModel) -> Polish:
+    """Candidates with the student's logits, and garbled ones below them; of the last contexts that were drawn, because
+    polishing took the first."""
+    rows = read_taught([draw(plan)])
+    contexts = set(list(dict.fromkeys(row.context for row in rows))[-plan.label_replay :])
+    return Polish(model, [row for row in rows if row.context in contexts])
 
 
 def label_aims(items: Sequence[Labelled], logits: Floats) -> Floats:

@@ -52,14 +52,18 @@ class Plan:
     student_threads: int = 2
     polish_contexts: int = 2400
     polish_minutes: float = 12.0
-    label_share: float = 0.5
+    label_share: float = 0.75
     """How much of the way from the student to what labels made of it is kept."""
-    label_epochs: int = 2
+    label_replay: int = 800
+    """Contexts whose candidates are held at the student's own logits meanwhile."""
+    label_cosines: float = 0.6
+    """How much more the cosines count afterwards, of what they were given after step 3."""
+    label_epochs: int = 1
     frozen_layers: int = 2
     """The lowest layers, which labels do not change; a training step costs less the more they are."""
     student_frozen: int = 0
     """Those that the student does not change."""
-    most_labels: int = 1500
+    most_labels: int = 8000
     """Judged replies of each set at most."""
 
     @property
@@ -88,6 +92,7 @@ SMALL: Mapping[str, Any] = MappingProxyType(
         "extra_contexts": 4,
         "student_minutes": 0.1,
         "polish_minutes": 0.1,
+        "label_replay": 4,
         "most_labels": 4,
         "work": Path("build/default_evaluator_small"),
     }

@@ -186,7 +186,7 @@ def level_features(model: TorchModel, groups: Sequence[Group]) -> None:
         network.level.bias.copy_(-features.mean(0) / deviation)
 
 
-def add_to_blend(model: TorchModel, times: int = 1) -> None:
+def add_to_blend(model: TorchModel, times: float = 1) -> None:
     """Let some features count for more than the student learned: it follows its teacher too closely where people
     disagree with that one. How much was chosen on the development sets. -1 takes it away again."""
     with torch.no_grad():

@@ -51,7 +51,7 @@ def match_replies(
         loss = in_batch_loss(last_turns, replies, allowed) + in_batch_loss(before, replies, allowed) / 2
         optimiser.param_groups[0]["lr"] = RATE * (1 - step / len(batches))
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
 

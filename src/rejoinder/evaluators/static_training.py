@@ -146,7 +146,7 @@ class _Network(nn.Module):
         self.vectors = nn.Parameter(torch.from_numpy(vectors))
         self.weights = nn.Parameter(torch.from_numpy(weights))
         for table in (self.vectors, self.weights):
-            table.register_hook(_none_for_special)
+            table.register_hook(_none_for_special)  # type: ignore[no-untyped-call]
         self.bridge = nn.Parameter(torch.eye(dims))
         inputs = PRODUCTS * dims + COSINES + len(COUNTS)
         self.hidden, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, 1)
