@@ -35,8 +35,8 @@ from rejoinder.models.stored import WEIGHTS
 from rejoinder.models.torch_model import TorchModel
 from rejoinder.types import Dialogue, Example
 
-LARGEST = 30_000_000
-"""Bytes that the folder may have, to come with the package."""
+SHIPPED, LARGEST = "minilm", 30_000_000
+"""The encoder of what comes with the package, and the bytes that its folder may have."""
 CHECKED = 40
 """Replies of each judged set that the precisions are compared on."""
 
@@ -76,7 +76,9 @@ def export(
             write_calibrated(output, output, evaluator.with_calibration(calibration))
     if not full:
         (output / WEIGHTS["fp32"]).unlink()
-    print_folder(output)
+    packed = print_folder(output)
+    if plan.encoder == SHIPPED and packed > LARGEST:
+        raise ValueError(f"{output} has {packed} bytes: expected at most {LARGEST}")
 
 
 def calibration_of(labels: Sequence[Labelled], out_of_fold: Path) -> Calibration | None:
@@ -118,8 +120,8 @@ def print_differences(model: TorchModel, folder: Path, pairs: Sequence[Pair]) ->
             raise ValueError(f"ONNX and torch differ by {apart.max():.4f}: expected at most .001")
 
 
-def print_folder(folder: Path) -> None:
-    """The files with their sizes, and a score by the evaluator as anyone would load it; ValueError where too large."""
+def print_folder(folder: Path) -> int:
+    """The files with their sizes, and a score by the evaluator as anyone would load it; the size without fp32."""
     evaluator = rejoinder.load(str(folder))
     print(evaluator.signature)
     context = ("Hi! What are you doing tonight?",)
@@ -131,8 +133,7 @@ def print_folder(folder: Path) -> None:
         print(f"{size / 1e6:8.2f} MB  {name}")
     packed = sum(size for name, size in sizes.items() if name != WEIGHTS["fp32"])
     print(f"{packed / 1e6:8.2f} MB  without {WEIGHTS['fp32']}")
-    if packed > LARGEST:
-        raise ValueError(f"{folder} has {packed} bytes: expected at most {LARGEST}")
+    return packed
 
 
 def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

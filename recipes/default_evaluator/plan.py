@@ -47,7 +47,7 @@ class Plan:
     extra_contexts: int = 800
     """Those of the non-commercial corpora, in the variant that has them."""
     anchor: str = ""
-    """The encoder whose towers the student's cosines are held near; by default the student's own."""
+    """A larger encoder whose towers tell, beside the student's own, what cosines are held near."""
     student_minutes: float = 50.0
     student_threads: int = 2
     polish_contexts: int = 2400

@@ -248,14 +248,21 @@ def train_student(plan: Plan, taught: Sequence[Path], start: Path | None = None)
 
 
 def anchor_vectors(plan: Plan, rows: Sequence[Taught]) -> Tensor:
-    """Where averaged towers see the contexts, their last turns and the replies: the student's own towers, or those of
-    a larger encoder, from whose cosines it learns. (3, candidates, width)"""
-    other = plan.anchor and plan.anchor != plan.encoder
-    own = replace(plan, encoder=plan.anchor, work=plan.work / plan.anchor) if other else plan
-    own.work.mkdir(parents=True, exist_ok=True)
-    towers = TwoTowers.start(own.encoder_folder)
-    towers.load(train_towers(own))
-    return towers.unit_vectors([row.context for row in rows], [row.reply for row in rows])
+    """Where averaged towers see the contexts, their last turns and the replies. (3, candidates, width)
+
+    By the student's own towers; or side by side with those of a larger encoder, so that cosines are the mean of both.
+    """
+    plans = [plan]
+    if plan.anchor and plan.anchor != plan.encoder:
+        plans.append(replace(plan, encoder=plan.anchor, work=plan.work / plan.anchor))
+    found = []
+    for each in plans:
+        each.work.mkdir(parents=True, exist_ok=True)
+        towers = TwoTowers.start(each.encoder_folder)
+        towers.load(train_towers(each))
+        found.append(towers.unit_vectors([row.context for row in rows], [row.reply for row in rows]))
+    beside: Tensor = torch.cat(found, 2) / len(found) ** 0.5
+    return beside
 
 
 def held_out(rows: Sequence[Taught]) -> set[tuple[str, ...]]:

@@ -16,7 +16,7 @@ from rejoinder.evaluators import static_matching
 from rejoinder.evaluators import static_training as training
 from rejoinder.evaluators.static import ARRAYS, Static
 from rejoinder.evaluators.static_distillation import distill_static
-from rejoinder.evaluators.static_matching import match_replies, places_of
+from rejoinder.evaluators.static_matching import draw_places, match_replies
 from rejoinder.evaluators.static_reading import COUNTS, Reading, counted
 from rejoinder.evaluators.training import TrainingData
 from rejoinder.models.ngram import Counts, NgramModel, kneser_ney
@@ -167,7 +167,7 @@ def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatc
     words = load_vectors(vectors)
     model = training.language_model(words, [turn for dialogue in spoken for turn in dialogue.turns], 0.0)
     network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=4)
-    reading = Reading.of(places_of(spoken), model)
+    reading = Reading.of([Example("", each.turns[:1], each.turns[1]) for each in spoken], model)
 
     def rightly_matched() -> int:
         replies, last_turns, _ = network.towers(reading)
@@ -179,15 +179,19 @@ def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatc
     assert not network.vectors[: len(SPECIAL)].any(), "marks and unknown words stay without a vector"
 
 
-def test_places_are_turns_that_answer_one() -> None:
-    found = places_of([Dialogue("d", ("a", "b", " ", "c", "d", "e", "f", "g"))])
-    assert [(example.context, example.response) for example in found] == [
-        (("a",), "b"),
-        (("a", "b", " ", "c"), "d"),
-        (("b", " ", "c", "d"), "e"),
-        ((" ", "c", "d", "e"), "f"),
-        (("c", "d", "e", "f"), "g"),
+def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken = [Dialogue("1", ("x", "y")), Dialogue("2", ("z",)), Dialogue("3", ("a", "b", " ", "c", "d", "e", "f"))]
+    found = draw_places(spoken, np.random.default_rng(0))
+    assert sorted((example.response, example.context) for example in found) == [
+        ("b", ("a",)),
+        ("d", ("a", "b", " ", "c")),
+        ("e", ("b", " ", "c", "d")),
+        ("f", (" ", "c", "d", "e")),
+        ("y", ("x",)),
     ]
+    assert draw_places([], np.random.default_rng(0)) == []
+    monkeypatch.setattr(static_matching, "MOST_PLACES", 2)
+    assert len(draw_places(spoken[:1] * 9, np.random.default_rng(0))) == 2
 
 
 def test_contexts_with_the_same_end_are_validated_on_together() -> None:

@@ -23,6 +23,8 @@ PLACES = 512
 RATE = 1e-3
 MOST_TURNS = 4
 """Turns of a context that are read."""
+MOST_PLACES = 500_000
+"""Places at most, drawn at random: a pass over them takes a minute, and more of them teach little more."""
 
 Towers = Callable[[Reading], tuple[Tensor, Tensor, Tensor]]
 """Replies led to what they answer, last turns, and what came before. Each (places, dims), of length 1"""
@@ -37,10 +39,10 @@ def match_replies(
     seed: int,
 ) -> None:
     """Train, in place, what the towers are made of; at a rate that falls to nothing."""
-    places = places_of(dialogues)
+    rng = np.random.default_rng([seed, 13])
+    places = draw_places(dialogues, rng)
     if len(places) < 2 or not passes:
         return
-    rng = np.random.default_rng([seed, 13])
     optimiser = torch.optim.Adam(learning, lr=RATE)
     orders = [rng.permutation(len(places)) for _ in range(passes)]
     batches = [order[start : start + PLACES] for order in orders for start in range(0, len(places), PLACES)]
@@ -55,11 +57,16 @@ def match_replies(
         optimiser.step()
 
 
-def places_of(dialogues: Sequence[Dialogue]) -> list[Example]:
-    """Every turn that answers another, with the turns before it."""
+def draw_places(dialogues: Sequence[Dialogue], rng: np.random.Generator) -> list[Example]:
+    """Turns that answer another, each with the turns before it, in random order; blank ones are left out."""
+    answers = np.array([max(0, len(dialogue.turns) - 1) for dialogue in dialogues], np.int64)
+    ends = np.cumsum(answers)
+    drawn = rng.permutation(int(answers.sum()))[:MOST_PLACES]
+    numbers = np.searchsorted(ends, drawn, side="right")
+    turns = drawn - (ends - answers)[numbers] + 1
+    places = [(dialogues[number].turns, turn) for number, turn in zip(numbers.tolist(), turns.tolist(), strict=True)]
     return [
-        Example("", dialogue.turns[max(0, turn - MOST_TURNS) : turn], dialogue.turns[turn])
-        for dialogue in dialogues
-        for turn in range(1, len(dialogue.turns))
-        if dialogue.turns[turn].strip() and dialogue.turns[turn - 1].strip()
+        Example("", said[max(0, turn - MOST_TURNS) : turn], said[turn])
+        for said, turn in places
+        if said[turn].strip() and said[turn - 1].strip()
     ]
