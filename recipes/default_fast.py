@@ -29,7 +29,7 @@ from rejoinder.registry import load
 from rejoinder.text.vectors import SHIPPED, load_vectors
 from rejoinder.types import Dialogue, Example, JudgedExample
 
-DIMS = 64
+DIMS = 128
 DIALOGUES = 16_000
 """Dialogues at most: each turn of them costs 8 bytes of the folder, to tell later that it was trained on."""
 MOST_JUDGED = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from rejoinder.models.pairs import Pair
 from rejoinder.models.torch_model import TorchModel
 
 _LARGE_TABLE = 1000  # rows; positions and segments are fewer, and not worth it
+_LARGE_MATRIX = (
+    10_000  # numbers; smaller ones save no space, and what is rounded in the last layers goes straight to the score
+)
 
 
 def to_onnx(model: TorchModel) -> OnnxModel:
@@ -101,20 +105,27 @@ def _transpose_weights(graph: Any) -> None:
 
 
 def _shrink_matrices(graph: Any) -> None:
-    """Each matrix that something is multiplied by as one byte a number, with a scale a column."""
+    """Each large matrix that something is multiplied by as one byte a number, with a scale an input and one an output.
+
+    Inputs differ much in how large their weights are: with a scale an output alone, the small ones of them are lost.
+    """
     from onnx import helper, numpy_helper
 
     weights = {weight.name: weight for weight in graph.initializer}
     columns = {node.input[1]: _column_axis(node) for node in graph.node if node.op_type in ("MatMul", "Gemm")}
     nodes = []
     for name, axis in columns.items():
-        if name not in weights or len(weights[name].dims) != 2:
+        if name not in weights or len(weights[name].dims) != 2 or math.prod(weights[name].dims) < _LARGE_MATRIX:
             continue
-        rounded, scale = _bytes_of(numpy_helper.to_array(weights[name]), axis)
+        array = numpy_helper.to_array(weights[name])
+        size = np.maximum(np.sqrt((array**2).mean(axis, keepdims=True)), np.finfo(np.float32).tiny)  # of each input
+        rounded, scale = _bytes_of(array / size, axis)
         graph.initializer.remove(weights[name])
-        graph.initializer.append(numpy_helper.from_array(rounded, f"{name}.byte"))
-        graph.initializer.append(numpy_helper.from_array(scale.ravel(), f"{name}.scale"))
-        nodes.append(helper.make_node("DequantizeLinear", [f"{name}.byte", f"{name}.scale"], [name], axis=axis))
+        parts = {"byte": rounded, "scale": scale.ravel(), "size": size}
+        graph.initializer.extend(numpy_helper.from_array(part, f"{name}.{which}") for which, part in parts.items())
+        evened = f"{name}.evened"
+        nodes.append(helper.make_node("DequantizeLinear", [f"{name}.byte", f"{name}.scale"], [evened], axis=axis))
+        nodes.append(helper.make_node("Mul", [evened, f"{name}.size"], [name]))
     for node in reversed(nodes):
         graph.node.insert(0, node)
 
