@@ -23,9 +23,7 @@ from rejoinder.models.pairs import Pair
 from rejoinder.models.torch_model import TorchModel
 
 _LARGE_TABLE = 1000  # rows; positions and segments are fewer, and not worth it
-_LARGE_MATRIX = (
-    10_000  # numbers; smaller ones save no space, and what is rounded in the last layers goes straight to the score
-)
+_LARGE_MATRIX = 1000  # numbers; less saves no space, and what is rounded beside the output goes straight into the score
 
 
 def to_onnx(model: TorchModel) -> OnnxModel:
