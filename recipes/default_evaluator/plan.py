@@ -56,7 +56,7 @@ class Plan:
     """How much of the way from the student to what labels made of it is kept."""
     label_replay: int = 800
     """Contexts whose candidates are held at the student's own logits meanwhile."""
-    label_cosines: float = 0.6
+    label_cosines: float = 0.3
     """How much more the cosines count afterwards, of what they were given after step 3."""
     label_epochs: int = 1
     frozen_layers: int = 2
