@@ -1,8 +1,8 @@
 """All steps after one another, from the pretrained encoder to the folder that scores.
 
-    python -m recipes.default_evaluator -o FOLDER                       # without labels
-    python -m recipes.default_evaluator -o FOLDER --judged licensed     # as it ships
-    python -m recipes.default_evaluator -o FOLDER --judged all          # with the labels of all judged sets
+    python -m recipes.default_evaluator -o FOLDER --anchor mpnet                       # without labels
+    python -m recipes.default_evaluator -o FOLDER --anchor mpnet --judged licensed     # as it ships
+    python -m recipes.default_evaluator -o FOLDER --judged all                         # with the labels of all judged sets
 
 A step whose file is in --work already is passed over, so that a run that was stopped goes on.
 """
