@@ -2,7 +2,7 @@
 
     python -m recipes.default_evaluator -o FOLDER --anchor mpnet                       # without labels
     python -m recipes.default_evaluator -o FOLDER --anchor mpnet --judged licensed     # as it ships
-    python -m recipes.default_evaluator -o FOLDER --judged all                         # with the labels of all judged sets
+    python -m recipes.default_evaluator -o FOLDER --judged all                         # with all labels
 
 A step whose file is in --work already is passed over, so that a run that was stopped goes on.
 """
