@@ -47,8 +47,9 @@ SEMI = """
 Trained with labels of other sets and, on the set itself, with labels of other contexts: five folds by context, each
 reply scored by a model that saw no label of its context. On `/test`, trained on the published training part. The
 default saw labels of conture_turn, engage_dailydialog and dailydialogpp_dev: its figures there are in the second
-column, out of fold, by the recipe that made what ships, on two of the five folds. On the other sets that column was
-made from earlier weights, each model trained for replies like these. How each was trained:
+column, out of fold, by the recipe that made what ships, on two of the five folds. On the other sets that column is of
+models trained for replies like these, on `/test` from the weights that ship, elsewhere from earlier ones. How each was
+trained:
 [research/default-evaluator.md](research/default-evaluator.md).
 """
 
