@@ -17,8 +17,7 @@ INNER, OUTER = 384, 1536
 """The shape of MiniLM's largest product."""
 _TRIALS = 3
 _SECONDS = 1.0
-"""How long a trial lasts: the shortest of single products, of a few milliseconds, is a moment of the processor's
-highest clock, which no program keeps up for as long as the programs here are measured."""
+"""How long a trial lasts: the programs beside the limit are measured over seconds, too."""
 
 
 @dataclass(frozen=True)

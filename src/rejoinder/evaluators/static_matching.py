@@ -24,7 +24,7 @@ RATE = 1e-3
 MOST_TURNS = 4
 """Turns of a context that are read."""
 MOST_PLACES = 500_000
-"""Places at most, drawn at random: a pass over them takes a minute, and more of them teach little more."""
+"""Places at most, drawn at random: a pass takes a minute or so, however many dialogues there are."""
 
 Towers = Callable[[Reading], tuple[Tensor, Tensor, Tensor]]
 """Replies led to what they answer, last turns, and what came before. Each (places, dims), of length 1"""
