@@ -86,9 +86,11 @@ def test_shape_type_and_range(fitted: Evaluator) -> None:
 
 
 def test_neither_order_nor_company_matters(fitted: Evaluator) -> None:
+    # Not to the last bit: some processors sum a row of a matrix product in an order that depends on its position.
+    same = partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
     together = fitted.score(EXAMPLES)
-    np.testing.assert_array_equal(fitted.score(EXAMPLES[::-1]), together[::-1])
-    np.testing.assert_array_equal([fitted.score([example])[0] for example in EXAMPLES], together)
+    same(fitted.score(EXAMPLES[::-1]), together[::-1])
+    same([fitted.score([example])[0] for example in EXAMPLES], together)
 
 
 def test_an_empty_reply_scores_the_minimum_with_a_warning(fitted: Evaluator) -> None:
