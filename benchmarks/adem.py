@@ -31,15 +31,15 @@ from adem_published import (
     ZHAO_TABLE_1_WITHOUT_TRUTH,
 )
 from adem_sets import SETS, read_sets, stored_encoders, unseen
-from rejoinder.evaluators.adem import Adem, ContextAdem, ReferenceAdem
-from rejoinder.evaluators.adem_dot import EncoderDot
+from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
+from rejoinder.evaluators.adem.dot import EncoderDot
+from rejoinder.evaluators.adem.human_likeness import HUMAN, HumanLikeness
+from rejoinder.evaluators.adem.human_likeness import LEFT_OUT as NEITHER
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.human_likeness import HUMAN, HumanLikeness
-from rejoinder.evaluators.human_likeness import LEFT_OUT as NEITHER
+from rejoinder.meta.experiments import PUBLISHED, cross_validate, label_amounts, leave_one_system_out
+from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.meta.experiments.result import measure
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.learning import PUBLISHED, cross_validate, label_amounts, leave_one_system_out
-from rejoinder.meta.learning.partition import LabelledSet
-from rejoinder.meta.learning.result import measure
 from rejoinder.meta.studies.length_bias import study as length_bias
 from rejoinder.meta.studies.spread import study as spread
 from rejoinder.meta.studies.true_replies import of_true_systems

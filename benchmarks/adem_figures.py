@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from am_fm_figures import STYLE
-from rejoinder.evaluators.adem_solvers import Compared, Descent, Scale, descend
-from rejoinder.evaluators.adem_vectors import Projection, Reading
-from rejoinder.meta.learning.partition import LabelledSet
-from rejoinder.models.sentence_encoders import sentence_encoder
+from rejoinder.encoders.sentence_encoders import sentence_encoder
+from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
+from rejoinder.evaluators.adem.vectors import Projection, Reading
+from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.report.figures import Line, line_plot
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Floats

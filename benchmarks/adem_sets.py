@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.encoders.sentence_encoders import sentence_encoder
+from rejoinder.encoders.stored_vectors import StoredVectors, Text
 from rejoinder.errors import RejoinderError
+from rejoinder.meta.experiments.partition import context_groups
 from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.meta.learning.partition import context_groups
-from rejoinder.models.sentence_encoders import sentence_encoder
-from rejoinder.models.stored_vectors import StoredVectors, Text
 from rejoinder.types import Example
 
 SETS = {"zhao2020_dailydialog": "overall", "zhao2020_personachat": "overall", "humod": "relevance"}

@@ -30,7 +30,7 @@ from am_fm_scores import (
     out_of_domain,
     sentences,
 )
-from rejoinder.evaluators.am_fm import AmFm
+from rejoinder.evaluators.am_fm.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
 from rejoinder.stats.ceiling import split_half

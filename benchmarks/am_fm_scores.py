@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.am_fm_parts import Am, Fm, sentences_of
+from rejoinder.evaluators.am_fm.parts import Am, Fm, sentences_of
+from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.learning.data import TrainingData
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.metrics.batch import TextOptions, encode
-from rejoinder.models.lsi import SemanticSpace
-from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Dialogue, Example, Scores
 
 SENTENCES = 18_692

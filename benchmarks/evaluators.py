@@ -29,11 +29,11 @@ from machine_limit import Cost, Limit, best_of
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.evaluators.base import Fit
-from rejoinder.evaluators.encoder import Encoder
-from rejoinder.evaluators.static import Static
+from rejoinder.evaluators.encoder.branching import ALONE
+from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.onnx_model import BATCH_TOKENS, MOST_REPLIES
+from rejoinder.evaluators.static.static import Static
 from rejoinder.metrics.batch import Batch
-from rejoinder.models.branching import ALONE
-from rejoinder.models.onnx_model import BATCH_TOKENS, MOST_REPLIES
 from rejoinder.text.grid import grid
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -174,7 +174,7 @@ def scores_of(encoder: Encoder, examples: Sequence[Example]) -> Scores:
 
 def fresh(encoder: str, folder: Path) -> Path:
     """The folder of an Encoder that was not trained: its head is random."""
-    from rejoinder.models.torch_model import TorchModel
+    from rejoinder.evaluators.encoder.torch_model import TorchModel
 
     made = Encoder(encoder=encoder, towers=True)
     model = TorchModel.start(

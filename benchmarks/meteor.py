@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.metrics.meteor import (
     MeteorParameters,
     ParaphraseTable,
@@ -36,7 +37,6 @@ from rejoinder.metrics.meteor import (
 )
 from rejoinder.text import stemming, wordnet
 from rejoinder.text.grid import grid
-from rejoinder.text.ragged import Ints, Ragged
 
 Pair = tuple[list[str], list[str]]  # the words of a reply and of its reference
 Encoded = tuple[list[str], Ragged, Ragged, Ints]

@@ -22,14 +22,14 @@ from torch import Tensor, nn
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.generators.decoding import Decoding
-from rejoinder.generators.recurrent import RecurrentReplyModel
-from rejoinder.generators.search import search
-from rejoinder.models.batching import buckets
-from rejoinder.models.cross_encoder import quiet_transformers
-from rejoinder.models.reply_networks import ReplyNetwork
-from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, token_dialogues
-from rejoinder.models.vocabulary import END, PAD, START, Vocabulary
+from rejoinder.generators.neural.recurrent import RecurrentReplyModel
+from rejoinder.generators.neural.search import search
+from rejoinder.language_models.recurrent.networks import ReplyNetwork
+from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, token_dialogues
+from rejoinder.learning.batching import buckets
+from rejoinder.learning.pretrained import quiet_transformers
 from rejoinder.registry import build_generator
+from rejoinder.text.vocabulary import END, PAD, START, Vocabulary
 from rejoinder.types import Dialogue
 
 NAMES = ("lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred")

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.generators.neural import NeuralReplyModel
-from rejoinder.generators.recall import Recall, recall
-from rejoinder.generators.recurrent import RecurrentReplyModel
-from rejoinder.generators.retrieval import Retrieval
-from rejoinder.generators.systems import System, systems_of
+from rejoinder.generators.neural.base import NeuralReplyModel
+from rejoinder.generators.neural.recurrent import RecurrentReplyModel
+from rejoinder.generators.pool.systems import System, systems_of
+from rejoinder.generators.retrieval.base import Retrieval
+from rejoinder.generators.retrieval.recall import Recall, recall
+from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.models.likelihood import Likelihood
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import linear_interval, mean_intervals

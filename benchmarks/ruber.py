@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from am_fm_figures import STYLE
-from rejoinder.evaluators.ruber_unref import NONE
+from rejoinder.evaluators.ruber.unref import NONE
 from rejoinder.report.figures import Line, line_plot
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations

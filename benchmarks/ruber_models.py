@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from rejoinder.data.contexts import without_contexts
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.ruber import Ruber
-from rejoinder.evaluators.ruber_blend import BLENDS
-from rejoinder.evaluators.ruber_pooling import RuberPool
+from rejoinder.encoders.text_encoder import TextEncoder
+from rejoinder.evaluators.ruber.blend import BLENDS
+from rejoinder.evaluators.ruber.pooling import RuberPool
+from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.models.text_encoder import TextEncoder
 from rejoinder.types import Example, JudgedExample, Scores
 
 FOLDS = 5

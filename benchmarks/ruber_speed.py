@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.ruber import Ruber
+from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.types import Dialogue, Example
 
 PAIRS, EPOCHS = 70_000, 10

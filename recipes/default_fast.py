@@ -23,8 +23,8 @@ from scipy.stats import spearmanr
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.judged import JudgedSource
-from rejoinder.evaluators.static import Static
-from rejoinder.evaluators.training import labels
+from rejoinder.evaluators.static.static import Static
+from rejoinder.learning.data import labels
 from rejoinder.registry import load
 from rejoinder.text.vectors import SHIPPED, load_vectors
 from rejoinder.types import Dialogue, Example, JudgedExample
@@ -37,7 +37,7 @@ MOST_JUDGED = 10_000
 
 def words(arguments: argparse.Namespace) -> None:
     """Writes a vector for each word that the shipped vectors know, in GloVe's format."""
-    from rejoinder.models.text_encoder import TextEncoder
+    from rejoinder.encoders.text_encoder import TextEncoder
 
     listed = load_vectors().words
     vectors = TextEncoder.start(arguments.encoder, max_length=16).encode(listed, quiet=False)

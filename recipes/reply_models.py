@@ -20,10 +20,10 @@ from typing import Any
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.generators.decoding import Decoding
-from rejoinder.generators.neural import NeuralReplyModel
-from rejoinder.generators.recurrent import RecurrentReplyModel
+from rejoinder.generators.neural.base import NeuralReplyModel
+from rejoinder.generators.neural.recurrent import RecurrentReplyModel
+from rejoinder.learning.loop import TrainingRun
 from rejoinder.metrics.diversity import Distinct
-from rejoinder.models.training import TrainingRun
 from rejoinder.registry import build_generator, load_generator, parse_spec
 from rejoinder.types import Dialogue, Example
 
@@ -143,8 +143,8 @@ def _figures(
 
 def _shared_tokens(train: Sequence[Dialogue], valid: Sequence[Dialogue]) -> int:
     """How many tokens the validation replies have in the vocabulary that the recurrent models learn."""
-    from rejoinder.models.token_dialogues import token_dialogues
-    from rejoinder.models.vocabulary import Vocabulary
+    from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
+    from rejoinder.text.vocabulary import Vocabulary
 
     defaults = RecurrentReplyModel
     vocabulary = Vocabulary.learn((turn for one in train for turn in one.turns), defaults.vocabulary)

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
+from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
 from rejoinder.types import Example
-
-JUDGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "judged"
 
 
 @dataclass(frozen=True)

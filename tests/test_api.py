@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import rejoinder
+from places import DOCS
 from rejoinder import Example
-
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 EXAMPLES = [
     Example("1", ("How are you?",), "I am fine, thanks.", ("Fine, thanks.",)),

@@ -11,8 +11,8 @@ import pytest
 import rejoinder
 
 ORDER = (
-    "types errors _version progress registry config data text stats metrics models generators evaluators engines "
-    "annotation meta report cli"
+    "types errors _version progress registry config arrays data text stats metrics learning language_models encoders "
+    "generators evaluators scoring annotation meta report reproduction integrations service cli"
 ).split()
 
 ROOT = Path(rejoinder.__file__).parent

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from places import ROOT
+
 NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.pyc")
 NO_NETWORK = ("NewConnectionError", "NameResolutionError", "ConnectTimeout", "Network is unreachable")
 

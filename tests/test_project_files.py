@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import rejoinder
-
-ROOT = Path(__file__).resolve().parents[1]
+from places import ROOT
 
 
 @pytest.fixture(scope="module")

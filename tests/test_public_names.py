@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
 import rejoinder
+from places import DOCS
 from rejoinder.cli import VERBS
 from rejoinder.registry import ALIASES, METRICS, metric_class
-
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def page(name: str) -> str:

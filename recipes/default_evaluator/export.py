@@ -26,13 +26,13 @@ from recipes.default_evaluator.plan import Plan, add_options, plan_of
 from recipes.default_evaluator.student import load_student
 
 import rejoinder
+from rejoinder.data.pairs import Pair
 from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
 from rejoinder.evaluators.calibration_folder import write_calibrated
-from rejoinder.evaluators.encoder import Encoder
-from rejoinder.evaluators.training import TrainingData
-from rejoinder.models.pairs import Pair
-from rejoinder.models.stored import WEIGHTS
-from rejoinder.models.torch_model import TorchModel
+from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.saving import WEIGHTS
 from rejoinder.types import Dialogue, Example
 
 SHIPPED, LARGEST = "minilm", 30_000_000

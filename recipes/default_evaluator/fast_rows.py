@@ -20,7 +20,7 @@ from recipes.default_evaluator.student import load_student, score_rows
 from recipes.default_evaluator.targets import read_taught
 from recipes.default_evaluator.teacher import draw
 
-from rejoinder.models.branch_encoder import on_scale
+from rejoinder.evaluators.encoder.branch_encoder import on_scale
 
 SEED = 6
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.judged import JudgedSource
-from rejoinder.models.pairs import Pair
+from rejoinder.data.pairs import Pair
 from rejoinder.types import Example, JudgedExample
 
 Floats = NDArray[np.float64]

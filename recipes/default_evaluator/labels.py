@@ -53,8 +53,9 @@ from recipes.default_evaluator.teacher import draw
 from safetensors.torch import save_file
 from torch import Tensor
 
-from rejoinder.models.branch_encoder import on_scale
-from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.evaluators.encoder.branch_encoder import on_scale
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.learning.weights import plain_state
 
 BATCH_TOKENS = 1500
 RATE, HEAD_FASTER, WARM_UP = 3e-5, 5, 20

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rejoinder.models.branch_encoder import BranchEncoder, Reading
-from rejoinder.models.branching import Brancher, Ids, Spoken, by_context, padded_rows
-from rejoinder.models.pairs import writable
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder, Reading
+from rejoinder.evaluators.encoder.branching import Brancher, Ids, Spoken, by_context, padded_rows
+from rejoinder.text.cleaning import writable
 
 STRETCH = 40
 """Batches among which contexts are sorted by length."""

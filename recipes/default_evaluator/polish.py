@@ -25,8 +25,9 @@ from recipes.default_evaluator.teacher import draw
 from safetensors.torch import save_file
 from torch import Tensor
 
-from rejoinder.models.distill_stage import centred
-from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.evaluators.encoder.distill_stage import centred
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.learning.weights import plain_state
 
 RATE, WARM_UP, BATCH_TOKENS = 4e-5, 30, 2000
 WHOLE = frozenset({"true", "next", "same", "near-true", "near-turn", "lexical"})

@@ -31,10 +31,11 @@ from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 from torch import Tensor
 
-from rejoinder.models.branch_encoder import FEATURES, BranchEncoder, Reading
-from rejoinder.models.distill_stage import centred
-from rejoinder.models.in_batch import SCALE
-from rejoinder.models.torch_model import TorchModel, plain_state
+from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, Reading
+from rejoinder.evaluators.encoder.distill_stage import centred
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.learning.in_batch import SCALE
+from rejoinder.learning.weights import plain_state
 
 RATE, WARM_UP = 6e-5, 30
 HEAD_FASTER = 5

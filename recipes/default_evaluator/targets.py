@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.pairs import Pair
+from rejoinder.data.pairs import Pair
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from recipes.default_evaluator.plan import Plan, plan_from_command_line
 from recipes.default_evaluator.towers import TwoTowers
 from recipes.default_evaluator.tree_likelihood import TreeLikelihood
 
-from rejoinder.models.causal import CausalModel
+from rejoinder.language_models.causal import CausalModel
 
 EXTRA_SEED, UNJUDGED_SEED = 5, 20
 

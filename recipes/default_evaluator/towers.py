@@ -1,7 +1,7 @@
 """The encoder read as two towers: a vector for a context and one for a reply.
 
-Tokens and vectors are those of `rejoinder.models.towers`: `[CLS] turn [SEP] turn [SEP] last turn [SEP]`, without marks
-of who speaks, as sentence encoders were trained to read text.
+Tokens and vectors are those of `rejoinder.evaluators.encoder.towers`: `[CLS] turn [SEP] turn [SEP] last turn [SEP]`,
+without marks of who speaks, as sentence encoders were trained to read text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from rejoinder.models.cross_encoder import mean_over, pretrained, tower_vectors
-from rejoinder.models.torch_model import TorchModel
-from rejoinder.models.towers import Towered, padded_towers, towered
+from rejoinder.evaluators.encoder.cross_encoder import tower_vectors
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.evaluators.encoder.towers import Towered, padded_towers, towered
+from rejoinder.learning.pretrained import mean_over, pretrained
 
 Floats = NDArray[np.float64]
 

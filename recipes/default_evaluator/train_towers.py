@@ -20,9 +20,9 @@ from recipes.default_evaluator.towers import TwoTowers, length_of
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from rejoinder.models.in_batch import in_batch_loss, negatives_of
-from rejoinder.models.torch_model import plain_state
-from rejoinder.models.towers import Towered
+from rejoinder.evaluators.encoder.towers import Towered
+from rejoinder.learning.in_batch import in_batch_loss, negatives_of
+from rejoinder.learning.weights import plain_state
 
 BATCH = 64
 STRETCH = 50

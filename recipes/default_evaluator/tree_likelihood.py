@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from recipes.default_evaluator.corpora import TURNS
 from torch import Tensor
 
-from rejoinder.models.causal import CausalModel
-from rejoinder.models.pairs import by_replier
+from rejoinder.data.pairs import by_replier
+from rejoinder.language_models.causal import CausalModel
 
 CONTEXT_TOKENS = 64
 REPLY_TOKENS = 28

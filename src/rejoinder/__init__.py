@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.metrics.base import Metric, ScoreWarning
-    from rejoinder.metrics.scoring import score
-    from rejoinder.metrics.table import ScoreTable
     from rejoinder.registry import load
+    from rejoinder.scoring.scorer import score
+    from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Dialogue, Example, Judgement
 
 _HOMES = {
@@ -41,13 +41,13 @@ _HOMES = {
     "Metric": "metrics.base",
     "NeedsError": "errors",
     "RejoinderError": "errors",
-    "ScoreTable": "metrics.table",
+    "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "compare": "meta.compare",
     "load": "registry",
     "meta_evaluate": "meta.meta",
     "read": "data.source",
-    "score": "metrics.scoring",
+    "score": "scoring.scorer",
 }
 
 __all__ = [

@@ -34,29 +34,29 @@ METRICS: dict[str, str] = {
     "specificity": "rejoinder.metrics.novelty:Specificity",
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
-    "ruber-pool": "rejoinder.evaluators.ruber_pooling:RuberPool",
+    "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
 }
 
 EVALUATORS: dict[str, str] = {
-    "encoder": "rejoinder.evaluators.encoder:Encoder",
+    "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
     "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
     "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
     "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
-    "static": "rejoinder.evaluators.static:Static",
-    "am-fm": "rejoinder.evaluators.am_fm:AmFm",
-    "am": "rejoinder.evaluators.am_fm_parts:Am",
-    "fm": "rejoinder.evaluators.am_fm_parts:Fm",
-    "ruber": "rejoinder.evaluators.ruber:Ruber",
-    "ruber-ref": "rejoinder.evaluators.ruber_pooling:RuberRef",
-    "ruber-unref": "rejoinder.evaluators.ruber_unref:RuberUnref",
-    "adem": "rejoinder.evaluators.adem:Adem",
-    "c-adem": "rejoinder.evaluators.adem:ContextAdem",
-    "r-adem": "rejoinder.evaluators.adem:ReferenceAdem",
-    "encoder-dot": "rejoinder.evaluators.adem_dot:EncoderDot",
-    "vhred-dot": "rejoinder.evaluators.adem_dot:VhredDot",
-    "t2v-dot": "rejoinder.evaluators.adem_dot:Tweet2VecDot",
-    "human-likeness": "rejoinder.evaluators.human_likeness:HumanLikeness",
+    "static": "rejoinder.evaluators.static.static:Static",
+    "am-fm": "rejoinder.evaluators.am_fm.am_fm:AmFm",
+    "am": "rejoinder.evaluators.am_fm.parts:Am",
+    "fm": "rejoinder.evaluators.am_fm.parts:Fm",
+    "ruber": "rejoinder.evaluators.ruber.ruber:Ruber",
+    "ruber-ref": "rejoinder.evaluators.ruber.pooling:RuberRef",
+    "ruber-unref": "rejoinder.evaluators.ruber.unref:RuberUnref",
+    "adem": "rejoinder.evaluators.adem.adem:Adem",
+    "c-adem": "rejoinder.evaluators.adem.adem:ContextAdem",
+    "r-adem": "rejoinder.evaluators.adem.adem:ReferenceAdem",
+    "encoder-dot": "rejoinder.evaluators.adem.dot:EncoderDot",
+    "vhred-dot": "rejoinder.evaluators.adem.dot:VhredDot",
+    "t2v-dot": "rejoinder.evaluators.adem.dot:Tweet2VecDot",
+    "human-likeness": "rejoinder.evaluators.adem.human_likeness:HumanLikeness",
 }
 """Name -> where the class is, of metrics that are trained and then loaded from their folder."""
 
@@ -67,25 +67,25 @@ SHIPPED: dict[str, str] = {
 """Name -> what it measures, of evaluators that come trained with the package."""
 
 GENERATORS: dict[str, str] = {
-    "r-tfidf": "rejoinder.generators.tfidf:ResponseTfidf",
-    "c-tfidf": "rejoinder.generators.tfidf:ContextTfidf",
-    "bm25": "rejoinder.generators.bm25:Bm25",
-    "dual-encoder": "rejoinder.generators.dual_encoder:DualEncoder",
-    "dual-encoder-rnn": "rejoinder.generators.dual_encoder_rnn:RecurrentDualEncoder",
-    "lstm-lm": "rejoinder.generators.recurrent:LstmLanguageModel",
-    "seq2seq": "rejoinder.generators.recurrent:Seq2SeqModel",
-    "seq2seq-attention": "rejoinder.generators.recurrent:Seq2SeqAttention",
-    "hred": "rejoinder.generators.recurrent:HredModel",
-    "vhred": "rejoinder.generators.recurrent:VhredModel",
-    "causal-lm": "rejoinder.generators.causal:CausalLanguageModel",
+    "r-tfidf": "rejoinder.generators.retrieval.tfidf:ResponseTfidf",
+    "c-tfidf": "rejoinder.generators.retrieval.tfidf:ContextTfidf",
+    "bm25": "rejoinder.generators.retrieval.bm25:Bm25",
+    "dual-encoder": "rejoinder.generators.retrieval.dual_encoder:DualEncoder",
+    "dual-encoder-rnn": "rejoinder.generators.retrieval.dual_encoder_rnn:RecurrentDualEncoder",
+    "lstm-lm": "rejoinder.generators.neural.recurrent:LstmLanguageModel",
+    "seq2seq": "rejoinder.generators.neural.recurrent:Seq2SeqModel",
+    "seq2seq-attention": "rejoinder.generators.neural.recurrent:Seq2SeqAttention",
+    "hred": "rejoinder.generators.neural.recurrent:HredModel",
+    "vhred": "rejoinder.generators.neural.recurrent:VhredModel",
+    "causal-lm": "rejoinder.generators.neural.causal:CausalLanguageModel",
 }
 """Name -> where the class is, of models that reply; they are trained and then loaded from their folder."""
 
 ENCODERS: dict[str, str] = {
-    "tweet2vec": "rejoinder.models.tweet2vec:Tweet2Vec",
+    "tweet2vec": "rejoinder.encoders.tweet2vec.encoder:Tweet2Vec",
     "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
-    "stored-vectors": "rejoinder.models.stored_vectors:StoredVectors",
-    "pretrained": "rejoinder.models.sentence_encoders:PretrainedEncoder",
+    "stored-vectors": "rejoinder.encoders.stored_vectors:StoredVectors",
+    "pretrained": "rejoinder.encoders.sentence_encoders:PretrainedEncoder",
 }
 """Name -> where the class is, of sentence encoders that are saved in a folder; reply models have encoders as well."""
 
@@ -166,7 +166,7 @@ def shipped_folder(name: str) -> Path:
 def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
     """The trained evaluator of a folder; `parameters` are those of its class's `load`."""
     # By name: the registry stands before all that it names, so nothing of it is imported here.
-    name = _import("rejoinder.models.saving:read_config")(folder)["name"]
+    name = _import("rejoinder.learning.saving:read_config")(folder)["name"]
     if name not in EVALUATORS:
         raise UnknownNameError(f"evaluator in {folder}:", name, EVALUATORS)
     loader = _import(EVALUATORS[name]).load
@@ -198,7 +198,7 @@ def build_generator(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def load_generator(folder: str | Path) -> Any:
     """The reply model that was saved in a folder, fitted."""
-    name = _import("rejoinder.models.saving:read_config")(Path(folder), "reply model")["name"]
+    name = _import("rejoinder.learning.saving:read_config")(Path(folder), "reply model")["name"]
     if name not in GENERATORS:
         raise UnknownNameError(f"reply model in {folder}:", name, GENERATORS)
     return _import(GENERATORS[name]).load(folder)
@@ -206,7 +206,7 @@ def load_generator(folder: str | Path) -> Any:
 
 def load_sentence_encoder(folder: str | Path) -> Any:
     """The sentence encoder that was saved in a folder, or the reply model, whose encoder may serve as one."""
-    name = _import("rejoinder.models.saving:read_config")(Path(folder), "sentence encoder")["name"]
+    name = _import("rejoinder.learning.saving:read_config")(Path(folder), "sentence encoder")["name"]
     known = GENERATORS | ENCODERS
     if name not in known:
         raise UnknownNameError(f"sentence encoder in {folder}:", name, known)

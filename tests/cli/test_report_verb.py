@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.metrics.score_file import read_scores
+from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:
     from conftest import Run

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rejoinder
-from rejoinder.metrics.score_file import read_scores
+from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:
     from conftest import Run, WriteLines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder.cli
-from rejoinder.engines.local import LocalRun
+from rejoinder.scoring.local import LocalRun
 
 if TYPE_CHECKING:
     from conftest import Run, WriteLines

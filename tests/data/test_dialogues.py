@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
+from places import DIALOGUES
 from rejoinder.data.dialogues import DialogueSource, dialogue_of
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Dialogue
-
-DIALOGUES = Path(__file__).resolve().parents[3] / "shared" / "data" / "dialogues"
 
 
 def test_what_a_file_holds(tmp_path: Path) -> None:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_encoder import write_encoder
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
 import rejoinder
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder_cosine import EncoderCosine
+from rejoinder.learning.pretrained import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.models.cross_encoder import quiet_transformers
 from rejoinder.types import Example
+from tiny_encoder import write_encoder
 
 EXAMPLES = [
     Example("1", ("hello", "tell me about tea"), "well tea is what i like", ("i like tea", "tea makes me happy")),

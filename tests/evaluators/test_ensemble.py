@@ -13,7 +13,7 @@ import rejoinder
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.ensemble import Ensemble, fitting_and_not
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.learning.data import TrainingData
 from rejoinder.registry import load
 from rejoinder.types import Dialogue, Example
 

@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_evaluators import Familiar, Lengthy, dialogues, judged
-from tiny_vectors import small_adem, small_c_adem, small_likeness, small_r_adem
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.am_fm import AmFm
-from rejoinder.evaluators.am_fm_parts import Am, Fm
+from rejoinder.evaluators.am_fm.am_fm import AmFm
+from rejoinder.evaluators.am_fm.parts import Am, Fm
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.ruber import Ruber
-from rejoinder.evaluators.ruber_pooling import RuberRef
-from rejoinder.evaluators.ruber_unref import RuberUnref
+from rejoinder.evaluators.ruber.pooling import RuberRef
+from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.evaluators.ruber.unref import RuberUnref
 from rejoinder.evaluators.skip_thought import SkipThought
-from rejoinder.evaluators.static import Static
-from rejoinder.evaluators.training import TrainingData, labels
+from rejoinder.evaluators.static.static import Static
+from rejoinder.learning.data import TrainingData, labels
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example, JudgedExample, Scores
+from small_evaluators import Familiar, Lengthy, dialogues, judged
+from tiny_vectors import small_adem, small_c_adem, small_likeness, small_r_adem
 
 HOSTILE = ["a" * 5000, "\u200b", "﷽" * 50, "e\u0301" * 20, "<script>", "\\", "a\u2028b", "lone \ud800", "?!"]
 

@@ -13,12 +13,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import rejoinder
+from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
 from rejoinder.evaluators.likelihood import Likelihood
+from rejoinder.language_models.reply_likelihood import prefix_text
+from rejoinder.learning.pretrained import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.models.cross_encoder import quiet_transformers
-from rejoinder.models.pairs import Pair
-from rejoinder.models.reply_likelihood import prefix_text
 from rejoinder.types import Example
 
 WORDS = ["<unk>", "A", "B", ":", "Ċ", *(f"{first}{last}" for first in "bcdfg" for last in "aeiouxyz")]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, small_parameters
 
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.generators.base import ReplyModel
 from rejoinder.generators.decoding import Decoding
 from rejoinder.registry import EVALUATORS, GENERATORS, build_generator, generator_class, load_generator
 from rejoinder.types import Dialogue
+from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, small_parameters
 
 
 def unfitted_model(name: str) -> ReplyModel:

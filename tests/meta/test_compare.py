@@ -16,7 +16,7 @@ import rejoinder
 from rejoinder.errors import CallError
 from rejoinder.meta.compare import compare_table
 from rejoinder.metrics.length import Length
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
     from conftest import WriteLines

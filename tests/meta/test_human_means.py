@@ -16,7 +16,7 @@ from rejoinder.meta.compare import compare
 from rejoinder.meta.human_means import HumanDifference, human_means, labels_by_row
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.ranking import ranking
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import holm
 from rejoinder.stats.prediction_powered import PredictionPowered

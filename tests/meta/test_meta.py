@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.correlations import system_level, utterance_level, within_context
@@ -17,8 +18,6 @@ from rejoinder.meta.meta import meta_evaluate
 from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.krippendorff import krippendorff_alpha
 from rejoinder.types import Example, JudgedExample
-
-JUDGED = Path(__file__).resolve().parents[3] / "shared" / "data" / "judged"
 
 
 def shared(name: str) -> Path:

@@ -8,10 +8,10 @@ import pytest
 from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
+from rejoinder.arrays import Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics import ngrams
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.text.ragged import Ragged
 from rejoinder.types import Example
 
 

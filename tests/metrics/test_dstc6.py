@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from places import JUDGED
 from rejoinder.data.source import read
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
 from rejoinder.types import Example
 
-JUDGED = Path(__file__).resolve().parents[3] / "shared" / "data" / "judged"
 REPLIES, PUBLISHED = JUDGED / "dstc6_t2.jsonl.gz", JUDGED / "dstc6_t2.systems.json"
 
 # Their name -> ours. The text was tokenised and lower-cased by the organisers.

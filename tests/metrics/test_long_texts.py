@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
+from rejoinder.arrays import Ragged
 from rejoinder.metrics import chrf, embedding, ngrams
 from rejoinder.metrics.chrf import ChrF
 from rejoinder.metrics.cider import Cider
 from rejoinder.metrics.embedding import GreedyMatching
-from rejoinder.text.ragged import Ragged
 from rejoinder.types import Example
 
 

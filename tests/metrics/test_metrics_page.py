@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+from places import DOCS
 from rejoinder.metrics.base import Metric, plain
 from rejoinder.registry import ALIASES, METRICS, load
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "metrics.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*METRICS, *ALIASES])

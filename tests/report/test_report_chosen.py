@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scored_replies import NAN, random_table, table_of
 
 from rejoinder.report.chosen import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
+from scored_replies import NAN, random_table, table_of
 
 
 def test_percentiles_count_ties_half_and_keep_nan() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from scored_replies import NAN, table_of
 
-from rejoinder.metrics.table import Summary
 from rejoinder.report.headlines import headline, headlines, system_label
+from rejoinder.scoring.table import Summary
+from scored_replies import NAN, table_of
 
 
 def summary(mean: float, low: float = NAN, high: float = NAN) -> Summary:

@@ -12,7 +12,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from scored_replies import NAN, examples_for, hostile_table, random_table, table_of
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
@@ -22,6 +21,7 @@ from rejoinder.report.markup import Html, element
 from rejoinder.report.page import render_page
 from rejoinder.report.thread import turns_of
 from rejoinder.types import Example
+from scored_replies import NAN, examples_for, hostile_table, random_table, table_of
 
 
 class Page(HTMLParser):

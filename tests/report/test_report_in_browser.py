@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scored_replies import HOSTILE, examples_for, hostile_table, random_table
 
 from rejoinder.report.browse import NEEDS_SCRIPT
 from rejoinder.report.html import render_report
+from scored_replies import HOSTILE, examples_for, hostile_table, random_table
 
 pytestmark = pytest.mark.browser
 

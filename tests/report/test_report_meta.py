@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scored_replies import HOSTILE
 
 from rejoinder.meta.meta import MetaReport, meta_evaluate
 from rejoinder.meta.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
@@ -22,6 +21,7 @@ from rejoinder.registry import load
 from rejoinder.report.meta import headline, render_meta, render_studies
 from rejoinder.report.panels import drawn, panel_grid
 from rejoinder.stats.intervals import Interval
+from scored_replies import HOSTILE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 ARGUMENTS = [

@@ -5,19 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from places import JUDGED
 from rejoinder.stats.intraclass import intraclass_correlation
 from rejoinder.stats.kappa import cohens_kappa, fleiss_kappa
 from rejoinder.stats.krippendorff import LEVELS, krippendorff_alpha
 from rejoinder.stats.outliers import mad_outliers, without_outliers
 
 NAN = math.nan
-ZHAO = Path(__file__).parents[3] / "shared" / "data" / "judged" / "zhao2020_dailydialog.jsonl.gz"
+ZHAO = JUDGED / "zhao2020_dailydialog.jsonl.gz"
 
 # Krippendorff 2011, "Computing Krippendorff's alpha-reliability", example C: 4 observers, 12 units.
 OBSERVERS = np.array(

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.compare_correlations import (
-    SWAPPED,
-    compare_correlations,
-    standardised,
-    williams,
-    williams_test,
-)
+from rejoinder.stats.compare_correlations import SWAPPED, compare_correlations, standardised, williams, williams_test
 from rejoinder.stats.correlation import KINDS, correlate
 
 

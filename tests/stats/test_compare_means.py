@@ -10,13 +10,7 @@ from scipy import stats
 
 from rejoinder.stats import compare_means, permutation
 from rejoinder.stats.compare_means import compare_paired, compare_unpaired
-from rejoinder.stats.effect_size import (
-    cohens_dz,
-    hedges_g,
-    needed_examples,
-    paired_outcomes,
-    unpaired_outcomes,
-)
+from rejoinder.stats.effect_size import cohens_dz, hedges_g, needed_examples, paired_outcomes, unpaired_outcomes
 from rejoinder.stats.permutation import permutation_p_value
 
 

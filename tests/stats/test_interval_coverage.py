@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
+from places import ROOT
+
+BENCHMARK = ROOT / "benchmarks" / "coverage.py"
 DATASETS, RESAMPLES = 80, 150
 
 

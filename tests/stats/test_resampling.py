@@ -10,13 +10,7 @@ from scipy import stats
 
 from rejoinder.stats import resampling
 from rejoinder.stats.intervals import Interval, acceleration, bootstrap_bounds, t_quantile
-from rejoinder.stats.resampling import (
-    bootstrap_counts,
-    group_codes,
-    linear_interval,
-    mean_interval,
-    mean_intervals,
-)
+from rejoinder.stats.resampling import bootstrap_counts, group_codes, linear_interval, mean_interval, mean_intervals
 
 
 def test_each_resample_draws_as_many_groups_as_there_are() -> None:

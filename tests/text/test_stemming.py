@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from rejoinder.text.stemming import stem
 from rejoinder.text.wordnet import wordnet
 
-ROOT = Path(__file__).resolve().parents[2]
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 
 GOLDEN = {

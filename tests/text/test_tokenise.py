@@ -8,7 +8,6 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,11 +16,10 @@ from hypothesis import strategies as st
 from rouge_score.tokenize import tokenize as rouge_score_tokens
 from sacrebleu.metrics.bleu import BLEU
 
+from places import JUDGED
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.tokenise import TOKENISERS, token_codes, tokenise
 from rejoinder.types import Example
-
-JUDGED = Path(__file__).resolve().parents[3] / "shared" / "data" / "judged"
 
 
 def ours(texts: list[str], tokeniser: str, *, lowercase: bool) -> list[list[str]]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from rejoinder.text.wordnet import synsets, wordnet
 
-ROOT = Path(__file__).resolve().parents[2]
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 DATABASE = ROOT / "models-cache" / "wordnet"
 RESOURCES = files("rejoinder").joinpath("resources")

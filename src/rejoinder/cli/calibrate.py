@@ -11,7 +11,7 @@ from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, p
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
     from rejoinder.evaluators.calibration import Assessment
-    from rejoinder.meta.learning.partition import LabelledSet
+    from rejoinder.meta.experiments.partition import LabelledSet
     from rejoinder.stats.intervals import Interval
     from rejoinder.types import Scores
 
@@ -88,8 +88,8 @@ def _usable(evaluator: Evaluator, arguments: argparse.Namespace) -> LabelledSet:
     import numpy as np
 
     from rejoinder.errors import CallError
+    from rejoinder.meta.experiments.partition import LabelledSet
     from rejoinder.meta.judged import read_judged
-    from rejoinder.meta.learning.partition import LabelledSet
 
     judged = read_judged(arguments.judged, fields=field_map(arguments), on_error=arguments.on_error)
     tested = np.array([split == "test" for split in judged.splits], np.bool_)
@@ -148,7 +148,7 @@ def _findings(raw: Scores, calibrated: Scores, judged: LabelledSet, held_out: As
 
 
 def _plain(interval: Interval) -> dict[str, float | None]:
-    from rejoinder.metrics.table import json_ready
+    from rejoinder.scoring.table import json_ready
 
     return json_ready({"estimate": interval.estimate, "low": interval.low, "high": interval.high})
 

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score by the teacher, train, save."""
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.encoder import require_training
+    from rejoinder.evaluators.encoder.encoder import require_training
 
     if not arguments.dialogues and not arguments.candidates:
         raise CallError("nothing to learn from: expected --dialogues, --candidates or both")
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     check_output(output)
     require_training("distillation")
-    from rejoinder.evaluators.distillation import teacher_of
-    from rejoinder.models.training import is_main_process
+    from rejoinder.evaluators.distillation.encoder import teacher_of
+    from rejoinder.learning.loop import is_main_process
 
     arguments.quiet |= not is_main_process()
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
@@ -110,9 +110,9 @@ def _encoder_student(
     """Train an encoder, and export it."""
     import shutil
 
-    from rejoinder.evaluators.distillation import distill
-    from rejoinder.evaluators.encoder import Encoder
-    from rejoinder.models.training import is_main_process
+    from rejoinder.evaluators.distillation.encoder import distill
+    from rejoinder.evaluators.encoder.encoder import Encoder
+    from rejoinder.learning.loop import is_main_process
 
     student = Encoder(
         encoder=arguments.encoder,
@@ -138,8 +138,8 @@ def _static_student(
     scores: Path | None,
 ) -> None:
     """Train word vectors under a small network, and save them."""
-    from rejoinder.evaluators.static import Static
-    from rejoinder.evaluators.static_distillation import distill_static
+    from rejoinder.evaluators.distillation.static import distill_static
+    from rejoinder.evaluators.static.static import Static
 
     settings = {"contexts": arguments.contexts, "seed": arguments.seed}
     distill_static(Static(), teacher, dialogues, candidates, **settings, scores_file=scores).save(arguments.output)

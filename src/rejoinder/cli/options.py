@@ -129,7 +129,7 @@ def chosen_metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     """The metrics that the options name; none when they name none."""
     from rejoinder.config import metrics_of_file
     from rejoinder.errors import CallError
-    from rejoinder.metrics.scoring import load_metrics
+    from rejoinder.scoring.scorer import load_metrics
 
     chosen = load_metrics(arguments.metric)
     if arguments.config:

@@ -12,7 +12,7 @@ from rejoinder.cli.options import add_reading, open_source, print_json, say, say
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rejoinder.metrics.table import ScoreTable
+    from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Example
 
 
@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a file of scores."""
     from rejoinder.data.output import check_target, write_text
-    from rejoinder.metrics.score_file import read_scores
     from rejoinder.report.html import render_report, rows_to_show
+    from rejoinder.scoring.score_file import read_scores
 
     target = Path(arguments.output)
     check_target(target, (".html",))
@@ -53,7 +53,7 @@ def _scored_examples(table: ScoreTable, rows: Iterable[int], arguments: argparse
     """Row -> the example that was scored there; a CallError where the replies are not those that were scored."""
     from rejoinder.data.survey import survey
     from rejoinder.errors import CallError
-    from rejoinder.metrics.score_file import digest_of_scored
+    from rejoinder.scoring.score_file import digest_of_scored
 
     wanted = {(table.ids[row], table.system_names[table.system_of[row]]): row for row in rows}
     with closing(open_source(arguments.replies, arguments)) as source:

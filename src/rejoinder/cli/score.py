@@ -20,8 +20,8 @@ from rejoinder.cli.options import (
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
-    from rejoinder.engines.local import LocalRun
-    from rejoinder.metrics.table import ScoreTable
+    from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.table import ScoreTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
     from rejoinder.data.output import check_scores_target, check_target
     from rejoinder.data.survey import survey
-    from rejoinder.engines.local import LocalRun
     from rejoinder.errors import CallError
-    from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults, with_needs_met
+    from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults, with_needs_met
 
     output = Path(arguments.output) if arguments.output else None
     if output:

@@ -146,7 +146,7 @@ def _train_likeness(arguments: argparse.Namespace, output: Path) -> None:
 
     from rejoinder.cli.options import say_skipped
     from rejoinder.data.source import Source
-    from rejoinder.evaluators.human_likeness import HUMAN, HumanLikeness, pooled, systems_of
+    from rejoinder.evaluators.adem.human_likeness import HUMAN, HumanLikeness, pooled, systems_of
 
     human = tuple(arguments.human) or HUMAN
     evaluator = HumanLikeness(encoder=arguments.encoder, max_length=arguments.max_length, human=human)
@@ -162,10 +162,10 @@ def _train_likeness(arguments: argparse.Namespace, output: Path) -> None:
 
 
 def _train_characters(arguments: argparse.Namespace, output: Path) -> None:
-    from rejoinder.models.sentence_encoders import require_torch
+    from rejoinder.encoders.sentence_encoders import require_torch
 
     require_torch("training tweet2vec")
-    from rejoinder.models.tweet2vec import Tweet2Vec
+    from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
 
     encoder = Tweet2Vec(**{name: getattr(arguments, name) for name in ("hidden", "width", "longest", "steps", "batch")})
     dialogues = dialogues_of_files(arguments.dialogues, arguments)

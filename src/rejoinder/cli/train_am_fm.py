@@ -19,7 +19,7 @@ from rejoinder.cli.training_data import (
 )
 
 if TYPE_CHECKING:
-    from rejoinder.evaluators.am_fm import AmFm
+    from rejoinder.evaluators.am_fm.am_fm import AmFm
     from rejoinder.types import Dialogue
 
 
@@ -104,7 +104,7 @@ _PARAMETERS = (
 def run(arguments: argparse.Namespace) -> int:
     """Learn, save, tell the shares."""
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.am_fm import AmFm
+    from rejoinder.evaluators.am_fm.am_fm import AmFm
 
     if arguments.judged and arguments.fit_weight == "no":
         raise CallError("--judged is not used with fixed shares: expected --fit-weight replies or systems")
@@ -140,8 +140,8 @@ def _texts(path: str, arguments: argparse.Namespace) -> Iterator[Dialogue]:
 
 def _write_arpa(evaluator: AmFm, path: str) -> None:
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.am_fm_fluency import NgramFluency
-    from rejoinder.models.ngram import write_arpa
+    from rejoinder.evaluators.am_fm.fluency import NgramFluency
+    from rejoinder.language_models.ngram import write_arpa
 
     if not isinstance(evaluator.model_, NgramFluency):
         raise CallError("--write-arpa needs n-grams: a causal language model has none")

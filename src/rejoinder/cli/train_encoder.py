@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     import shutil
 
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.encoder import Encoder, require_training
+    from rejoinder.evaluators.encoder.encoder import Encoder, require_training
 
     if not arguments.dialogues and not arguments.judged:
         raise CallError("nothing to learn from: expected --dialogues, --judged or both")
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
     require_training()
-    from rejoinder.models.training import is_main_process
+    from rejoinder.learning.loop import is_main_process
 
     arguments.quiet |= not is_main_process()
     dialogues = dialogues_of_files(arguments.dialogues, arguments)

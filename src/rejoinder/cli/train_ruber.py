@@ -82,7 +82,7 @@ _PARAMETERS = "tokenise vectors min_count max_length encoder hidden layers negat
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn, save, tell between which values the scores lie."""
-    from rejoinder.evaluators.ruber import Ruber
+    from rejoinder.evaluators.ruber.ruber import Ruber
 
     output = Path(arguments.output)
     check_output(output)

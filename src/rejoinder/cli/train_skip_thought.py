@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn and save."""
+    from rejoinder.encoders.sentence_encoders import require_torch
     from rejoinder.evaluators.skip_thought import SkipThought
-    from rejoinder.models.sentence_encoders import require_torch
 
     output = Path(arguments.output)
     check_output(output)
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
     say(f"{len(dialogues)} dialogues", arguments)
     require_torch("training skip-thought")
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.learning.loop import TrainingRun
 
     checkpoints = checkpoints_of(output)
     running = TrainingRun(checkpoints=checkpoints, resume=arguments.resume, quiet=arguments.quiet)

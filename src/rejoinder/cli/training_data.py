@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import add_seed, positive, say, say_skipped
 
 if TYPE_CHECKING:
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.learning.loop import TrainingRun
     from rejoinder.types import Dialogue, JudgedExample
 
 
@@ -59,7 +59,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 def check_output(output: Path, kind: str = "evaluator") -> None:
     """Raise a CallError before hours of training rather than after."""
     from rejoinder.errors import CallError
-    from rejoinder.models.saving import read_config
+    from rejoinder.learning.saving import read_config
 
     if not output.parent.is_dir():
         raise CallError(f"{output.parent} does not exist: expected a folder to make {output.name} in")
@@ -76,7 +76,7 @@ def checkpoints_of(output: Path) -> Path:
 
 def fine_tuning_run(checkpoints: Path, arguments: argparse.Namespace) -> TrainingRun:
     """Training as the options of `add_fine_tuning` say."""
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.learning.loop import TrainingRun
 
     return TrainingRun(
         checkpoints=checkpoints,
@@ -138,7 +138,7 @@ def judged_to_learn_from(arguments: argparse.Namespace) -> list[JudgedExample]:
     Such a model would be saved without a word, as if there had been no --judged.
     """
     from rejoinder.errors import NeedsError
-    from rejoinder.evaluators.training import TrainingData
+    from rejoinder.learning.data import TrainingData
 
     judged = list(judged_of(arguments))
     if arguments.judged and not TrainingData.of((), judged).judged:

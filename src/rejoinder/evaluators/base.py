@@ -33,13 +33,13 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.calibration import Calibration
-from rejoinder.evaluators.familiarity import Familiarity, Strangers
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.evaluators.out_of_domain import Familiarity, Strangers
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.learned import CONTEXTS, Learned
+from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.models.learned import CONTEXTS, Learned
-from rejoinder.models.saving import read_arrays, replacing_folder, write_arrays, write_config
-from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
 FAMILIAR = "familiarity.safetensors"

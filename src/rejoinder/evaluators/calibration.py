@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.errors import CallError
-from rejoinder.models.stored import HIGHEST, LOWEST
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.intervals import Floats, Interval, check_confidence
 from rejoinder.stats.resampling import Groups, Ints, group_codes, mean_interval

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, MissingExtraError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from rejoinder.models.text_encoder import TextEncoder
+    from rejoinder.encoders.text_encoder import TextEncoder
 
 NEEDS: Mapping[str, str] = MappingProxyType({"references": "references", "last-turn": "context"})
 """What a reply is compared with -> what an example must have for it."""
@@ -103,7 +103,7 @@ class EncoderCosine(SentenceCosine):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         _require_torch()
-        from rejoinder.models.text_encoder import TextEncoder
+        from rejoinder.encoders.text_encoder import TextEncoder
 
         encoder = TextEncoder.start(self.encoder, self.max_length)
         return {"encoder_": encoder, "digest_": _digest(encoder)}
@@ -133,7 +133,7 @@ class EncoderCosine(SentenceCosine):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         _require_torch()
-        from rejoinder.models.text_encoder import TextEncoder
+        from rejoinder.encoders.text_encoder import TextEncoder
 
         return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": plain["digest_"]}
 

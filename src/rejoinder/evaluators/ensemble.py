@@ -15,10 +15,10 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.negatives import Negatives, places_of
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
-from rejoinder.models.stored import HIGHEST, LOWEST
 from rejoinder.registry import build, load, load_evaluator
 from rejoinder.types import Example, Scores
 

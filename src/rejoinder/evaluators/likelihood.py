@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError, MissingExtraError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.training import TrainingData
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.parameters import check_least
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
-from rejoinder.models.pairs import Pair
-from rejoinder.models.parameters import check_least
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from rejoinder.models.causal import CausalModel
+    from rejoinder.language_models.causal import CausalModel
 
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"conditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
@@ -69,7 +69,7 @@ class Likelihood(Evaluator):
 
     def predict(self, batch: Batch) -> Scores:
         """One score an example; what it says of an empty reply is not used."""
-        from rejoinder.models.reply_likelihood import log_likelihoods, prefix_ids, prefix_text, reply_ids
+        from rejoinder.language_models.reply_likelihood import log_likelihoods, prefix_ids, prefix_text, reply_ids
 
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
         lowest, highest = RANGES[self.form]
@@ -105,7 +105,7 @@ class Likelihood(Evaluator):
     def _load_model(self) -> CausalModel:
         if any(find_spec(module) is None for module in ("torch", "transformers")):
             raise MissingExtraError("a language model", "train")
-        from rejoinder.models.causal import CausalModel
+        from rejoinder.language_models.causal import CausalModel
 
         return CausalModel.load(self.model)
 

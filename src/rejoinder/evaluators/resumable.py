@@ -11,7 +11,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.types import Dialogue, JudgedExample
 
 if TYPE_CHECKING:
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.learning.loop import TrainingRun
 
 _RUN: ContextVar[TrainingRun | None] = ContextVar("_RUN", default=None)
 """How `learn` runs; `fit` hands it on, because it is no parameter: it changes nothing of what is learned."""

@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.digests import digest_of
+from rejoinder.encoders.sentence_encoders import Vectors, require_torch
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine
 from rejoinder.evaluators.resumable import ResumableEvaluator
-from rejoinder.evaluators.training import TrainingData
-from rejoinder.models.sentence_encoders import Vectors, require_torch
-from rejoinder.models.stored import WEIGHTS
-from rejoinder.models.training_settings import RecurrentSettings
+from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.saving import WEIGHTS
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
-    from rejoinder.models.skip_thought import SkipThoughtNetwork
-    from rejoinder.models.token_dialogues import TokenDialogue
-    from rejoinder.models.vocabulary import Ids, Vocabulary
+    from rejoinder.encoders.skip_thought import SkipThoughtNetwork
+    from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue
+    from rejoinder.text.vocabulary import Ids, Vocabulary
 
 _ASIDE = 20
 """One of so many dialogues decides when training stops; where there are fewer, none does."""
@@ -55,8 +55,8 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
         require_torch(f"training {self.name}")
         import torch
 
-        from rejoinder.models.reply_training import ReplyStage, train_replies
-        from rejoinder.models.vocabulary import Vocabulary
+        from rejoinder.generators.neural.training import ReplyStage, train_replies
+        from rejoinder.text.vocabulary import Vocabulary
 
         vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)
         aside = _aside(len(data.dialogues), data.seed)
@@ -75,7 +75,7 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
 
     def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
         """One vector a text or context, whatever else is encoded with it. (texts, hidden)"""
-        from rejoinder.models.token_dialogues import token_contexts
+        from rejoinder.language_models.recurrent.token_dialogues import token_contexts
 
         _ = self.fitted
         contexts = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
@@ -91,7 +91,7 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
         """Write vocabulary and weights."""
         from safetensors.torch import save_file
 
-        from rejoinder.models.torch_model import plain_state
+        from rejoinder.learning.weights import plain_state
 
         self.vocabulary_.save(folder)
         save_file(plain_state(self.network_), folder / WEIGHTS["torch"])
@@ -101,8 +101,8 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
         """What `save_learned` wrote."""
         del plain
         require_torch(self.name)
-        from rejoinder.models.reply_networks import load_weights
-        from rejoinder.models.vocabulary import Vocabulary
+        from rejoinder.learning.weights import load_weights
+        from rejoinder.text.vocabulary import Vocabulary
 
         vocabulary = Vocabulary.load(folder)
         network = self._network(vocabulary)
@@ -110,12 +110,12 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
         return {"vocabulary_": vocabulary, "network_": network.eval()}
 
     def _network(self, vocabulary: Vocabulary) -> SkipThoughtNetwork:
-        from rejoinder.models.skip_thought import SkipThoughtNetwork
+        from rejoinder.encoders.skip_thought import SkipThoughtNetwork
 
         return SkipThoughtNetwork(self.sizes_for(len(vocabulary)), longest=self.longest)
 
     def _tokens(self, dialogues: Sequence[Dialogue], vocabulary: Vocabulary) -> list[TokenDialogue]:
-        from rejoinder.models.token_dialogues import token_dialogues
+        from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
 
         return token_dialogues(dialogues, vocabulary, turns=self.turns, longest=self.longest)
 

@@ -40,13 +40,13 @@ from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, MissingExtraError, NeedsError
 from rejoinder.generators.decoding import Decoding
-from rejoinder.models.fitted import FittedOnDialogues
-from rejoinder.models.learned import CONTEXTS
-from rejoinder.models.saving import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.learning.fitted import FittedOnDialogues
+from rejoinder.learning.learned import CONTEXTS
+from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
-    from rejoinder.models.training import TrainingRun
+    from rejoinder.learning.loop import TrainingRun
 
 Context = tuple[str, ...]
 """Turns, oldest first."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
-from rejoinder.engines.local import LocalRun
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.meta.comparison import Comparison, Verdict
 from rejoinder.meta.human_means import human_means, labels_by_row
@@ -21,8 +20,9 @@ from rejoinder.meta.judged import read_judged
 from rejoinder.meta.pairing import PAIR_FIELDS, Keys, join, labels_of, pair_keys
 from rejoinder.meta.ranking import Ranking, in_order, ranking
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
+from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
 from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.types import Scores

@@ -10,7 +10,7 @@ import numpy as np
 from rejoinder.meta import p_values
 from rejoinder.meta.human_means import HumanMeans
 from rejoinder.meta.ranking import Ranking
-from rejoinder.metrics.table import ScoreTable, json_ready
+from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import MeanComparison
 from rejoinder.stats.multiple import ALPHA
 from rejoinder.text.grid import grid, number

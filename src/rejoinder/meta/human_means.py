@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
 from rejoinder.meta import p_values
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions
-from rejoinder.metrics.table import ScoreTable, json_ready
+from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.stats.prediction_powered import (
     LabelledScores,
@@ -26,7 +27,6 @@ from rejoinder.stats.prediction_powered import (
     prediction_powered_mean,
 )
 from rejoinder.text.grid import grid, number
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Example, Scores
 
 FEWEST_LABELS = 5

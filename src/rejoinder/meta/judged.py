@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.data.judged import JudgedSource
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.stats.ceiling import row_means
 from rejoinder.stats.outliers import without_outliers
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Example, JudgedExample, Scores
 
 Ratings = NDArray[np.float64]  # (examples, raters); NaN: not rated

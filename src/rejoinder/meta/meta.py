@@ -13,7 +13,6 @@ from rejoinder._version import __version__
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
-from rejoinder.engines.local import LocalRun
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.correlations import (
     LevelTable,
@@ -28,9 +27,10 @@ from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.score_file import read_scores
-from rejoinder.metrics.scoring import check_needs, load_metrics, usable_defaults
-from rejoinder.metrics.table import ScoreTable, json_ready
+from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
+from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Scores
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.panels import Panel
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.table import json_ready
+from rejoinder.scoring.table import json_ready
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 Cell = str | float | int | Interval

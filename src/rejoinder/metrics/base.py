@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rejoinder._version import __version__
+from rejoinder.arrays import Ints
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
 from rejoinder.text.cleaning import parse_strip
-from rejoinder.text.ragged import Ints
 from rejoinder.text.tokenise import TOKENISERS
 from rejoinder.types import Example, Scores
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers, writable
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 
@@ -118,3 +118,19 @@ def _without(rows: Ragged, dropped: NDArray[np.bool_]) -> Ragged:
     kept = ~dropped[rows.values]
     lengths = np.bincount(rows.row_of_value[kept], minlength=len(rows))
     return Ragged(rows.values[kept], offsets_of(lengths))
+
+
+def encodable(batch: Batch) -> Batch:
+    """The same batch, or one without the half characters that no file can hold."""
+    try:
+        _ = batch.responses, batch.references
+    except UnicodeEncodeError:
+        return Batch(
+            [
+                replace(
+                    example, response=writable(example.response), references=tuple(map(writable, example.references))
+                )
+                for example in batch.examples
+            ]
+        )
+    return batch

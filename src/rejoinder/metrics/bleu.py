@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
 from rejoinder.metrics.ngrams import NgramOverlap, ngram_overlap
-from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Scores
 
 # Four orders are always counted, so that BLEU-1..4 share them; NLTK's methods 5 and 7 look one order further.

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import ngram_overlap
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 from rejoinder.text.tokenise import WHITE_SPACE
 from rejoinder.types import Scores
 

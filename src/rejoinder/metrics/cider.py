@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
@@ -29,7 +30,6 @@ from rejoinder.metrics.ngram_hashes import (
 )
 from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
 from rejoinder.text.coding import Hashes
-from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Scores
 
 _ORDERS = 4

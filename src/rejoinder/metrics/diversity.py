@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, reply_counts
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
 

@@ -15,10 +15,10 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens
 from rejoinder.metrics.ngrams import counts_within
 from rejoinder.text.coding import Hashes, place_of_equal
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _IN_MEMORY = 1 << 22  # hashes, 32 MB; more go to disk
 _PARTITION_BITS = 6  # read back by the values of as many leading bits

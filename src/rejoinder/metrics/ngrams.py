@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.arrays import Ints, Ragged, offsets_of
 
 LONGEST_IN_TABLE = 400
 """Above this many words a table costs more than counting in a dictionary."""

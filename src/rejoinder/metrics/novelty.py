@@ -11,12 +11,12 @@ import polars as pl
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric, check_choice
 from rejoinder.metrics.batch import Batch, encode
 from rejoinder.metrics.embedding import shared_vectors
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length, equal_ngrams, occurrences_before, padded
-from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
 

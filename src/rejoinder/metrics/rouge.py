@@ -11,9 +11,9 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
+from rejoinder.arrays import Ragged
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, check_weight, settle_empty
 from rejoinder.metrics.batch import Batch, Tokens
-from rejoinder.text.ragged import Ragged
 from rejoinder.types import Scores
 
 _SURROGATES = 0xD800, 0x800  # the code points that no string of Python's may be encoded with

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rejoinder.metrics.table import ScoreTable
 from rejoinder.report.chosen import ChosenRows
 from rejoinder.report.embedded import script_json
 from rejoinder.report.headlines import system_label
@@ -17,6 +16,7 @@ from rejoinder.report.numbers import counted, decimals_of
 from rejoinder.report.page import Section
 from rejoinder.report.replies import Examples, row_name, without_texts
 from rejoinder.report.thread import turns_of
+from rejoinder.scoring.table import ScoreTable
 
 DATA_ID = "replies-data"
 NEEDS_SCRIPT = "This table needs JavaScript; all other parts of the report do without."

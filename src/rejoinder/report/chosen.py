@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.metrics.table import ScoreTable
+from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Scores
 
 SHOWN = 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.metrics.table import ScoreTable
 from rejoinder.report.bins import bins_for
 from rejoinder.report.figures import histogram
 from rejoinder.report.headlines import system_label
@@ -12,6 +11,7 @@ from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import counted, decimals_for, shown
 from rejoinder.report.page import Section
 from rejoinder.report.summary import direction
+from rejoinder.scoring.table import ScoreTable
 
 INTRO = (
     "Each strip is one system. The height of a bar is its share of that system's replies, on the same scale in all "

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from rejoinder.metrics.table import ScoreTable, Summary
 from rejoinder.report.axes import middle_cut
 from rejoinder.report.chosen import ranked_metrics
 from rejoinder.report.markup import Html, element, escaped, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown, shown_interval
+from rejoinder.scoring.table import ScoreTable, Summary
 
 LONGEST_NAME = 80
 NAMED = 3

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
-from rejoinder.metrics.table import ScoreTable
 from rejoinder.report.browse import browse_data, browse_section
 from rejoinder.report.chosen import ChosenRows, rows_to_show
 from rejoinder.report.distributions import distributions_section
@@ -24,6 +23,7 @@ from rejoinder.report.page import Section, render_page
 from rejoinder.report.replies import replies_section
 from rejoinder.report.signatures import signatures_section
 from rejoinder.report.summary import summary_section
+from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
 __all__ = ["ChosenRows", "Section", "render_report", "rows_to_show"]

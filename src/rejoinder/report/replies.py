@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rejoinder.metrics.table import ScoreTable
 from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
 from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text
@@ -14,6 +13,7 @@ from rejoinder.report.numbers import counted, decimals_of, ordinal, shown
 from rejoinder.report.page import Section
 from rejoinder.report.summary import system_badge
 from rejoinder.report.thread import Turn, turns_of
+from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
 RECENT = 4

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rejoinder._version import __version__
-from rejoinder.metrics.table import ScoreTable
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import Section
 from rejoinder.report.tables import html_table
+from rejoinder.scoring.table import ScoreTable
 
 INTRO = "A signature holds all that decides a number. Quote it with the number, and anyone can compute it again."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from rejoinder.metrics.table import ScoreTable, Summary
 from rejoinder.report.chosen import ranked_metrics
 from rejoinder.report.figures import interval_plot, series_class
 from rejoinder.report.headlines import system_label
@@ -12,6 +11,7 @@ from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown, shown_interval
 from rejoinder.report.page import Section
 from rejoinder.report.tables import html_table
+from rejoinder.scoring.table import ScoreTable, Summary
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import LARGE
 

@@ -60,3 +60,8 @@ def dropped_words(vocabulary: pl.Series, parts: frozenset[str]) -> pl.Series:
     if "punctuation" in parts:
         dropped |= ~vocabulary.str.contains(r"[\p{L}\p{N}]")
     return dropped
+
+
+def writable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which the tokeniser could not take."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.arrays import Ints, Ragged, offsets_of
 
 Hashes = NDArray[np.uint64]
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import polars as pl
 
+from rejoinder.arrays import Ragged
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.coding import coded_lists
-from rejoinder.text.ragged import Ragged
 
 # Python's str.split and str.rstrip also know these four separators, which a regex's \s leaves out.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"

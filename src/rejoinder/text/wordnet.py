@@ -16,7 +16,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.text.ragged import Ragged, offsets_of
+from rejoinder.arrays import Ragged, offsets_of
 
 # Suffix and what takes its place, in the order of trial: nouns, verbs, adjectives. From morphy(7WN).
 _DETACHMENTS = (

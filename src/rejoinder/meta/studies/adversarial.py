@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import comparable
 from rejoinder.meta.studies.perturbations import PERTURBATIONS, Perturbation, Words
@@ -22,10 +23,9 @@ from rejoinder.meta.studies.wording import above, below, listed, replies, signed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.scoring import Scorer
+from rejoinder.scoring.scorer import Scorer
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.text.ragged import Ints
 from rejoinder.text.tokenise import tokenise
 from rejoinder.types import Example, Scores
 

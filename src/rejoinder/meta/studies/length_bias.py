@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
 from rejoinder.meta.studies.true_replies import left_out, own_references
@@ -18,7 +19,6 @@ from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
 from rejoinder.stats.resampling import group_codes, group_sums, mean_replicates
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Example, Scores
 
 NEAR = 6

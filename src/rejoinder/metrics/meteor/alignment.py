@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.metrics.meteor.beam import resolve
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import EXACT
-from rejoinder.text.ragged import Ints, Ragged
 
 
 def align(matches: Matches, left: Ragged, right: Ragged, beam: int) -> Matches:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import EXACT
 from rejoinder.metrics.meteor.relation import find
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _STEPS_AT_ONCE = 1 << 24  # a group of rows takes at most so many steps, which bounds the memory of the search
 _NONE = -1  # no match ends right before this place

@@ -11,9 +11,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.metrics.meteor.parameters import MeteorParameters
 from rejoinder.metrics.meteor.relation import PairFilter, find, sharing
-from rejoinder.text.ragged import Ints
 from rejoinder.text.stemming import stem
 from rejoinder.text.wordnet import synsets
 

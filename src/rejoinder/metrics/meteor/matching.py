@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.metrics.meteor.lexicon import Lexicon
 from rejoinder.metrics.meteor.parameters import EXACT, STEM, SYNONYM
-from rejoinder.text.ragged import Ints, Ragged
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
@@ -21,7 +22,6 @@ from rejoinder.metrics.meteor.scoring import (
     reference_statistics,
     score_from_statistics,
 )
-from rejoinder.text.ragged import Ints
 from rejoinder.types import Scores
 
 

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.errors import DataError
 from rejoinder.metrics.meteor.relation import find
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 _BYTES_AT_ONCE = 1 << 23
 _UNREADABLE = (OSError, EOFError, KeyError, ValueError, zlib.error, BadZipFile, pl.exceptions.ComputeError)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import PARAPHRASE
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.metrics.meteor.relation import PairFilter, find
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
 
 
 def phrase_matches(table: ParaphraseTable, left: Ragged, right: Ragged) -> Matches:

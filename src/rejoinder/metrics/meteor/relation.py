@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.text.ragged import Ints, Ragged, offsets_of
+from rejoinder.arrays import Ints, Ragged, offsets_of
 
 _PAIRS_AT_ONCE = 1 << 17  # keeps the working arrays within a processor's cache
 _ROOM = 32  # bytes of the table a related pair: one in 32 unrelated pairs passes for related

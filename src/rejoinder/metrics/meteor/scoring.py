@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints, Ragged
 from rejoinder.metrics.meteor.alignment import align, chunks
 from rejoinder.metrics.meteor.lexicon import Lexicon, used_words
 from rejoinder.metrics.meteor.matching import Matches, word_matches
 from rejoinder.metrics.meteor.parameters import MeteorParameters
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.metrics.meteor.phrases import phrase_matches
-from rejoinder.text.ragged import Ints, Ragged
 from rejoinder.types import Scores
 
 Statistics = NDArray[np.float64]  # (rows, 23)

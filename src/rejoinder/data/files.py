@@ -1,0 +1,17 @@
+"""Reading one file of a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rejoinder.errors import DataError
+
+
+def read_text(path: Path) -> str:
+    """A file of the model's folder; DataError where it is missing or no text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DataError("is missing: expected a file of the model", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error})", file=str(path)) from error

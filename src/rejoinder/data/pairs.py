@@ -1,0 +1,26 @@
+"""A context with one reply to it, and who spoke which turn of the context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Pair(NamedTuple):
+    """What a reply is judged by."""
+
+    context: tuple[str, ...]
+    speakers: tuple[str, ...]
+    response: str
+
+
+def by_replier(turns: int, speakers: Sequence[str] = ()) -> list[bool]:
+    """Which turns of a context are by the one who replies.
+
+    That is never the one who spoke last. Without labels the speakers alternate; with labels it is the one, of those
+    who are not the last, that spoke most lately.
+    """
+    if not speakers:
+        return [(turns - turn) % 2 == 0 for turn in range(turns)]
+    replier = next((speaker for speaker in reversed(speakers) if speaker != speakers[-1]), None)
+    return [speaker == replier for speaker in speakers]

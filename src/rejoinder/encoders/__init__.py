@@ -1,0 +1,1 @@
+"""Sentence and word encoders: text in, vectors out."""

@@ -1,0 +1,173 @@
+"""Any encoder by its name: what turns utterances and contexts into vectors, and is not trained any further.
+
+It may be the folder of a reply model that has an encoder (hred, vhred), of tweet2vec, of vectors that were stored, or a
+pretrained encoder by its Hugging Face name or folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.encoders.stored_vectors import StoredVectors
+from rejoinder.errors import CallError, DataError, MissingExtraError
+from rejoinder.learning.saving import CONFIG, read_config, replacing_folder, write_config
+from rejoinder.registry import load_sentence_encoder
+
+if TYPE_CHECKING:
+    from rejoinder.encoders.text_encoder import TextEncoder
+
+Vectors = NDArray[np.float32]
+KIND = "sentence encoder"
+
+
+class SentenceEncoder(Protocol):
+    """Texts to vectors; it can be saved, and loaded by `load_sentence_encoder`."""
+
+    @property
+    def name(self) -> str:
+        """What kind of encoder it is: vhred, tweet2vec, pretrained, ..."""
+
+    @property
+    def signature(self) -> str:
+        """All that decides its vectors."""
+
+    @property
+    def trained_contexts(self) -> TrainedContexts:
+        """The dialogues that it was trained on, as far as they are known."""
+
+    def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
+        """One vector a text or context. (texts, width)"""
+
+    def save(self, folder: str | Path) -> None:
+        """Write what loading needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class PretrainedEncoder:
+    """A Hugging Face encoder; the turns of a context are read as one text."""
+
+    name: ClassVar[str] = "pretrained"
+
+    encoder: TextEncoder
+    signature: str
+    trained_contexts: TrainedContexts
+    """None: what a pretrained encoder has read is not known."""
+
+    @classmethod
+    def start(cls, name_or_folder: str, max_length: int) -> Self:
+        """By its name or folder."""
+        from rejoinder.encoders.text_encoder import TextEncoder
+
+        encoder = TextEncoder.start(name_or_folder, max_length)
+        signature = f"{cls.name}|{_weights_digest(Path(name_or_folder)) or name_or_folder}|max_length:{max_length}"
+        return cls(encoder, signature, TrainedContexts())
+
+    def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
+        """One vector of length 1 a text or context. (texts, width)"""
+        return self.encoder.encode([text if isinstance(text, str) else " ".join(text) for text in texts])
+
+    def save(self, folder: str | Path) -> None:
+        """Write tokeniser, shape and weights."""
+        with replacing_folder(Path(folder), KIND) as fresh:
+            self.encoder.save(fresh)
+            parameters = {"max_length": self.encoder.max_length}
+            write_config(fresh, {"name": self.name, "parameters": parameters, "fit": {}, "signature": self.signature})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """What `save` wrote."""
+        from rejoinder.encoders.text_encoder import TextEncoder
+
+        config = read_config(Path(folder), KIND)
+        encoder = TextEncoder.load(Path(folder), config["parameters"]["max_length"])
+        return cls(encoder, config["signature"], TrainedContexts())
+
+
+def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEncoder:
+    """The encoder of a name or folder; one that was opened just before is not read again.
+
+    `max_length` is how many tokens of a text a pretrained encoder reads; others have limits of their own.
+    """
+    config = Path(name_or_folder) / CONFIG
+    changed = config.stat().st_mtime_ns if config.is_file() else 0
+    return _opened(name_or_folder, max_length, changed)
+
+
+def encoder_digest(name_or_folder: str) -> str:
+    """A short hash of all that decides an encoder's vectors; empty for a name that is not on this machine."""
+    home = Path(name_or_folder)
+    if _is_ours(home):
+        return signature_digest(read_config(home, KIND).get("signature", ""))
+    return _weights_digest(home)
+
+
+def signature_digest(signature: str) -> str:
+    """A short hash of an encoder's signature."""
+    return blake2b(signature.encode(), digest_size=6).hexdigest()
+
+
+# A study fits the same evaluator many times over.
+@lru_cache(maxsize=2)
+def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - of the cache's key
+    home = Path(name_or_folder)
+    if not _is_ours(home):
+        # A Hugging Face name has one slash at most, and none at either end.
+        if not home.exists() and (name_or_folder.count("/") > 1 or name_or_folder.strip("./") != name_or_folder):
+            raise CallError(f"no encoder at {name_or_folder}: there is no such folder")
+        require_torch("a pretrained encoder")
+        return PretrainedEncoder.start(name_or_folder, max_length)
+    return opened_folder(home)
+
+
+def opened_folder(home: Path) -> SentenceEncoder:
+    """The encoder that was saved in a folder of ours."""
+    if read_config(home, KIND)["name"] != StoredVectors.name:
+        require_torch("a trained encoder")
+    encoder: Any = load_sentence_encoder(home)
+    if not getattr(encoder, "has_encoder", True):
+        raise CallError(f"{home} holds the reply model {encoder.name!r}, which has no encoder")
+    found: SentenceEncoder = encoder
+    return found
+
+
+def require_torch(what: str) -> None:
+    """Raise a MissingExtraError where what an encoder runs on is not installed."""
+    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
+        raise MissingExtraError(what, "train")
+
+
+def _is_ours(home: Path) -> bool:
+    """Whether config.json is ours; a pretrained encoder has one of another kind."""
+    path = home / CONFIG
+    if not path.is_file():
+        return False
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"is not JSON ({error})", file=str(path)) from error
+    return isinstance(config, dict) and {"name", "parameters", "fit"} <= config.keys()
+
+
+def _weights_digest(home: Path) -> str:
+    """A hash of the weights' and the tokeniser's files; empty where there are none."""
+    paths = sorted([*home.glob("*.safetensors"), *home.glob("*.bin"), *home.glob("tokenizer.json")])
+    return _files_digest(tuple((path, path.stat().st_mtime_ns) for path in paths)) if home.is_dir() and paths else ""
+
+
+@lru_cache(maxsize=8)
+def _files_digest(files: tuple[tuple[Path, int], ...]) -> str:
+    found = blake2b(digest_size=6)
+    for path, _ in files:
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,112 @@
+"""A pretrained encoder that is not trained further: one vector a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from rejoinder.data.files import read_text
+from rejoinder.errors import CallError, DataError
+from rejoinder.learning.batching import Encoded, by_length, padded
+from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, mean_over, pretrained
+from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
+from rejoinder.learning.weights import plain_state
+from rejoinder.progress import bar
+from rejoinder.text.cleaning import writable
+
+_BATCH_TOKENS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """Texts to vectors of length 1, the mean of their tokens' vectors; what is too long loses its beginning."""
+
+    network: nn.Module
+    definition: str
+    """The tokeniser, as tokenizer.json has it."""
+    max_length: int = 64
+    """Tokens of a text, special ones included."""
+
+    @classmethod
+    def start(cls, name_or_folder: str, max_length: int = 64) -> TextEncoder:
+        """A pretrained encoder by its Hugging Face name or folder."""
+        network, definition = pretrained(name_or_folder)
+        longest = longest_input(network)
+        if longest is not None and max_length > longest:
+            raise CallError(f"{name_or_folder} reads at most {longest} tokens: max_length cannot be {max_length}")
+        return cls(network.eval(), definition, max_length)
+
+    @classmethod
+    def load(cls, folder: Path, max_length: int) -> TextEncoder:
+        """What `save` wrote into the folder."""
+        network, path = encoder_from(read_text(folder / ENCODER)), folder / WEIGHTS["torch"]
+        try:
+            network.load_state_dict(load_file(path))
+        except FileNotFoundError as error:
+            raise DataError("is missing: expected the weights of the encoder", file=str(path)) from error
+        except (SafetensorError, RuntimeError) as error:
+            raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+        return cls(network.eval(), read_text(folder / TOKENISER), max_length)
+
+    def save(self, folder: Path) -> None:
+        """Write tokeniser, shape and weights."""
+        (folder / TOKENISER).write_text(self.definition, encoding="utf-8")
+        (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
+        save_file(plain_state(self.network), folder / WEIGHTS["torch"])
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
+
+    def encode(self, texts: Sequence[str], *, quiet: bool = True) -> NDArray[np.float32]:
+        """One vector a text; equal texts are read once. (texts, width)"""
+        different = list(dict.fromkeys(texts))
+        place = {text: number for number, text in enumerate(different)}
+        tokens = self._tokens(different)
+        vectors = np.empty((len(different), self.width), np.float32)
+        with torch.inference_mode(), bar("encoding", total=len(different), unit="texts", quiet=quiet) as moving:
+            for rows in by_length(tokens, _BATCH_TOKENS):
+                vectors[rows] = self._vectors([tokens[row] for row in rows]).cpu().numpy()
+                moving.update(len(rows))
+        return vectors[[place[text] for text in texts]]
+
+    def _tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        special = int(self._tokeniser.num_special_tokens_to_add(is_pair=False))
+        encoded = []
+        for found in self._tokeniser.encode_batch(list(map(writable, texts)), add_special_tokens=False):
+            found.truncate(self.max_length - special, direction="left")
+            joined = self._tokeniser.post_process(found, add_special_tokens=True)
+            encoded.append(Encoded(tuple(joined.ids) or (self._pad,), tuple(joined.type_ids) or (0,)))
+        return encoded
+
+    def _vectors(self, encoded: Sequence[Encoded]) -> Tensor:
+        arrays = padded(encoded, self._pad)
+        ids, mask = (torch.from_numpy(arrays[name]).to(self._device) for name in ("input_ids", "attention_mask"))
+        hidden = self.network(input_ids=ids, attention_mask=mask).last_hidden_state  # (rows, tokens, width)
+        return nn.functional.normalize(mean_over(hidden, mask), dim=1)
+
+    @cached_property
+    def _tokeniser(self) -> Tokenizer:
+        made = Tokenizer.from_str(self.definition)
+        made.no_padding()
+        made.no_truncation()
+        return made
+
+    @property
+    def _pad(self) -> int:
+        return int(self.network.config.pad_token_id or 0)  # type: ignore[union-attr,arg-type]
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.network.parameters()).device

@@ -1,0 +1,56 @@
+"""Word vectors learned from a corpus of its own, by gensim's word2vec (Mikolov et al. 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from rejoinder.arrays import Ragged
+from rejoinder.errors import MissingExtraError
+from rejoinder.text.vectors import WordVectors
+
+CORPUS = "corpus"
+"""The name of vectors that were learned from the corpus at hand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word2VecTraining:
+    """How word vectors are learned; the rest is gensim's default."""
+
+    dims: int = 50
+    """As ruber has them (section 4.1)."""
+    window: int = 5
+    epochs: int = 5
+    negatives: int = 5
+
+
+def learned_vectors(words: Sequence[str], texts: Ragged, how: Word2VecTraining, seed: int) -> WordVectors:
+    """A vector for each word of a vocabulary, by skip-gram; the same for the same texts and seed.
+
+    `texts` are codes into `words`; what is below 0 is passed over.
+    """
+    if find_spec("gensim") is None:
+        raise MissingExtraError("learning word vectors", "train")
+    from gensim.models import Word2Vec
+
+    sentences = [[str(code) for code in text.tolist() if code >= 0] for text in texts]
+    model = Word2Vec(
+        sentences,
+        vector_size=how.dims,
+        window=how.window,
+        negative=how.negatives,
+        epochs=how.epochs,
+        sg=1,
+        min_count=1,
+        seed=seed % 2**32,  # it takes no larger one
+        workers=1,  # the order in which threads add up would decide otherwise
+    )
+    matrix = np.zeros((len(words), how.dims), np.float32)
+    for code in range(len(words)):
+        place = model.wv.key_to_index.get(str(code))
+        if place is not None:
+            matrix[code] = model.wv.vectors[place]
+    return WordVectors.of(list(words), matrix, name=CORPUS)

@@ -1,1 +1,0 @@
-"""Where the work runs: on this machine."""

@@ -1,0 +1,267 @@
+"""ADEM, the evaluator that learns from human scores (adem; Lowe et al. 2017): docs/adem.md.
+
+    score = (c^T M r^ + r^T N r^ - alpha) / beta
+
+c, r and r^ are an encoder's vectors of context, reference and reply, reduced to a few principal components. The encoder
+stays as it is; M and N are learned. C-ADEM has the first term alone, R-ADEM the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rejoinder.arrays import Ints
+from rejoinder.data.contexts import context_groups
+from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators.adem.learning import (
+    COMPONENTS,
+    TOWARDS,
+    Bilinear,
+    Setting,
+    chosen,
+    descended,
+    kept_aside,
+    learned,
+    settings_of,
+)
+from rejoinder.evaluators.adem.length import LengthTrend
+from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale
+from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits, row_products
+from rejoinder.evaluators.base import Use
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import TrainingData, labels
+from rejoinder.learning.parameters import check_least, check_rates, check_scale
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.metrics.base import check_choice
+from rejoinder.metrics.batch import Batch
+from rejoinder.stats.intervals import Floats
+from rejoinder.types import Example, JudgedExample, Scores
+
+PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
+MATRICES = "adem.safetensors"
+_ROUNDS = 5
+"""Times at most that the nearest reference is chosen anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adem(VectorEvaluator):
+    """How near a reply is to its context and its reference, in a space that people's scores have bent."""
+
+    name: ClassVar[str] = "adem"
+    measures: ClassVar[str] = "how people would score a reply, learned from their scores of others"
+    citation: ClassVar[str] = PAPER
+    needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
+    cannot_score: ClassVar[str] = "no context or no references"
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    labels: ClassVar[Use] = "needed"
+    dialogues: ClassVar[Use] = "unused"
+
+    components: int | None = None
+    """Principal components of the vectors (7 in adem, 50 in roberta-eval); None: chosen on the training data."""
+    gamma: float | None = None
+    """Strength of the L1 penalty (.02 in adem); None: chosen on the training data."""
+    towards: str | None = None
+    """What the penalty draws M and N to: `zero`, as in adem, or `identity`; None: chosen on the training data."""
+    solver: str = "exact"
+    """`exact`: the least loss; `sgd`: as in adem, stopped early by contexts that are kept aside."""
+    learning_rate: float = 0.01
+    """Of sgd, as in adem; roberta-eval has .001."""
+    batch: int = 16
+    """Of sgd, as in adem; roberta-eval has 30."""
+    epochs: int = 200
+    """Of sgd, at most."""
+    refs: str = "max"
+    """Of several references the best for the reply, or their mean."""
+    debias: bool = False
+    """Whether the trend of scores with the length of replies is taken out."""
+    dimension: str | None = None
+    """Which human scores to learn; may be left out where there is one, or one called overall."""
+    scale: tuple[float, float] | None = None
+    """The lowest and highest score that people could give; by default, that they gave."""
+
+    projection_: Projection = field(init=False, repr=False, compare=False)
+    bilinear_: Bilinear = field(init=False, repr=False, compare=False)
+    length_: LengthTrend | None = field(init=False, repr=False, compare=False)
+    setting_: Setting = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        check_choice(self, "towards", (*TOWARDS, None))
+        check_choice(self, "solver", ("exact", "sgd"))
+        check_choice(self, "refs", ("max", "mean"))
+        check_least(self, {"components": 1, "batch": 1, "epochs": 1})
+        if self.gamma is not None and not 0 <= self.gamma < np.inf:
+            raise CallError(f"{self.name}: gamma must be at least 0, not {self.gamma}")
+        check_rates(self, "learning_rate")
+        check_scale(self, self.scale)
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The projection, the matrices and, if asked for, the trend with length."""
+        encoder = self.opened
+        examples, human = self._labelled(data.judged, self._scale_of(data))
+        reading = self._read(examples, encoder)
+        projection = Projection.of(reading.vectors, self.components or max(COMPONENTS))
+        points = reading.with_vectors(projection.points(reading.vectors))
+        groups = context_groups(examples)
+        first = self._compared(points, human, self._best_references(points, None))
+        wanted = settings_of(self.components, self.gamma, self.towards, first.replies.shape[1])
+        setting = chosen(first, groups, wanted, data.seed)
+        bilinear = self._fitted_matrices(points, human, groups, setting, data.seed)
+        trend = None
+        if self.debias:
+            trend = LengthTrend.of(Batch(examples), self._scores(points, bilinear), apart="references" in self.needs)
+        return {
+            "encoder_": encoder,
+            "projection_": projection.first(setting.components),
+            "bilinear_": bilinear,
+            "length_": trend,
+            "setting_": setting,
+        }
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 1 to 5; NaN where there is nothing to compare."""
+        scores = np.full(len(batch), np.nan)
+        rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
+        if not rows:
+            return scores
+        examples = [batch.examples[row] for row in rows]
+        reading = self._read(examples, self.encoder_)
+        found = self._scores(reading.with_vectors(self.projection_.points(reading.vectors)), self.bilinear_)
+        if self.length_ is not None:
+            found = found - self.length_.excess(Batch(examples))
+        scores[rows] = np.clip(found, LOWEST, HIGHEST)
+        return scores
+
+    def _scale_of(self, data: TrainingData) -> tuple[float, float]:
+        from rejoinder.evaluators.scale import observed_scale
+
+        return self.scale or observed_scale(data.judged, self.dimension)
+
+    def _labelled(self, judged: Sequence[JudgedExample], scale: tuple[float, float]) -> tuple[list[Example], Scores]:
+        """Replies with all that they are compared with, and their scores from 1 to 5."""
+        from rejoinder.evaluators.scale import on_our_scale
+
+        examples, human = labels(judged, self.dimension)
+        usable = [place for place, example in enumerate(examples) if fits(example, self.needs)]
+        if len(usable) < 2:
+            wanted = " and ".join(["a reply", *sorted(self.needs)])
+            raise NeedsError(f"{self.name} learns from judged examples with {wanted}: expected at least two")
+        return [examples[place] for place in usable], on_our_scale(human[usable], scale)
+
+    def _read(self, examples: Sequence[Example], encoder: Any) -> Reading:
+        return Reading.of(examples, encoder, context="context" in self.needs, references="references" in self.needs)
+
+    def _fitted_matrices(self, points: Reading, human: Scores, groups: Ints, setting: Setting, seed: int) -> Bilinear:
+        """M and N; where there are several references, with the best of each reply by what was learned before."""
+        best = self._best_references(points, None)
+        for _ in range(_ROUNDS):
+            bilinear = self._solved(self._compared(points, human, best), groups, setting, seed)
+            before, best = best, self._best_references(points, bilinear)
+            if np.array_equal(before, best):
+                break
+        return bilinear
+
+    def _solved(self, compared: Compared, groups: Ints, setting: Setting, seed: int) -> Bilinear:
+        if self.solver == "exact":
+            return learned(compared, setting)
+        train, valid = kept_aside(groups, seed)
+        how = Descent(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)
+        held_out = compared.take(valid) if len(valid) else None
+        return descended(compared.take(train), held_out, setting, how, seed)
+
+    def _best_references(self, points: Reading, bilinear: Bilinear | None) -> Ints:
+        """For each reply the reference that it scores best with, by the dot product at first. (examples,)"""
+        if "references" not in self.needs or self.refs == "mean":
+            return np.empty(0, np.int64)
+        size = points.vectors.shape[1] if bilinear is None else bilinear.matrices.shape[1]
+        matrix = np.eye(size) if bilinear is None else bilinear.matrices[-1]
+        products = self._with_references(points, matrix)
+        order = np.lexsort((-products, points.owner))  # each reply's best reference first
+        return order[points.starts]
+
+    def _compared(self, points: Reading, human: Scores, best: Ints) -> Compared:
+        """Replies beside their contexts and one reference each: the best, or the mean of all."""
+        vectors = np.asarray(points.vectors, np.float64)
+        sides = []
+        if "context" in self.needs:
+            sides.append(vectors[points.contexts])
+        if "references" in self.needs:
+            if self.refs == "mean":
+                totals = np.add.reduceat(vectors[points.references], points.starts)
+                sides.append(totals / np.bincount(points.owner)[:, None])
+            else:
+                sides.append(vectors[points.references[best]])
+        return Compared(np.stack(sides), vectors[points.responses], human)
+
+    def _scores(self, points: Reading, bilinear: Bilinear) -> Scores:
+        """The score of each reply, before its length is looked at."""
+        size = bilinear.matrices.shape[1]
+        vectors = np.asarray(points.vectors[:, :size], np.float64)
+        products: Scores = np.zeros(len(points.responses))
+        if "context" in self.needs:
+            products += row_products(vectors[points.contexts], bilinear.matrices[0], vectors[points.responses])
+        if "references" in self.needs:
+            each = self._with_references(points, bilinear.matrices[-1])
+            if self.refs == "mean":
+                products += np.add.reduceat(each, points.starts) / np.bincount(points.owner)
+            else:
+                products += np.maximum.reduceat(each, points.starts)
+        return bilinear.scale.scores(products)
+
+    def _with_references(self, points: Reading, matrix: Floats) -> Scores:
+        """r^T N r^ of each reference. (references,)"""
+        vectors = np.asarray(points.vectors[:, : len(matrix)], np.float64)
+        return row_products(vectors[points.references], matrix, vectors[points.responses[points.owner]])
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write encoder and matrices; settings and constants are given back."""
+        super().save_learned(folder)
+        arrays = {"mean": self.projection_.mean, "axes": self.projection_.axes, "matrices": self.bilinear_.matrices}
+        write_arrays(folder / MATRICES, arrays)
+        scale, setting = self.bilinear_.scale, self.setting_
+        return {
+            "alpha": scale.alpha,
+            "beta": scale.beta,
+            "setting": [setting.components, setting.gamma, setting.towards],
+            "length": None if self.length_ is None else self.length_.plain,
+        }
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        arrays = read_arrays(folder / MATRICES)
+        try:
+            return {
+                **super().load_learned(folder, plain),
+                "projection_": Projection(arrays["mean"], arrays["axes"]),
+                "bilinear_": Bilinear(arrays["matrices"], Scale(plain["alpha"], plain["beta"])),
+                "length_": None if plain["length"] is None else LengthTrend.of_plain(plain["length"]),
+                "setting_": Setting(*plain["setting"]),
+            }
+        except KeyError as error:
+            raise DataError(f"lacks {error}", file=str(folder)) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextAdem(Adem):
+    """ADEM that compares a reply with its context alone, and so needs no reference."""
+
+    name: ClassVar[str] = "c-adem"
+    measures: ClassVar[str] = "how people would score a reply beside its context, learned from their scores of others"
+    needs: ClassVar[frozenset[str]] = frozenset({"context"})
+    cannot_score: ClassVar[str] = "no context"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceAdem(Adem):
+    """ADEM that compares a reply with references alone."""
+
+    name: ClassVar[str] = "r-adem"
+    measures: ClassVar[str] = "how people would score a reply beside references, learned from their scores of others"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references"

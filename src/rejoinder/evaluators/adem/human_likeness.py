@@ -1,0 +1,149 @@
+"""Could a person have said it? A judge that tells human replies from those of models (adem and how-not, discussion).
+
+It learns from a pool of replies whose `system` says who made them, and from no human score: a reply that many models
+give, whatever was asked, is easily told and scores low. docs/adem.md says what it can and cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
+from rejoinder.evaluators.adem.adem import PAPER
+from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits
+from rejoinder.evaluators.base import Use
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.metrics.batch import Batch
+from rejoinder.stats.intervals import Floats
+from rejoinder.types import Example, JudgedExample, Scores
+
+HUMAN = ("true", "human", "ground-truth")
+"""Names of systems whose replies people gave."""
+LEFT_OUT = ("random", "negative-sample")
+"""Names of systems whose replies people gave to something else: they are neither."""
+WEIGHTS = "human-likeness.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanLikeness(VectorEvaluator):
+    """The probability that a person gave a reply, by logistic regression over r^ and c * r^ (coordinate by coordinate).
+
+    Judged examples are its pool: what they are rated does not matter, what their system is called does.
+    """
+
+    name: ClassVar[str] = "human-likeness"
+    measures: ClassVar[str] = "how likely it is that a person and no model gave a reply"
+    citation: ClassVar[str] = f"this package, after the discussion of {PAPER}"
+    needs: ClassVar[frozenset[str]] = frozenset({"context"})
+    cannot_score: ClassVar[str] = "no context"
+    labels: ClassVar[Use] = "needed"
+    dialogues: ClassVar[Use] = "unused"
+
+    components: int = 50
+    """Principal components of the vectors."""
+    strength: float = 1.0
+    """Of the L2 penalty on the weights."""
+    human: tuple[str, ...] = HUMAN
+    left_out: tuple[str, ...] = LEFT_OUT
+
+    projection_: Projection = field(init=False, repr=False, compare=False)
+    weights_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    """Mean and deviation of each feature, and its weight; then 0, 1 and the bias. (3, features + 1)"""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        if self.components < 1:
+            raise CallError(f"{self.name}: components must be at least 1, not {self.components}")
+        if not 0 < self.strength < np.inf:
+            raise CallError(f"{self.name}: strength must be above 0, not {self.strength}")
+        if not self.human:
+            raise CallError(f"{self.name}: expected the name of at least one system that is human")
+        if both := sorted(set(self.human) & set(self.left_out)):
+            raise CallError(f"{self.name}: {', '.join(both)} cannot be human and left out")
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The projection and the weights."""
+        if unnamed := sum(not item.example.system for item in data.judged):
+            raise NeedsError(f"{self.name}: {unnamed} replies do not say whose they are: expected `system` in each")
+        pool = [
+            item.example
+            for item in data.judged
+            if item.example.system not in self.left_out and fits(item.example, self.needs)
+        ]
+        by_people = np.array([example.system in self.human for example in pool], np.bool_)
+        if not by_people.any() or by_people.all():
+            whose = ", ".join(self.human)
+            raise NeedsError(f"{self.name} learns from replies of people ({whose}) and of others: expected both")
+        encoder = self.opened
+        reading = Reading.of(pool, encoder, references=False)
+        projection = Projection.of(reading.vectors, self.components)
+        features = _features(reading.with_vectors(projection.points(reading.vectors)))
+        weights = _regression(features, by_people, self.strength)
+        return {"encoder_": encoder, "projection_": projection, "weights_": weights}
+
+    def predict(self, batch: Batch) -> Scores:
+        """One probability an example; NaN where there is nothing to compare."""
+        scores = np.full(len(batch), np.nan)
+        rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
+        if rows:
+            reading = Reading.of([batch.examples[row] for row in rows], self.encoder_, references=False)
+            features = _features(reading.with_vectors(self.projection_.points(reading.vectors)))
+            means, deviations, weights = self.weights_
+            logits = ((features - means[:-1]) / deviations[:-1] * weights[:-1]).sum(axis=1) + weights[-1]
+            scores[rows] = 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
+        return scores
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write encoder, projection and weights."""
+        arrays = {"mean": self.projection_.mean, "axes": self.projection_.axes, "weights": self.weights_}
+        write_arrays(folder / WEIGHTS, arrays)
+        return super().save_learned(folder)
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        arrays = read_arrays(folder / WEIGHTS)
+        if not arrays.keys() >= {"mean", "axes", "weights"}:
+            raise DataError("lacks mean, axes or weights", file=str(folder / WEIGHTS))
+        projection = Projection(arrays["mean"], arrays["axes"])
+        return {**super().load_learned(folder, plain), "projection_": projection, "weights_": arrays["weights"]}
+
+
+def pooled(examples: Iterable[Example]) -> list[JudgedExample]:
+    """The replies of a generated pool, as `fit` takes them."""
+    return [JudgedExample(example) for example in examples]
+
+
+def systems_of(examples: Sequence[Example], human: Sequence[str] = HUMAN) -> tuple[int, int]:
+    """How many replies are by people, and how many by others; what is left out is counted in neither."""
+    kept = [example.system for example in examples if example.system not in LEFT_OUT]
+    by_people = sum(system in human for system in kept)
+    return by_people, len(kept) - by_people
+
+
+def _features(points: Reading) -> Floats:
+    """The reply by itself, and how it goes with its context. (examples, 2 * components)"""
+    vectors = np.asarray(points.vectors, np.float64)
+    replies = vectors[points.responses]
+    return np.concatenate([replies, replies * vectors[points.contexts]], axis=1)
+
+
+def _regression(features: Floats, by_people: NDArray[np.bool_], strength: float) -> Floats:
+    """Means, deviations and weights, with the bias last; people and models count alike, however many there are."""
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as error:
+        raise MissingExtraError("learning human-likeness", "train") from error
+    means = features.mean(axis=0)
+    deviations = np.where((found := features.std(axis=0)) > 0, found, 1.0)
+    model = LogisticRegression(C=1 / strength, class_weight="balanced", max_iter=2000)
+    model.fit((features - means) / deviations, by_people)
+    columns = [np.append(means, 0.0), np.append(deviations, 1.0), np.append(model.coef_[0], model.intercept_[0])]
+    return np.stack(columns)

@@ -1,0 +1,68 @@
+"""The part of a score that the length of a reply explains, to be taken out (adem, section 5: people's own bias).
+
+Ratings, and so what is learned from them, go with length: short replies are often generic and then never wrong. The
+trend is a curve over log(1 + words) and, beside references, over how far off the nearest reference's length is. It is
+fitted to the scores of the training replies, and what it says above its mean is subtracted. Replies that equal a
+reference are left out of the fit: they score high because of that, and not because their length is the reference's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rejoinder.metrics.batch import Batch, TextOptions, encodable
+from rejoinder.stats.intervals import Floats
+from rejoinder.types import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class LengthTrend:
+    """A least-squares fit of scores over lengths."""
+
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    """Of the columns, over the training replies."""
+    apart: bool
+    """Whether the distance from the references' lengths is one of the columns."""
+
+    @classmethod
+    def of(cls, batch: Batch, scores: Scores, *, apart: bool) -> LengthTrend:
+        """Fitted to these replies' scores."""
+        own = np.array([example.response in example.references for example in batch.examples])
+        told = np.flatnonzero(~own) if apart and not own.all() else np.arange(len(batch))
+        columns, scores = _columns(batch, apart=apart)[told], scores[told]
+        means = columns.mean(axis=0)
+        weights, *_ = np.linalg.lstsq(columns - means, scores - scores.mean(), rcond=None)
+        return cls(tuple(weights.tolist()), tuple(means.tolist()), apart)
+
+    def excess(self, batch: Batch) -> Scores:
+        """By how much each reply scores above the mean for its length alone."""
+        off = _columns(batch, apart=self.apart) - np.array(self.means)
+        above: Scores = (off * np.array(self.weights)).sum(axis=1)
+        return above
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For config.json."""
+        return asdict(self)
+
+    @classmethod
+    def of_plain(cls, plain: dict[str, Any]) -> LengthTrend:
+        """From config.json."""
+        return cls(tuple(plain["weights"]), tuple(plain["means"]), plain["apart"])
+
+
+def _columns(batch: Batch, *, apart: bool) -> Floats:
+    """Log length and its square and, if wanted, the log distance from the nearest reference's. (replies, columns)"""
+    batch = encodable(batch)
+    tokens = batch.tokens(TextOptions())
+    length = np.log1p(tokens.responses.lengths)
+    columns = [length, length**2]
+    if apart:
+        off = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
+        starts = np.cumsum(batch.reference_counts) - batch.reference_counts
+        columns.append(np.log1p(np.minimum.reduceat(off, starts)))
+    return np.stack(columns, axis=1)

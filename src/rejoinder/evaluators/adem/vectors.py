@@ -1,0 +1,186 @@
+"""What evaluators over a frozen sentence encoder share: the encoder as a parameter, and the vectors of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints, offsets_of
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.encoders.sentence_encoders import (
+    SentenceEncoder,
+    Vectors,
+    encoder_digest,
+    opened_folder,
+    sentence_encoder,
+    signature_digest,
+)
+from rejoinder.encoders.stored_vectors import StoredVectors
+from rejoinder.errors import CallError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.stats.intervals import Floats
+from rejoinder.types import Example, Scores
+
+ENCODER = "encoder"
+"""The folder within an evaluator's folder that its encoder is saved in."""
+_OF_LENGTH_1 = frozenset({"pretrained", "tweet2vec"})
+"""Encoders whose vectors have that length."""
+_ROWS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorEvaluator(Evaluator):
+    """An evaluator that knows texts by the vectors of an encoder, which stays as it is."""
+
+    encoder: str
+    """The folder of a reply model with an encoder (hred, vhred), of tweet2vec or of stored vectors; or a pretrained
+    encoder by its Hugging Face name or folder."""
+    max_length: int = 128
+    """Tokens that a pretrained encoder reads of a text, from its end; others have limits of their own."""
+
+    encoder_: SentenceEncoder = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        if self.max_length < 4:
+            raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
+
+    @property
+    def opened(self) -> SentenceEncoder:
+        """The encoder that `encoder` names."""
+        return sentence_encoder(self.encoder, self.max_length)
+
+    def inherited_contexts(self) -> TrainedContexts:
+        """The dialogues that the encoder was trained on."""
+        return self.opened.trained_contexts
+
+    @property
+    def signature(self) -> str:
+        """The parameters and the fit; a hash stands beside the encoder's name, because a path says nothing."""
+        digest = encoder_digest(self.encoder) if self.fit_ is None else signature_digest(self.encoder_.signature)
+        known = f"|encoder:{Path(self.encoder).name}" + (f"@{digest}" if digest else "")
+        return super().signature.replace(f"|encoder:{self.encoder}", known, 1)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the encoder, so that the folder is all that scoring needs."""
+        self.encoder_.save(folder / ENCODER)
+        return {}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
+        """The encoder of the folder."""
+        return {"encoder_": opened_folder(folder / ENCODER)}
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The vectors of some examples; a text that occurs often is encoded once."""
+
+    vectors: Vectors | Floats
+    """Of the different texts. (texts, width)"""
+    contexts: Ints
+    """The row of each example's context; -1 without one. (examples,)"""
+    responses: Ints
+    """(examples,)"""
+    references: Ints
+    """Of all examples' references that are not blank, one example after the other. (references,)"""
+    owner: Ints
+    """The example of each reference. (references,)"""
+
+    @classmethod
+    def of(
+        cls, examples: Sequence[Example], encoder: SentenceEncoder, *, context: bool = True, references: bool = True
+    ) -> Reading:
+        """Encode the replies and, where they are wanted, their contexts and references."""
+        row_of: dict[tuple[str, ...], int] = {}
+
+        def row(turns: tuple[str, ...]) -> int:
+            return row_of.setdefault(turns, len(row_of))
+
+        own = [row((example.response,)) for example in examples]
+        before = [row(example.context) if context and example.context else -1 for example in examples]
+        wanted = [list(filter(str.strip, example.references)) if references else [] for example in examples]
+        theirs = [row((text,)) for texts in wanted for text in texts]
+        owner = np.repeat(np.arange(len(examples)), [len(texts) for texts in wanted])
+        # An utterance is handed over as text: for an encoder of texts it is not a context of one turn.
+        texts = [turns[0] if len(turns) == 1 else turns for turns in row_of]
+        contexts, responses, others = (np.array(rows, np.int64) for rows in (before, own, theirs))
+        return cls(encoder.encode(texts), contexts, responses, others, owner)
+
+    def with_vectors(self, vectors: Floats) -> Reading:
+        """The same examples with other vectors of their texts."""
+        return Reading(vectors, self.contexts, self.responses, self.references, self.owner)
+
+    @property
+    def starts(self) -> Ints:
+        """Where each example's references begin; every example must have one. (examples,)"""
+        return offsets_of(np.bincount(self.owner, minlength=len(self.responses)))[:-1]
+
+
+def fits(example: Example, needs: frozenset[str]) -> bool:
+    """Whether there is a reply, and text in all that it is compared with."""
+    compared = (getattr(example, need) for need in needs)
+    return bool(example.response.strip()) and all(any(map(str.strip, texts)) for texts in compared)
+
+
+def longest_square(encoder: SentenceEncoder) -> float:
+    """What v^T v of an encoder's vectors, and so the dot product of two, is at most."""
+    if isinstance(encoder, StoredVectors):
+        return float((encoder.vectors.astype(np.float64) ** 2).sum(axis=1).max())
+    if encoder.name in _OF_LENGTH_1:
+        return 1.0
+    return float(encoder.encode(["a"]).shape[1])  # a recurrent state's coordinates lie within -1 and 1
+
+
+def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:
+    """l^T M r, row by row: the last digit does not depend on how many rows there are. (rows, n), (n, n), (rows, n)"""
+    through = np.einsum("ri,ij->rj", left, matrix)
+    products: Scores = (through * right).sum(axis=1)
+    return products
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Vectors in the coordinates in which those of the training texts vary most: principal components."""
+
+    mean: Floats  # (width,)
+    axes: Floats  # (width, components)
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.floating], components: int) -> Projection:
+        """The first components of these vectors; fewer where they have no more."""
+        from scipy.linalg import eigh
+
+        mean = vectors.mean(axis=0, dtype=np.float64)
+        centred = vectors.astype(np.float64) - mean
+        rows, width = centred.shape
+        most = min(components, rows, width)
+        if rows < width:  # the smaller of the two products has the same eigenvalues
+            values, across = eigh(centred @ centred.T, subset_by_index=(rows - most, rows - 1))
+            axes = centred.T @ across / np.sqrt(np.maximum(values, 1e-300))
+        else:
+            values, axes = eigh(centred.T @ centred, subset_by_index=(width - most, width - 1))
+        kept = np.flatnonzero(values > 1e-10 * max(float(values.max()), 1e-300))[::-1]
+        if not len(kept):
+            raise CallError("the encoder gives every training text the same vector: expected vectors that differ")
+        axes = axes[:, kept]
+        # An axis may point either way; so that it always points the same.
+        return cls(mean, axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(len(kept))]))
+
+    def first(self, components: int) -> Projection:
+        """The same with fewer components."""
+        return Projection(self.mean, self.axes[:, :components])
+
+    def points(self, vectors: NDArray[np.floating]) -> Floats:
+        """The coordinates of each vector, whatever others there are. (vectors, width) -> (vectors, components)"""
+        points = np.empty((len(vectors), self.axes.shape[1]))
+        for start in range(0, len(vectors), _ROWS):
+            some = np.zeros((_ROWS, len(self.mean)))  # always as many rows: sums may be rounded otherwise for fewer
+            part = vectors[start : start + _ROWS]
+            some[: len(part)] = part - self.mean
+            points[start : start + _ROWS] = (some @ self.axes)[: len(part)]
+        return points

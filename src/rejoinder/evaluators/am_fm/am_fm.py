@@ -1,0 +1,215 @@
+"""AM-FM: how adequate and how fluent a reply is beside references, and, if asked, how well it fits (am-fm).
+
+    score = lambda * AM + (1 - lambda) * FM
+
+Adequacy and fluency are learned from sentences alone, and lambda, where it is not given, from human scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
+from rejoinder.evaluators.am_fm.fluency import NGRAM, Fluency, load_fluency
+from rejoinder.evaluators.am_fm.parts import PAPER, Am, Fm, adequacy, likeness, load_space, save_space, with_digest
+from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
+from rejoinder.evaluators.am_fm.weights import LEVELS, MEANS, fitted_weights, weighted_mean
+from rejoinder.evaluators.base import Evaluator, Fit, Use
+from rejoinder.learning.data import TrainingData, labels
+from rejoinder.metrics.base import Metric, TextMetric, check_choice
+from rejoinder.metrics.batch import BATCH, Batch, encodable
+from rejoinder.metrics.pragmatic import brief, component, shares
+from rejoinder.types import Example, Scores
+
+NONE = "none"
+PARTS = ("am", "fm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmFm(Evaluator, TextMetric):
+    """A weighted mean of adequacy (AM), fluency (FM) and, if named, a pragmatic component (PM)."""
+
+    name: ClassVar[str] = "am-fm"
+    measures: ClassVar[str] = "adequacy and fluency of a reply beside references"
+    citation: ClassVar[str] = PAPER
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
+    labels: ClassVar[Use] = "optional"
+    dialogues: ClassVar[Use] = "needed"
+
+    dimensions: int = 10
+    order: int = 2
+    smoothing: str = "good-turing"
+    prune: float = 1e-6
+    unknown: str = "open"
+    lm: str = NGRAM
+    fluency: str = "relative"
+    am_refs: str = "max"
+    fm_refs: str = "max"
+    mean: str = "arithmetic"
+    weight: float = 0.8
+    """Lambda, AM's share beside FM's, unless it is fitted."""
+    pm: str = NONE
+    """A metric or the folder of an evaluator that judges how a reply fits."""
+    pm_weight: float = 0.2
+    """PM's share beside those of AM and FM together, where there is a PM."""
+    fit_weight: str = "no"
+    """Learn the shares so that the scores of replies, or of systems, agree best with people's."""
+    dimension: str = "auto"
+    """Which human scores the shares are learned from; auto: the only ones, or the overall ones."""
+
+    space_: SemanticSpace = field(init=False, repr=False, compare=False)
+    model_: Fluency = field(init=False, repr=False, compare=False)
+    weights_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_choice(self, "mean", MEANS)
+        check_choice(self, "fit_weight", LEVELS)
+        for key in ("weight", "pm_weight"):
+            if not 0 <= getattr(self, key) <= 1:
+                raise CallError(f"{self.name}: {key} must be from 0 to 1, not {getattr(self, key)}")
+        _ = self._am, self._fm, self.pragmatic  # each checks what is its own
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The semantic space, the language model, and the weights of the parts."""
+        learned = {**self._am.learn(data), **self._fm.learn(data)}
+        weights = self.given_weights
+        if self.fit_weight != "no":
+            weights = self._learned_weights(data, learned)
+        return {**learned, "weights_": weights}
+
+    def _learned_weights(self, data: TrainingData, learned: Mapping[str, Any]) -> NDArray[np.float64]:
+        judged = (*data.judged, *data.valid)
+        if not judged:
+            raise NeedsError(f"{self.name}: fit_weight={self.fit_weight} needs judged examples")
+        examples, human = labels(judged, None if self.dimension == "auto" else self.dimension)
+        parts = np.concatenate([self._parts(batch, learned) for batch in batches(examples)])
+        systems = np.array([example.system for example in examples]) if self.fit_weight == "systems" else None
+        return fitted_weights(parts, human, systems, self.mean)
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 0 to 1."""
+        learned = {"space_": self.space_, "model_": self.model_}
+        return weighted_mean(self._parts(batch, learned, self.weights_ > 0), self.weights_, self.mean)
+
+    def _parts(
+        self, batch: Batch, learned: Mapping[str, Any], used: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """AM, FM and, if there is one, PM of each example; NaN for what is not used. (examples, parts)"""
+        batch = encodable(batch)
+        parts = np.full((len(batch), len(self.given_weights)), np.nan)
+        wanted = np.ones(parts.shape[1], np.bool_) if used is None else used
+        if wanted[0]:
+            parts[:, 0] = adequacy(batch, learned["space_"], self.text, self.am_refs)
+        if wanted[1]:
+            refs = self.fm_refs if self.fluency == "relative" else "none"
+            parts[:, 1] = likeness(batch, learned["model_"], self.text, refs)
+        if self.pragmatic is not None and wanted[2]:
+            parts[:, 2] = shares(self.pragmatic, batch)
+        return parts
+
+    @property
+    def given_weights(self) -> NDArray[np.float64]:
+        """The weights of AM, FM and, if there is one, PM, as the parameters say."""
+        both = np.array([self.weight, round(1 - self.weight, 12)])
+        return both if self.pm == NONE else np.array([*both * (1 - self.pm_weight), self.pm_weight])
+
+    @cached_property
+    def pragmatic(self) -> Metric | None:
+        """The metric behind PM."""
+        return None if self.pm == NONE else component(self.pm)
+
+    @property
+    def am(self) -> Am:
+        """Adequacy alone, fitted as this is."""
+        part = self._am
+        part._remember({"space_": self.space_}, self._own_fit)
+        return part
+
+    @property
+    def fm(self) -> Fm:
+        """Fluency alone, fitted as this is."""
+        part = self._fm
+        part._remember({"model_": self.model_}, self._own_fit)
+        return part
+
+    @property
+    def _own_fit(self) -> Fit:
+        """What it was fitted on; its calibration is of its own mean and of no other."""
+        return replace(self.fitted, calibration=None)
+
+    @property
+    def _am(self) -> Am:
+        return Am(dimensions=self.dimensions, refs=self.am_refs, **self._shared)
+
+    @property
+    def _fm(self) -> Fm:
+        own = {key: getattr(self, key) for key in ("order", "smoothing", "prune", "unknown", "lm", "fluency")}
+        return Fm(refs=self.fm_refs, **own, **self._shared)
+
+    @property
+    def _shared(self) -> dict[str, Any]:
+        return {"tokenise": self.tokenise, "lowercase": self.lowercase, "strip": self.strip}
+
+    @property
+    def signature(self) -> str:
+        """The parameters and the fit; beside names of models, their content hash."""
+        known = with_digest(super().signature, "lm", self.lm, None if self.fit_ is None else self.model_)
+        if self.pragmatic is None:
+            return known
+        return known.replace(f"|pm:{self.pm}|", f"|pm:{brief(self.pragmatic)}|")
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the space and the n-grams."""
+        save_space(self.space_, folder)
+        self.model_.save(folder)
+        return {"weights_": self.weights_.tolist()}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The space, the language model and the weights of the folder."""
+        weights = np.array(plain.get("weights_", ()), np.float64)
+        if weights.shape != self.given_weights.shape:
+            raise DataError(f"has {len(weights)} weights: expected {len(self.given_weights)}", file=str(folder))
+        return {"space_": load_space(folder), "model_": load_fluency(self.lm, folder), "weights_": weights}
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        part: str | None = None,
+        weight: float | None = None,
+        mean: str | None = None,
+        pm: str | None = None,
+        pm_weight: float | None = None,
+    ) -> Any:
+        """The evaluator of a folder; with other weights, mean or PM where they are given; or one `part`, am or fm."""
+        evaluator = super().load(folder)
+        if part is not None:
+            if part not in PARTS:
+                raise UnknownNameError(f"part of {folder}:", part, PARTS)
+            return evaluator.am if part == "am" else evaluator.fm
+        given = {"weight": weight, "mean": mean, "pm": pm, "pm_weight": pm_weight}
+        changes = {key: value for key, value in given.items() if value is not None}
+        return evaluator.with_changes(**changes) if changes else evaluator
+
+    def with_changes(self, **changes: Any) -> Self:
+        """One that learned the same, and makes of it another mean: with other `weight`, `mean`, `pm`, `pm_weight`."""
+        weighted = bool(changes.keys() & {"weight", "pm", "pm_weight"})
+        other = replace(self, **(changes | {"fit_weight": "no"} if weighted else changes))
+        weights = other.given_weights if weighted else self.weights_
+        other._remember({"space_": self.space_, "model_": self.model_, "weights_": weights}, self._own_fit)
+        return other
+
+
+def batches(examples: Sequence[Example]) -> Iterator[Batch]:
+    """The examples in batches of the usual size."""
+    return (Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH))

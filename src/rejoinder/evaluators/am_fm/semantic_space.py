@@ -1,0 +1,79 @@
+"""Latent semantic indexing: texts as points in a space of few dimensions, by a truncated SVD of a bag of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints, Ragged
+from rejoinder.errors import MissingExtraError
+
+Floats = NDArray[np.float32]
+
+
+_NO_DIRECTION = 1e-5
+"""Of the largest singular value: less is rounding of numbers of single precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class SemanticSpace:
+    """The words that a space knows, and where each lies in it."""
+
+    words: tuple[str, ...]
+    vectors: Floats  # (words, dimensions): the right singular vectors, largest singular value first
+
+    @classmethod
+    def of(cls, vocabulary: Sequence[str], texts: Ragged, dimensions: int, seed: int = 0) -> SemanticSpace:
+        """Learned from texts as codes into a vocabulary; with as many dimensions as asked for, or as the texts have."""
+        if find_spec("sklearn") is None:
+            raise MissingExtraError("learning a semantic space", "train")
+        from scipy.sparse import csr_array
+        from sklearn.decomposition import TruncatedSVD
+
+        ones = np.ones(len(texts.values), np.float32)
+        # A copy, because summing up sorts the words of each text in place.
+        counts = csr_array((ones, texts.values, texts.offsets), shape=(len(texts), len(vocabulary)), copy=True)
+        counts.sum_duplicates()
+        rank = max(1, min(dimensions, len(vocabulary), len(texts)))
+        if len(vocabulary) == 1:
+            return cls(tuple(vocabulary), np.ones((1, 1), np.float32))
+        with np.errstate(divide="ignore", invalid="ignore"):  # of the variance that texts all alike do not have
+            svd = TruncatedSVD(rank, random_state=seed).fit(counts)
+        # Beyond what the texts have, directions are arbitrary.
+        real = svd.singular_values_ > _NO_DIRECTION * svd.singular_values_[0]
+        return cls(tuple(vocabulary), np.ascontiguousarray(svd.components_[real].T, np.float32))
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a point has."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    def numbers(self, words: Sequence[str]) -> Ints:
+        """The number of each word; -1 for one that is not known."""
+        number = self._number.get
+        return np.fromiter((number(word, -1) for word in words), np.int64, len(words))
+
+    def points(self, texts: Ragged) -> Floats:
+        """Where each text lies, r^T U: the sum of its known words' vectors. (texts, dimensions)"""
+        from scipy.sparse import csr_array
+
+        # An unknown word is the last row, which is zero. A word that comes twice stays so, in the text's order: each
+        # sum is then the same in every company.
+        words = np.where(texts.values < 0, len(self.words), texts.values)
+        ones = np.ones(len(words), np.float32)
+        bag = csr_array((ones, words, texts.offsets), shape=(len(texts), len(self.words) + 1))
+        points: Floats = bag @ self._with_zero
+        return points
+
+    @cached_property
+    def _with_zero(self) -> Floats:
+        return np.concatenate([self.vectors, np.zeros((1, self.dimensions), np.float32)])

@@ -1,0 +1,1 @@
+"""Small evaluators that learn the scores of larger ones."""

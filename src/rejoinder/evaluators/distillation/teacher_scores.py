@@ -1,0 +1,50 @@
+"""A teacher's scores in a file that grows as they are made, so that an interrupted run goes on where it stopped.
+
+The first line says whose scores of which replies they are; each line after it is a JSON list with those of the next
+replies, null where the teacher cannot say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.data.digests import digest_of
+from rejoinder.learning.data import examples_digest
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.progress import bar
+from rejoinder.types import Example, Scores
+
+AT_ONCE = 512
+
+
+def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | None, *, quiet: bool = True) -> Scores:
+    """One score a reply; those that the file has are not made again, and those of anything else are replaced."""
+    key = digest_of([teacher.signature, examples_digest(examples)])
+    found = [] if file is None else _kept(file, key)
+    with bar("teacher", total=len(examples), unit="replies", quiet=quiet) as moving:
+        moving.update(len(found))
+        for start in range(len(found), len(examples), AT_ONCE):
+            scores = teacher.score_batch(Batch(examples[start : start + AT_ONCE])).tolist()
+            found += scores
+            if file is not None:
+                with file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps([None if np.isnan(score) else score for score in scores]) + "\n")
+            moving.update(len(scores))
+    return np.array(found, np.float64)
+
+
+def _kept(file: Path, key: str) -> list[float]:
+    """The scores that the file holds for this key, and the file with nothing else in it."""
+    head, found = json.dumps({"key": key}), []
+    lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
+    whole = [head]
+    for line in lines[1:-1] if lines[:1] == [head] else []:  # what follows the last line break was cut off
+        whole.append(line)
+        found += [np.nan if score is None else float(score) for score in json.loads(line)]
+    file.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    return found

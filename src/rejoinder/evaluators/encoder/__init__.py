@@ -1,0 +1,1 @@
+"""A pretrained encoder under a scoring head (Zhao et al. 2020), in torch and in ONNX Runtime."""

@@ -1,0 +1,170 @@
+"""The evaluator of roberta-eval over any pretrained encoder: docs/encoder-evaluator.md.
+
+Training needs the extra `train`. A folder that was exported scores with ONNX Runtime and `tokenizers` alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.pairs import Pair
+from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
+from rejoinder.evaluators.encoder.export import Exported
+from rejoinder.evaluators.encoder.onnx_model import OnnxModel
+from rejoinder.evaluators.encoder.presets import PRESETS
+from rejoinder.evaluators.encoder.stored import Model, Settings
+from rejoinder.evaluators.resumable import ResumableEvaluator
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.parameters import check_least, check_scale
+from rejoinder.learning.saving import CONFIG, WEIGHTS, read_config
+from rejoinder.metrics.base import check_choice
+from rejoinder.metrics.batch import Batch
+from rejoinder.types import Scores
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Encoder(ResumableEvaluator):
+    """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on human scores."""
+
+    name: ClassVar[str] = "encoder"
+    measures: ClassVar[str] = "how well a reply fits its context, by a trained neural network"
+    citation: ClassVar[str] = "Zhao, Lala and Kawahara 2020, Designing Precise and Robust Dialogue Response Evaluators"
+    needs: ClassVar[frozenset[str]] = frozenset({"context"})
+    cannot_score: ClassVar[str] = "no context"
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+
+    encoder: str
+    """A Hugging Face name, the folder of a pretrained encoder, or that of an Encoder that was saved: it learns on."""
+    preset: str = "cpu"
+    max_length: int = 128
+    max_response: int = 64
+    pooling: str | None = None
+    """What the head gets of the encoder's vectors: `match`, `mean` or `cls`; by default the preset's."""
+    towers: bool = False
+    """Whether context and reply are also read apart, and their cosines blended with what the head says."""
+    speaker_marks: bool = True
+    in_batch_steps: int | None = None
+    """Steps of in-batch ranking at most, in place of the preset's; 0 leaves it out."""
+    steps: int | None = None
+    """Steps of ranking at most, in place of the preset's."""
+    label_steps: int | None = None
+    """Steps on human scores at most, in place of the preset's."""
+    dimension: str | None = None
+    """Which human scores to learn; may be left out where there is one, or one called overall."""
+    scale: tuple[float, float] | None = None
+    """The lowest and highest score that people could give; by default, that they gave."""
+
+    model_: Model = dataclasses.field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_choice(self, "preset", list(PRESETS))
+        check_choice(self, "pooling", ["match", "mean", "cls", None])
+        check_least(self, {"in_batch_steps": 0, "max_length": 1, "max_response": 1, "steps": 1, "label_steps": 1})
+        check_scale(self, self.scale)
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The trained model."""
+        if not data.dialogues and not data.judged:
+            raise NeedsError(f"{self.name} learns from dialogues, judged examples or both: expected at least one")
+        require_training()
+        from rejoinder.evaluators.encoder.training import learned_model
+
+        return {"model_": learned_model(self, data, self.training_run)}
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 1 to 5."""
+        rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
+        pairs = [
+            Pair(example.context, example.speakers, example.response)
+            for example in (batch.examples[row] for row in rows)
+        ]
+        scores = np.full(len(batch), LOWEST)
+        if pairs:
+            scores[rows] = self.model_.score(pairs)
+        return scores
+
+    def inherited_contexts(self) -> TrainedContexts:
+        """Those of the trained evaluator that this one started from, if it did."""
+        home = self.saved_start
+        return TrainedContexts() if home is None else type(self).load(home).trained_contexts
+
+    @property
+    def saved_start(self) -> Path | None:
+        """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
+        home = Path(self.encoder)
+        if not _is_saved_evaluator(home):
+            return None
+        if not (home / WEIGHTS["torch"]).is_file():
+            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot learn on")
+        return home
+
+    @property
+    def signature(self) -> str:
+        """The parameters, the fit, and the precision of the weights."""
+        if self.fit_ is None:
+            return super().signature
+        rest, _, version = super().signature.rpartition("|")
+        return f"{rest}|weights:{self.model_.precision}|{version}"
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the model's files; how its input is made goes into config.json."""
+        self.model_.save(folder)
+        return self.model_.settings.plain
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The model of the folder: with one-byte weights if it has them, else for ONNX Runtime, else for torch."""
+        for precision in ("int8", "fp32", "torch"):
+            if (folder / WEIGHTS[precision]).is_file():
+                return {"model_": _load_model(folder, Settings.of(plain, folder), precision)}
+        raise DataError(f"holds no weights: expected one of {', '.join(WEIGHTS.values())}", file=str(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path, *, precision: str | None = None) -> Self:
+        """The evaluator that was saved in a folder; `precision` (torch, fp32, int8) says with which of its weights."""
+        evaluator = super().load(folder)
+        if precision is None or precision == evaluator.model_.precision:
+            return evaluator
+        if precision not in WEIGHTS:
+            raise CallError(f"precision must be one of {', '.join(WEIGHTS)}, not {precision!r}")
+        model = _load_model(Path(folder), evaluator.model_.settings, precision)
+        evaluator._remember({"model_": model}, evaluator.fitted)
+        return evaluator
+
+    def export(self, folder: str | Path, *, quantise: bool = True, trainable: bool = False) -> None:
+        """Save for ONNX Runtime: full precision and, if `quantise`, one-byte weights; `trainable` adds torch's."""
+        fit = self.fitted
+        exported = self.clone()
+        exported._remember({"model_": Exported.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
+        exported.save(folder)
+
+
+def require_training(what: str = "training an encoder") -> None:
+    """Raise a MissingExtraError where what training needs is not installed."""
+    if any(find_spec(module) is None for module in ("torch", "transformers", "accelerate", "tokenizers")):
+        raise MissingExtraError(what, "train")
+
+
+def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
+    if precision != "torch":
+        return OnnxModel.load(folder, settings, precision)
+    require_training("a model that was not exported to ONNX")
+    from rejoinder.evaluators.encoder.torch_model import TorchModel
+
+    return TorchModel.load(folder, settings)
+
+
+def _is_saved_evaluator(home: Path) -> bool:
+    """Whether config.json is ours; a pretrained encoder has one of another kind."""
+    try:
+        return bool((home / CONFIG).is_file() and read_config(home)["name"] == Encoder.name)
+    except DataError:
+        return False

@@ -1,0 +1,62 @@
+"""How long each stage of training the encoder evaluator is, and how fast it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from rejoinder.data.negatives import NegativeMixture
+from rejoinder.learning.schedules import Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """All stages of training, and the pooling that they are for."""
+
+    ranking: Schedule
+    regression: Schedule
+    in_batch: Schedule
+    in_batch_steps: int = 0
+    """Steps of in-batch ranking at most; 0 leaves it out."""
+    pooling: str = "mean"
+    negatives: int = 1
+    """Replies that do not fit, for each that does."""
+    margin: float = 1.0
+    """By how much of the 1..5 scale the true reply shall be above one that does not fit."""
+    mixture: NegativeMixture = field(default_factory=NegativeMixture)
+
+
+_LIGHT: dict[str, Any] = {"dropout": False, "frozen_embeddings": True}
+
+
+_IN_BATCH = Schedule(learning_rate=5e-5, batch=32, epochs=3, look_every=250, **_LIGHT)
+
+
+DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, look_every=250, **_LIGHT)
+"""For a student; a batch holds so many contexts, each with all its replies."""
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        # For a small encoder on a few cores: hours at most.
+        "cpu": Preset(
+            ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, look_every=250, **_LIGHT),
+            regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
+            in_batch=_IN_BATCH,
+            in_batch_steps=1000,
+            pooling="match",
+        ),
+        # roberta-eval, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives neither
+        # margin nor pooling: they are ours. It decays by the validation loss, we by the figure that decides which
+        # weights are kept. It has no in-batch ranking.
+        "paper": Preset(
+            ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau"),
+            regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau"),
+            in_batch=_IN_BATCH,
+            mixture=NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0),
+        ),
+    }
+)
+"""Name -> how both stages run."""

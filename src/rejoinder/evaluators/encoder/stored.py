@@ -1,0 +1,81 @@
+"""What a trained model needs beside its weights, and the files of its folder.
+
+tokenizer.json     the tokeniser
+encoder.json       the shape of the pretrained encoder         } to go on training:
+model.safetensors  the weights                                 } needs torch and transformers
+model.onnx         the model for ONNX Runtime
+model.int8.onnx    the same with weights of one byte
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.data.pairs import Pair
+from rejoinder.errors import DataError
+from rejoinder.evaluators.encoder.pairs import PairTokeniser
+
+
+class Model(Protocol):
+    """Something that scores pairs and can be saved."""
+
+    @property
+    def precision(self) -> str:
+        """Which of the weights it has: torch, fp32, int8."""
+
+    @property
+    def settings(self) -> Settings:
+        """How its input is made."""
+
+    @property
+    def tokeniser(self) -> PairTokeniser:
+        """What makes it."""
+
+    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """One score a pair, from 1 to 5."""
+
+    def save(self, folder: Path) -> None:
+        """Write the model's files into a folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How pairs become the model's input."""
+
+    max_length: int
+    max_response: int
+    speaker_marks: bool
+    pad: int
+    """The token that fills up a batch."""
+    token_types: bool
+    """Whether the network is told which tokens are context and which are reply."""
+    pooling: str
+    """How the vectors of tokens become one: their mean, the first (cls), or context against reply (match)."""
+    towers: bool
+    """Whether context and reply are also read apart."""
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
+        """From what config.json holds."""
+        missing = [field.name for field in fields(cls) if field.name not in plain]
+        if missing:
+            raise DataError(
+                f"lacks {', '.join(missing)}: expected them under 'learned'", file=str(folder / "config.json")
+            )
+        return cls(**{field.name: plain[field.name] for field in fields(cls)})
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For config.json."""
+        return asdict(self)
+
+    def tokeniser(self, definition: str) -> PairTokeniser:
+        """The tokeniser with these limits."""
+        own_types = self.pooling != "match"
+        return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks, own_types, self.towers)

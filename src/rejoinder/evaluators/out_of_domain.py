@@ -1,0 +1,399 @@
+"""Whether replies are like those that an evaluator was trained on: docs/calibration.md.
+
+Three things are looked at, each of the reply and of the context. *Language*: how many words are common in the training
+text, and how many of the three-letter pieces of the others. *Script*: how many characters are of an alphabet, or signs,
+that the training text uses. *Length*, in words. Each has limits that the training text itself passes only as often as
+`rates` says: one half of it tells what is common, the other half how often that is not met.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.learning.data import TrainingData
+from rejoinder.metrics.batch import Batch
+from rejoinder.stats.intervals import Floats
+from rejoinder.text.tokenise import token_codes
+from rejoinder.types import Example
+
+REASONS = ("language", "script", "length")
+
+RATE = 0.001
+"""How often training text itself shall be beyond a limit; a reason has two or four of them."""
+
+FEWEST = 500
+"""Replies to learn from below which nothing can be told."""
+
+MOST = 10_000
+"""Replies that are looked at: more would not move the limits by much."""
+
+_MOST_WORDS = 8192
+_COMMON_PIECES = 0.98  # of all three-letter pieces: the common ones make up so much
+_COMMON_SIGN = 0.01  # a sign that one text in a hundred holds is nothing odd
+_COMMON_SCRIPT = 0.001  # of all letters
+_SPACE, _USUAL, _ODD, _UNSEEN = range(4)  # what a character can be; unseen: not looked up yet
+
+
+@dataclass(frozen=True, eq=False)
+class Familiarity:
+    """What the input of an evaluator looked like when it was trained."""
+
+    words: NDArray[np.uint32]
+    """Hashes of the common words, sorted."""
+    pieces: NDArray[np.uint32]
+    """Hashes of the common three-letter pieces of words, sorted."""
+    scripts: tuple[str, ...]
+    """Of the letters, as the first word of Unicode's names has them: LATIN, CJK."""
+    signs: str
+    """What is common beside letters, digits and spaces."""
+    unknown: float
+    """The share of words that are not common."""
+    unknown_pieces: float
+    """The share of pieces that are not common, those of common words being so."""
+    odd: float
+    """The share of characters that are neither of these scripts nor of these signs."""
+    limits: Mapping[str, float]
+    """The least logarithm of the probability to meet so much that is unknown or odd; the fewest and most words."""
+    rates: Mapping[str, float]
+    """Reason -> how often a reply that is like the training text is called unfamiliar for it."""
+    _kinds: NDArray[np.uint8] = field(
+        default_factory=lambda: np.full(0x110000, _UNSEEN, np.uint8), init=False, repr=False
+    )
+
+    @classmethod
+    def of(cls, data: TrainingData) -> Self | None:
+        """From what an evaluator is fitted on; None where that is too little to tell."""
+        judged, spoken = _judged_sample(data), _spoken_sample(data)
+        if len(judged) + len(spoken) < FEWEST:
+            return None
+        halves = [[*_half(judged, number), *_half(spoken, number)] for number in (0, 1)]
+        return cls.of_examples(*halves)
+
+    @classmethod
+    def of_examples(cls, first: Sequence[Example], second: Sequence[Example]) -> Self:
+        """From two halves of the training text that share no dialogue: what is common, and how often it is missed."""
+        common, other = _Texts.of(first), _Texts.of(second)
+        counts = np.bincount(common.words, minlength=len(common.vocabulary))
+        listed = [place for place in np.argsort(-counts, kind="stable")[:_MOST_WORDS].tolist() if counts[place] > 1]
+        scripts, signs = _alphabet(common.texts)
+        known = np.unique(common.hashes[listed])
+        pieces = _common_pieces(common.vocabulary, np.where(common.is_word, counts, 0))
+        made = cls(known, pieces, scripts, signs, 0.5, 0.5, 0.5, {}, {})
+        # At least one is counted, so that the probability of meeting one is never nothing.
+        unknown, unknown_pieces, odd = (
+            (int(met.sum()) + 1) / (int(seen.sum()) + 2)
+            for met, seen in (made._unknown_words(other), made._unknown_pieces(other), made._odd_characters(other))
+        )
+        return replace(made, unknown=unknown, unknown_pieces=unknown_pieces, odd=odd)._with_limits(other)
+
+    def _with_limits(self, texts: _Texts) -> Self:
+        """The same with limits that so many of these texts are beyond as `RATE` says."""
+        n, values = len(texts) // 2, self._values(texts)
+        limits, rates = {}, {}
+        for reason, sides in _SIDES.items():
+            rank = max(1, int(RATE * (n + 1)))
+            rates[reason] = len(sides) * rank / (n + 1)
+            for name, sign in sides:
+                limits[name] = float(sign * np.sort(sign * values[name])[rank - 1])
+        return replace(self, limits=limits, rates=rates)
+
+    def unfamiliar(self, batch: Batch) -> list[tuple[str, ...]]:
+        """Why each reply of the batch is unlike the training text; nothing where it is not."""
+        flags = self.flags(batch)
+        return [tuple(reason for reason in REASONS if flags[reason][row]) for row in range(len(batch))]
+
+    def flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
+        """Reason -> which replies are unlike the training text for it. An empty reply is never."""
+        values = self._values(_Texts.of(batch.examples))
+        flags = {}
+        for reason, sides in _SIDES.items():
+            beyond = [sign * values[name] < sign * self.limits[name] for name, sign in sides]
+            flags[reason] = np.logical_or.reduce(beyond) & ~batch.blank
+        return flags
+
+    def _values(self, texts: _Texts) -> dict[str, Floats]:
+        """Name of a limit -> what it is held against, one an example."""
+        n = len(texts) // 2
+        values: dict[str, Floats] = {}
+        for name, (met, seen), rate in (
+            ("words", self._unknown_words(texts), self.unknown),
+            ("pieces", self._unknown_pieces(texts), self.unknown_pieces),
+            ("script", self._odd_characters(texts), self.odd),
+        ):
+            probable = _log_probability(met, seen, rate)
+            values[f"reply {name}"], values[f"context {name}"] = probable[:n], probable[n:]
+        for side in ("shortest", "longest"):
+            values[f"{side} reply"] = texts.reply_words.astype(np.float64)
+            values[f"{side} context"] = texts.context_words.astype(np.float64)
+        return values
+
+    def _unknown_words(self, texts: _Texts) -> tuple[Ints, Ints]:
+        """How many words of each text are not common, and how many there are."""
+        return texts.totals(self._is_unknown(texts)), texts.totals(texts.is_word)
+
+    def _unknown_pieces(self, texts: _Texts) -> tuple[Ints, Ints]:
+        """How many pieces of each text's words are not common, and how many there are."""
+        count, common = np.zeros((2, len(texts.vocabulary)), np.int64), set(self.pieces.tolist())
+        for place, word in enumerate(texts.vocabulary):
+            count[0, place] = len(word)
+        for place in np.flatnonzero(self._is_unknown(texts)).tolist():
+            count[1, place] = sum(crc32(piece) not in common for piece in _pieces(texts.vocabulary[place]))
+        return texts.totals(count[1]), texts.totals(np.where(texts.is_word, count[0], 0))
+
+    def _is_unknown(self, texts: _Texts) -> NDArray[np.bool_]:
+        unknown: NDArray[np.bool_] = ~np.isin(texts.hashes, self.words) & texts.is_word
+        return unknown
+
+    def _odd_characters(self, texts: _Texts) -> tuple[Ints, Ints]:
+        """How many characters of each text are odd, and how many can be seen."""
+        kinds = self._kinds[texts.characters]
+        for code in np.unique(texts.characters[kinds == _UNSEEN]).tolist():
+            self._kinds[code] = self._kind(chr(code))
+        kinds = self._kinds[texts.characters]
+        return texts.sums(kinds == _ODD), texts.sums(kinds != _SPACE)
+
+    def _kind(self, character: str) -> int:
+        if character.isspace():
+            return _SPACE
+        if character.isalpha():
+            return _USUAL if _script(character) in self.scripts else _ODD
+        # Marks go with their letters; digits of any script say nothing of themselves.
+        usual = character in self.signs or unicodedata.category(character)[0] in "MN"
+        return _USUAL if usual else _ODD
+
+    def plain(self) -> dict[str, Any]:
+        """All but the arrays, as plain values."""
+        return {
+            "scripts": list(self.scripts),
+            "signs": self.signs,
+            "unknown": self.unknown,
+            "unknown_pieces": self.unknown_pieces,
+            "odd": self.odd,
+            "limits": dict(self.limits),
+            "rates": dict(self.rates),
+        }
+
+    @property
+    def arrays(self) -> dict[str, NDArray[np.uint32]]:
+        """What is not plain."""
+        return {"words": self.words, "pieces": self.pieces}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[np.uint32]]) -> Self:
+        """From what `plain` and `arrays` gave; ValueError where something is missing."""
+        try:
+            limits = {name: float(plain["limits"][name]) for sides in _SIDES.values() for name, _ in sides}
+            rates = {reason: float(plain["rates"][reason]) for reason in REASONS}
+            unknown, unknown_pieces, odd = (float(plain[name]) for name in ("unknown", "unknown_pieces", "odd"))
+            scripts, signs = tuple(plain["scripts"]), str(plain["signs"])
+            return cls(arrays["words"], arrays["pieces"], scripts, signs, unknown, unknown_pieces, odd, limits, rates)
+        except (LookupError, TypeError) as error:
+            raise ValueError(f"lacks a value: {error}") from error
+
+
+@dataclass(eq=False)
+class Strangers:
+    """Counts replies that are unlike the training text, batch by batch."""
+
+    familiarity: Familiarity
+    rows: int = 0
+    counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """Reasons -> how many replies have just these."""
+    first: dict[str, int] = field(default_factory=dict)
+    """Reason -> the first row that has it, counted from 1."""
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+        for row, reasons in enumerate(self.familiarity.unfamiliar(batch), start=self.rows + 1):
+            if reasons:
+                self.counts[reasons] += 1
+                for reason in reasons:
+                    self.first.setdefault(reason, row)
+        self.rows += len(batch)
+
+    def notes(self) -> list[str]:
+        """One sentence, where more replies are unfamiliar than would be by chance."""
+        by_reason = {
+            reason: sum(count for reasons, count in self.counts.items() if reason in reasons) for reason in REASONS
+        }
+        told = {reason: count for reason, count in by_reason.items() if self._is_beyond_chance(reason, count)}
+        if not told:
+            return []
+        total = sum(count for reasons, count in self.counts.items() if not told.keys().isdisjoint(reasons))
+        listed = "; ".join(f"{reason}: {count}, first in row {self.first[reason]}" for reason, count in told.items())
+        return [
+            f"{total} of {self.rows} replies are unlike what it was trained on ({listed}); their scores mean little"
+        ]
+
+    def _is_beyond_chance(self, reason: str, count: int) -> bool:
+        """Whether so many are met less than once in twenty where all replies are like the training text."""
+        rate = self.familiarity.rates[reason]
+        return bool(_probability(np.array([count]), np.array([self.rows]), rate)[0] < 0.05)
+
+
+_SIDES: dict[str, tuple[tuple[str, int], ...]] = {
+    "language": (("reply words", 1), ("context words", 1), ("reply pieces", 1), ("context pieces", 1)),
+    "script": (("reply script", 1), ("context script", 1)),
+    "length": (("shortest reply", 1), ("longest reply", -1), ("shortest context", 1), ("longest context", -1)),
+}
+"""Reason -> its limits; 1: what is less is unfamiliar, -1: what is more."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """The replies of some examples, then the last turns of their contexts, as numbers."""
+
+    texts: Sequence[str]
+    reply_words: Ints
+    context_words: Ints
+    """Of the whole context."""
+    vocabulary: pl.Series
+    words: Ints
+    """Places in the vocabulary, text after text."""
+    owner: Ints
+    """The text of each word."""
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> _Texts:
+        replies = [_sound(example.response) for example in examples]
+        last = [_sound(example.context[-1]) if example.context else "" for example in examples]
+        vocabulary, rows = token_codes(pl.Series([*replies, *last], dtype=pl.String), "words", lowercase=True)
+        contexts = [_sound(" ".join(example.context)) for example in examples]
+        return cls(
+            [*replies, *last],
+            _word_counts(replies),
+            _word_counts(contexts),
+            vocabulary,
+            rows.values,
+            rows.row_of_value,
+        )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint32]:
+        """The same hash for a word on every machine. (vocabulary,)"""
+        return np.fromiter((crc32(word.encode()) for word in self.vocabulary), np.uint32, len(self.vocabulary))
+
+    @cached_property
+    def is_word(self) -> NDArray[np.bool_]:
+        """Which tokens begin with a letter: punctuation and numbers are of no language. (vocabulary,)"""
+        return np.fromiter((word[0].isalpha() for word in self.vocabulary), np.bool_, len(self.vocabulary))
+
+    @cached_property
+    def characters(self) -> NDArray[np.uint32]:
+        """The code points of all texts, one text after the other."""
+        return np.frombuffer("".join(self.texts).encode("utf-32-le"), np.uint32)
+
+    def totals(self, of_word: NDArray[Any]) -> Ints:
+        """The sum over each text's words of a number a word of the vocabulary."""
+        return np.bincount(self.owner, weights=of_word[self.words], minlength=len(self)).astype(np.int64)
+
+    def sums(self, flags: NDArray[np.bool_]) -> Ints:
+        """How many characters of each text are flagged."""
+        ends = np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts)))
+        total = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+        return np.diff(total[ends], prepend=0)
+
+
+def _word_counts(texts: Sequence[str]) -> Ints:
+    """How many runs of letters and digits each text has, so that spaces before punctuation are no matter."""
+    return pl.Series(texts, dtype=pl.String).str.count_matches(r"[\p{L}\p{N}]+").to_numpy().astype(np.int64)
+
+
+def _sound(text: str) -> str:
+    """A text without lone surrogates, which no file can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _probability(met: Ints, seen: Ints, rate: float) -> Floats:
+    """How probable it is that at least so many of those seen are met at this rate."""
+    from scipy.special import betainc
+
+    probable = np.ones(len(met))
+    some = met > 0
+    probable[some] = betainc(met[some], seen[some] - met[some] + 1, rate)
+    return probable
+
+
+def _log_probability(met: Ints, seen: Ints, rate: float) -> Floats:
+    """Its logarithm, which is finite."""
+    return np.log(np.maximum(_probability(met, seen, rate), np.finfo(np.float64).tiny))
+
+
+def _common_pieces(vocabulary: pl.Series, counts: Ints) -> NDArray[np.uint32]:
+    """Hashes of the most frequent pieces of these words, sorted."""
+    found: Counter[int] = Counter()
+    for word, count in zip(vocabulary, counts.tolist(), strict=True):
+        for piece in _pieces(word) if count else ():
+            found[crc32(piece)] += count
+    ranked = found.most_common()
+    share = np.cumsum([count for _, count in ranked]) / max(1, found.total())
+    enough = int(np.searchsorted(share, _COMMON_PIECES)) + 1
+    return np.sort(np.array([piece for piece, _ in ranked[:enough]], np.uint32))
+
+
+def _pieces(word: str) -> list[bytes]:
+    """'an' -> ' an', 'an ': as many as the word has letters."""
+    marked = f" {word} "
+    return [marked[start : start + 3].encode() for start in range(len(word))]
+
+
+def _alphabet(texts: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The scripts and the signs that are common in the texts."""
+    letters: Counter[str] = Counter()
+    holding: Counter[str] = Counter()
+    for text in texts:
+        letters.update(filter(str.isalpha, text))
+        holding.update({character for character in text if not character.isalnum() and not character.isspace()})
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[_script(letter)] += count
+    common = {script for script, count in scripts.items() if count >= _COMMON_SCRIPT * scripts.total()}
+    signs = [sign for sign, count in holding.items() if count >= _COMMON_SIGN * len(texts)]
+    return tuple(sorted(common)), "".join(sorted(signs))
+
+
+def _script(letter: str) -> str:
+    """LATIN for é; its own for a letter that Unicode has no name for."""
+    return unicodedata.name(letter, letter).partition(" ")[0]
+
+
+def _judged_sample(data: TrainingData) -> list[Example]:
+    """Judged replies, in their order: those of one context are mostly neighbours."""
+    count = len(data.judged)
+    chosen = np.random.default_rng(data.seed).permutation(count)[: MOST // 2]
+    return [data.judged[place].example for place in np.sort(chosen).tolist()]
+
+
+def _spoken_sample(data: TrainingData) -> list[Example]:
+    """Turns of dialogues, each after those before it; those of one dialogue are neighbours."""
+    rng = np.random.default_rng(data.seed)
+    order = rng.permutation(len(data.dialogues))
+    ends = np.cumsum([len(data.dialogues[place].turns) - 1 for place in order.tolist()], dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    chosen = np.sort(rng.choice(total, min(total, MOST), replace=False, shuffle=False))
+    owner = np.searchsorted(ends, chosen, side="right")
+    made = []
+    for place, end, turn in zip(order[owner].tolist(), ends[owner].tolist(), chosen.tolist(), strict=True):
+        turns = data.dialogues[place].turns
+        reply = len(turns) - (end - turn)
+        made.append(Example("", turns[:reply], turns[reply]))
+    return made
+
+
+def _half(examples: Sequence[Example], number: int) -> Sequence[Example]:
+    middle = len(examples) // 2
+    return examples[middle:] if number else examples[:middle]

@@ -1,0 +1,157 @@
+"""A trained network of RUBER's s_U with what makes its input: pairs in, scores out, a folder to save it in.
+
+Results do not depend on the company that a pair is scored in: texts of one length are read together, always as many
+rows at once, because libraries sum up in another order for another shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from rejoinder.arrays import Ragged
+from rejoinder.data.pairs import Pair
+from rejoinder.encoders.text_encoder import TextEncoder
+from rejoinder.errors import DataError
+from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
+from rejoinder.evaluators.ruber.pieces import PieceReader
+from rejoinder.evaluators.ruber.table import PairTable, TextInput, VectorInput, WordInput
+from rejoinder.evaluators.ruber.words import WordReader
+from rejoinder.learning.saving import read_texts, write_texts
+from rejoinder.learning.weights import plain_state
+from rejoinder.metrics.batch import TextOptions
+from rejoinder.text.vocabulary import Vocabulary
+from rejoinder.types import Scores
+
+NETWORK, WORDS = "network.safetensors", "words.safetensors"
+_ROWS = 64
+
+Vectors = NDArray[np.float32]
+Reader = WordReader | PieceReader | TextEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class PairScorer:
+    """s_U of pairs."""
+
+    network: PairNetwork
+    reader: Reader
+    turns: int
+    """How many of a context's last turns are read."""
+
+    def table(self, pairs: Sequence[Pair]) -> PairTable:
+        """The pairs as numbers of their texts."""
+        return PairTable.of(pairs, self.turns, hierarchical=self.network.shape.hierarchical)
+
+    def input(self, texts: Sequence[str], *, quiet: bool = True) -> TextInput:
+        """What the network learns from: word numbers, or the vectors of an encoder that does not learn."""
+        if isinstance(self.reader, TextEncoder):
+            return VectorInput(self.reader.encode(texts, quiet=quiet))
+        return WordInput(self.reader.rows(texts))
+
+    def score(self, pairs: Sequence[Pair]) -> Scores:
+        """One score a pair, from 0 to 1."""
+        if not pairs:
+            return np.empty(0)
+        table = self.table(pairs)
+        with torch.inference_mode():
+            texts = self._vectors(table.texts)
+            contexts = self._contexts(table, texts)
+            return _in_parts(
+                lambda left, right: self.network.scores(left, right[:, None])[:, 0], contexts, texts[table.replies]
+            ).astype(np.float64)
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text. (texts, width)"""
+        if isinstance(self.reader, TextEncoder):
+            return self.reader.encode(texts)
+        rows = self.reader.rows(texts)
+        vectors = np.empty((len(rows), self.network.shape.text_width), np.float32)
+        for chosen, words in _by_length(rows):
+            vectors[chosen] = _in_parts(
+                lambda part: self.network.texts(part, torch.full((len(part),), part.shape[1])), words
+            )
+        return vectors
+
+    def _contexts(self, table: PairTable, texts: Vectors) -> Vectors:
+        """One vector a context. (pairs, width)"""
+        vectors = np.empty((len(table), self.network.shape.context_width), np.float32)
+        for chosen, turns in _by_length(table.turns):
+            _, own, _ = table.padded(chosen)
+            vectors[chosen] = _in_parts(
+                lambda part, speakers: self.network.contexts(part, speakers, torch.full((len(part),), part.shape[1])),
+                texts[turns],
+                own,
+            )
+        return vectors
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write weights, and words, tokens or encoder; what else `load` needs is given back."""
+        save_file(plain_state(self.network), folder / NETWORK)
+        plain: dict[str, Any] = {"shape": self.network.shape.plain, "turns": self.turns}
+        plain |= {"reads": _KINDS[type(self.reader)], "max_length": self.reader.max_length}
+        if isinstance(self.reader, WordReader):
+            write_texts(folder / WORDS, self.reader.words)
+            plain["text"] = asdict(self.reader.text)
+        elif isinstance(self.reader, PieceReader):
+            self.reader.vocabulary.save(folder)
+        else:
+            self.reader.save(folder)
+        return plain
+
+    @classmethod
+    def load(cls, folder: Path, plain: Mapping[str, Any]) -> PairScorer:
+        """What `save` wrote and gave back."""
+        try:
+            network = PairNetwork(PairShape.of(plain["shape"]))
+            network.load_state_dict(load_file(folder / NETWORK))
+            return cls(network.eval(), _reader(folder, plain), plain["turns"])
+        except FileNotFoundError as error:
+            raise DataError("is missing: expected the weights of a network", file=str(folder / NETWORK)) from error
+        except (SafetensorError, RuntimeError) as error:
+            problem = f"cannot be read ({str(error).splitlines()[0]})"
+            raise DataError(problem, file=str(folder / NETWORK)) from error
+        except (KeyError, TypeError) as error:
+            raise DataError(f"lacks {error} under 'learned'", file=str(folder / "config.json")) from None
+
+
+_KINDS = {WordReader: "words", PieceReader: "pieces", TextEncoder: "vectors"}
+"""What texts are read as, in config.json."""
+
+
+def _reader(folder: Path, plain: Mapping[str, Any]) -> Reader:
+    if plain["reads"] == "words":
+        return WordReader(read_texts(folder / WORDS), TextOptions(**plain["text"]), plain["max_length"])
+    if plain["reads"] == "pieces":
+        return PieceReader(Vocabulary.load(folder), plain["max_length"])
+    return TextEncoder.load(folder, plain["max_length"])
+
+
+def _by_length(rows: Ragged) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For each length the rows that have it, and their values. (same,), (same, length)"""
+    found = []
+    for length in np.unique(rows.lengths).tolist():
+        chosen = np.flatnonzero(rows.lengths == length)
+        found.append((chosen, rows.values[rows.offsets[chosen][:, None] + np.arange(length)]))
+    return found
+
+
+def _in_parts(compute: Callable[..., Tensor], *arrays: NDArray[Any]) -> NDArray[np.float32]:
+    """What is computed of rows, `_ROWS` at a time; zeros fill up the last part."""
+    count = len(arrays[0])
+    filled = []
+    for array in arrays:
+        whole = np.zeros((-(-count // _ROWS) * _ROWS, *array.shape[1:]), array.dtype)
+        whole[:count] = array
+        filled.append(torch.from_numpy(whole))
+    parts = [compute(*part) for part in zip(*(torch.split(rows, _ROWS) for rows in filled), strict=True)]
+    return torch.cat(parts).numpy()[:count]

@@ -1,0 +1,196 @@
+"""RUBER's s_U: how well a reply fits its context by a network that learned to tell true replies from random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.digests import digest_of
+from rejoinder.data.pairs import Pair
+from rejoinder.errors import CallError
+from rejoinder.evaluators.base import Fit
+from rejoinder.evaluators.encoder.encoder import require_training
+from rejoinder.evaluators.ruber.pooling import CorpusEvaluator
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.parameters import check_least, check_rates, check_scale
+from rejoinder.metrics.batch import Batch
+from rejoinder.registry import load_generator
+from rejoinder.types import Dialogue, Example, JudgedExample, Scores
+
+if TYPE_CHECKING:
+    from rejoinder.evaluators.ruber.scorer import PairScorer
+
+GRU, HIERARCHICAL = "gru", "hierarchical"
+NONE, AUTO = "none", "auto"
+
+QUIET: ContextVar[bool] = ContextVar("QUIET", default=True)
+"""Whether `learn` shows how far it is; `fit` hands it on, because it is no parameter: it changes nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkEvaluator(CorpusEvaluator):
+    """What RUBER and its s_U share: the network's sizes, and how it learns."""
+
+    encoder: str = GRU
+    """gru: a BiGRU over the query; hierarchical: another over turns; or a pretrained encoder by Hugging Face name or
+    folder, which is not trained further."""
+    turns: int = 0
+    """How many of a context's last turns are read; 0: the last, in the hierarchical form the last 5."""
+    hidden: int = 64
+    """Units of a GRU in each direction."""
+    layers: int = 1
+    """Of each GRU."""
+    speaker: int = 30
+    """Numbers that say whether the replier spoke a turn, in the hierarchical form."""
+    units: int = 64
+    """Of the head's hidden layer."""
+    dropout: float = 0.2
+    vocabulary: int = 20_000
+    """Words that a GRU knows at most."""
+    max_length: int = 50
+    """Words, or a pretrained encoder's tokens, that are read of a text, from its end."""
+    start: str = NONE
+    """The folder of a hred, a reply model, whose tokens, sizes and weights the GRUs start from."""
+    negatives: int = 8
+    """Random replies to each context, beside the true one."""
+    margin: float = 0.5
+    """By which a true reply should score above a random one."""
+    epochs: int = 10
+    """Over the dialogues, at most."""
+    batch: int = 64
+    learning_rate: float = 1e-3
+    label_epochs: int = 30
+    """Over the human scores, at most."""
+    label_rate: float = 3e-4
+    """Learning rate on human scores."""
+    dimension: str = AUTO
+    """Which human scores to learn; auto: the only ones, or the overall ones."""
+    scale: tuple[float, float] | None = None
+    """The lowest and highest score that people could give; by default, that they gave."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        least = dict.fromkeys(
+            "hidden layers speaker units vocabulary max_length negatives epochs label_epochs".split(), 1
+        )
+        check_least(self, {**least, "turns": 0, "batch": 2})
+        check_rates(self, "margin", "learning_rate", "label_rate")
+        if not 0 <= self.dropout < 1:
+            raise CallError(f"{self.name}: dropout must be at least 0 and below 1, not {self.dropout}")
+        check_scale(self, self.scale)
+        if self.start != NONE and not self.reads_words:
+            raise CallError(f"{self.name}: start is for a GRU, and {self.encoder} is a pretrained encoder")
+        if self.start != NONE and self.layers != 1:
+            raise CallError(f"{self.name}: a hred to start from has GRUs of 1 layer, not {self.layers}")
+
+    def fit(
+        self,
+        dialogues: Iterable[Dialogue] = (),
+        judged: Iterable[JudgedExample] | None = None,
+        *,
+        seed: int = 0,
+        quiet: bool = True,
+    ) -> Self:
+        """The same evaluator, trained on the dialogues and then, where there are any, on the judged examples."""
+        token = QUIET.set(quiet)
+        try:
+            return super().fit(dialogues, judged, seed=seed)
+        finally:
+            QUIET.reset(token)
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether its network reads words by itself, and not by a pretrained encoder."""
+        return self.encoder in {GRU, HIERARCHICAL}
+
+    @property
+    def turns_read(self) -> int:
+        """How many of a context's last turns are read."""
+        return self.turns or (5 if self.encoder == HIERARCHICAL else 1)
+
+    def inherited_contexts(self) -> TrainedContexts:
+        """Those of the reply model that the GRUs started from, if they did."""
+        if self.start == NONE:
+            return TrainedContexts()
+        inherited: TrainedContexts = load_generator(self.start).trained_contexts
+        return inherited
+
+    def fit_with(self, data: TrainingData) -> Fit:
+        """What a fit is said to be from once it was tuned on more judged examples."""
+        fit = self.fitted
+        return replace(
+            fit,
+            data=digest_of([fit.data, data.digest]),
+            judged=fit.judged + len(data.judged) + len(data.valid),
+            contexts=fit.contexts | data.contexts,
+            calibration=None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuberUnref(NetworkEvaluator):
+    """s_U: sigmoid(MLP([c; r; c^T M r])) of the vectors of context and reply."""
+
+    name: ClassVar[str] = "ruber-unref"
+    measures: ClassVar[str] = "how well a reply fits its context, by a network that tells true replies from random ones"
+    needs: ClassVar[frozenset[str]] = frozenset({"context"})
+    cannot_score: ClassVar[str] = "no context"
+
+    scorer_: PairScorer = field(init=False, repr=False, compare=False)
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The trained network."""
+        require_training("training RUBER")
+        from rejoinder.evaluators.ruber.training import learned_scorer
+
+        vectors = self.corpus_vectors(data) if self.reads_words else None
+        return {"scorer_": learned_scorer(self, data, vectors)}
+
+    def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0) -> Self:
+        """A copy that was trained on human scores as well; it stays as it is."""
+        from rejoinder.evaluators.ruber.training import tuned_scorer
+
+        data = TrainingData.of((), judged, seed)
+        fit, other = self.fit_with(data), self.clone()
+        other._remember({"scorer_": tuned_scorer(self, self.scorer_, data)}, fit)
+        return other
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 0 to 1."""
+        return unreferenced(batch, self.scorer_)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the network and what makes its input."""
+        return self.scorer_.save(folder)
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The network of the folder."""
+        return {"scorer_": load_scorer(folder, plain)}
+
+
+def unreferenced(batch: Batch, scorer: PairScorer) -> Scores:
+    """s_U of each reply; 0 where it is empty, or has no context."""
+    rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
+    scores = np.zeros(len(batch))
+    scores[rows] = scorer.score([pair_of(batch.examples[row]) for row in rows])
+    return scores
+
+
+def pair_of(example: Example) -> Pair:
+    """What s_U looks at."""
+    return Pair(example.context, example.speakers, example.response)
+
+
+def load_scorer(folder: Path, plain: Mapping[str, Any]) -> PairScorer:
+    """The network that was saved in a folder."""
+    require_training("scoring by RUBER's network")
+    from rejoinder.evaluators.ruber.scorer import PairScorer
+
+    return PairScorer.load(folder, plain)

@@ -1,0 +1,1 @@
+"""A very fast evaluator over static word vectors and word counts."""

@@ -1,0 +1,111 @@
+"""A network over static word vectors, in numpy: mean vectors of reply and context, compared, and a small MLP.
+
+r, l, e  weighted means of the word vectors of the reply, the last turn, and what came before it; unit length
+m        r through a matrix (the bridge) that leads from replies to what they answer; unit length
+score =  4 * sigmoid(MLP(r, l, m * l, m * e, r * l, cosines, counts)) + 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.static.reading import BEFORE, LAST, OWN, REPLY, STRETCHES, Reading
+from rejoinder.types import Scores
+
+Floats = NDArray[np.float32]
+
+PRODUCTS = 5
+"""Vectors among the MLP's inputs: r, l, m * l, m * e, r * l."""
+COSINES = 5
+"""Numbers beside them: the sums of the three products, the length of the mean reply vector, r against the centre."""
+TINY = 1e-6
+_ROWS = 256  # of one matrix product: always as many, so that a row's result is the same in every company
+
+
+@dataclass(frozen=True, eq=False)
+class StaticNetwork:
+    """The learned arrays; whole numbers of one byte for word vectors, half precision for what else there is a word."""
+
+    table: NDArray[np.int8]  # (words, dims)
+    steps: NDArray[np.float16]  # (words,): what one step of a word's vector is worth
+    weights: NDArray[np.float16]  # (words,): logarithm of a word's share in a mean
+    bridge: Floats  # (dims, dims)
+    centre: Floats  # (dims,): of the replies it was trained on
+    shift: Floats  # (counts,)
+    scale: Floats  # (counts,): counts are shifted, then divided by it
+    hidden: Floats  # (inputs, units)
+    hidden_bias: Floats  # (units,)
+    out: Floats  # (units, 1)
+    out_bias: Floats  # (1,)
+
+    @classmethod
+    def of_table(cls, vectors: Floats, weights: Floats, rest: Mapping[str, Floats]) -> StaticNetwork:
+        """The network with its word vectors rounded to one byte."""
+        steps = (np.abs(vectors).max(axis=1, initial=TINY) / 127).astype(np.float16)
+        divisor = np.maximum(steps.astype(np.float32), TINY)[:, None]
+        table = np.clip(np.rint(vectors / divisor), -127, 127).astype(np.int8)
+        return cls(table=table, steps=steps, weights=weights.astype(np.float16), **rest)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _summands(self) -> Floats:
+        """Vector and 1, both times the word's weight. (words, dims + 1)"""
+        vectors = self.table * self.steps.astype(np.float32)[:, None]
+        weights = np.exp(self.weights.astype(np.float32))[:, None]
+        return np.concatenate([vectors * weights, weights], axis=1)
+
+    def score(self, reading: Reading, counts: Floats) -> Scores:
+        """One score an example, from 1 to 5."""
+        inputs = self._inputs(reading, counts)
+        units = np.maximum(_product(inputs, self.hidden) + self.hidden_bias, 0)
+        logits = _product(units, self.out)[:, 0] + self.out_bias[0]
+        scores: Scores = LOWEST + (HIGHEST - LOWEST) * expit(logits.astype(np.float64))
+        return scores
+
+    def _inputs(self, reading: Reading, counts: Floats) -> Floats:
+        """What the MLP reads. (examples, inputs)"""
+        ones = np.ones(len(reading.words), np.float32)
+        bag = csr_array((ones, reading.words, reading.offsets), shape=(STRETCHES * len(reading), len(self.table)))
+        sums = (bag @ self._summands).reshape(len(reading), STRETCHES, -1)
+        reply, last, before = (
+            _mean(total) for total in (sums[:, REPLY], sums[:, LAST], sums[:, BEFORE] + sums[:, OWN])
+        )
+        r, to_last, to_before = _unit(reply), _unit(last), _unit(before)
+        m = _unit(_product(r, self.bridge))
+        products = (m * to_last, m * to_before, r * to_last)
+        numbers = [product.sum(axis=1) for product in products]
+        numbers += [np.linalg.norm(reply, axis=1), np.einsum("ij,j->i", r, self.centre)]
+        scaled = (counts - self.shift) / self.scale
+        return np.concatenate([r, to_last, *products, np.stack(numbers, axis=1), scaled], axis=1)
+
+
+def _mean(sums: Floats) -> Floats:
+    """Sums over their weight, which is the last column; zeros where there are no words."""
+    return (sums[:, :-1] / np.maximum(sums[:, -1:], TINY)).astype(np.float32, copy=False)
+
+
+def _unit(vectors: Floats) -> Floats:
+    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
+    return unit
+
+
+def _product(rows: Floats, matrix: Floats) -> Floats:
+    """rows @ matrix, in products of one shape: libraries choose other sums for other shapes."""
+    whole = -(-len(rows) // _ROWS) * _ROWS
+    filled = np.zeros((whole, rows.shape[1]), np.float32)
+    filled[: len(rows)] = rows
+    product = filled.reshape(-1, _ROWS, rows.shape[1]) @ matrix
+    return product.reshape(whole, -1)[: len(rows)]

@@ -1,0 +1,115 @@
+"""An evaluator without a neural encoder: tens of thousands of replies a second on one core (docs/default-fast.md).
+
+Training needs the extra `train`; scoring needs nothing but the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError, DataError
+from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.encoder.encoder import require_training
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.static.network import StaticNetwork
+from rejoinder.evaluators.static.reading import Reading, counted
+from rejoinder.language_models.ngram.model import Level, NgramModel
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.parameters import check_least, check_scale
+from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
+from rejoinder.metrics.batch import Batch
+from rejoinder.text.vectors import SHIPPED
+from rejoinder.types import Scores
+
+ARRAYS = "static.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Static(Evaluator):
+    """4 * sigmoid(MLP(static word vectors of context and reply, counts of words)) + 1, learned from scores.
+
+    The scores are a larger evaluator's, or people's. Dialogues, where there are any, say which words follow which.
+    """
+
+    name: ClassVar[str] = "static"
+    measures: ClassVar[str] = "how well a reply fits its context, by word vectors and counts: very fast"
+    citation: ClassVar[str] = "this package; word weights after Arora et al. 2017"
+    needs: ClassVar[frozenset[str]] = frozenset({"context"})
+    cannot_score: ClassVar[str] = "no context"
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    labels: ClassVar[Use] = "needed"
+
+    vectors: str = SHIPPED
+    """What word vectors start from: our own, or a word2vec, GloVe or fastText file. Its words are the vocabulary."""
+    hidden: int = 64
+    """Units of the MLP."""
+    passes: int = 3
+    """Times through the dialogues, where word vectors learn which reply answers which turn."""
+    epochs: int = 12
+    """Times through the scored replies."""
+    prune: float = 1e-6
+    """Pairs of words without which the language model is worse by less than this share are dropped; 0: none."""
+    dimension: str | None = None
+    """Which scores to learn; may be left out where there is one, or one called overall."""
+    scale: tuple[float, float] | None = None
+    """The lowest and highest score that could be given; by default, that were given."""
+
+    known_: NgramModel = field(init=False, repr=False, compare=False)
+    network_: StaticNetwork = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_least(self, {"hidden": 1, "passes": 0, "epochs": 1})
+        if not 0 <= self.prune < 1:
+            raise CallError(f"{self.name}: prune must be from 0 to below 1, not {self.prune}")
+        check_scale(self, self.scale)
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """The language model and the network."""
+        require_training("training a static evaluator")
+        from rejoinder.evaluators.static.training import learned_static
+
+        known, network = learned_static(self, data)
+        return {"known_": known, "network_": network}
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score an example, from 1 to 5."""
+        rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
+        scores = np.full(len(batch), LOWEST)
+        if rows:
+            reading = Reading.of([batch.examples[row] for row in rows], self.known_)
+            scores[rows] = self.network_.score(reading, counted(reading, self.known_))
+        return scores
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write words, network and language model into one file."""
+        single, pairs = self.known_.levels
+        arrays: dict[str, NDArray[Any]] = {"words": packed(self.known_.words), **self.network_.arrays}
+        arrays |= {"log_prob": single.log_prob.astype(np.float16), "back_off": single.back_off.astype(np.float16)}
+        # The square of a vocabulary of up to 65,535 words fits into four bytes.
+        keys = pairs.keys.astype(np.uint32) if len(single) < 1 << 16 else pairs.keys
+        arrays |= {"pairs": keys, "pair_log_prob": pairs.log_prob.astype(np.float16)}
+        write_arrays(folder / ARRAYS, arrays)
+        return {}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - all are arrays
+        """What the file holds."""
+        arrays = read_arrays(folder / ARRAYS)
+        try:
+            network = StaticNetwork(**{each.name: arrays[each.name] for each in fields(StaticNetwork)})
+            single, back_off, pair = (
+                arrays[name].astype(np.float64) for name in ("log_prob", "back_off", "pair_log_prob")
+            )
+            levels = (
+                Level(np.arange(len(single)), single, back_off),
+                Level(arrays["pairs"].astype(np.int64), pair, np.zeros(len(pair))),
+            )
+            return {"known_": NgramModel(unpacked(arrays["words"]), levels), "network_": network}
+        except KeyError as error:
+            raise DataError(f"lacks {error}", file=str(folder / ARRAYS)) from None

@@ -1,0 +1,1 @@
+"""Reply models that write a reply token by token."""

@@ -1,0 +1,201 @@
+"""A pretrained causal language model that learns to reply, and writes through its cache of keys and values.
+
+A dialogue is a script: one turn a line, the speakers unnamed. The line break ends a turn; only replies are learned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from rejoinder.data.files import read_text
+from rejoinder.errors import CallError, DataError
+from rejoinder.language_models.causal import CausalModel
+from rejoinder.language_models.recurrent.networks import Nats, ReplyNetwork
+from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue
+from rejoinder.learning.pretrained import encoder_definition, longest_input, quiet_transformers
+from rejoinder.text.cleaning import writable
+from rejoinder.text.vocabulary import Ids
+
+TOKENISER = "tokenizer.json"
+SHAPE = "language-model.json"
+"""The model's own config.json, which in our folder is another file."""
+
+
+@dataclass(frozen=True)
+class ScriptTokens:
+    """A pretrained tokeniser; a line break ends a turn."""
+
+    definition: str
+    """What the library `tokenizers` writes as tokenizer.json."""
+
+    @classmethod
+    def load(cls, folder: Path) -> ScriptTokens:
+        """What `save` wrote into the folder."""
+        found = cls(read_text(folder / TOKENISER))
+        try:
+            _ = found.end
+        except (CallError, ValueError) as error:
+            raise DataError(f"is not a tokeniser's definition ({error})", file=str(folder / TOKENISER)) from error
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write it into the folder."""
+        (folder / TOKENISER).write_text(self.definition, encoding="utf-8")
+
+    def __len__(self) -> int:
+        return self._tokeniser.get_vocab_size()
+
+    @cached_property
+    def end(self) -> int:
+        """The token of a line break."""
+        found: list[int] = self._tokeniser.encode("\n", add_special_tokens=False).ids
+        if not found or self._tokeniser.decode(found[-1:], skip_special_tokens=False) != "\n":
+            raise CallError("the language model's tokeniser has no token for a line break, which ends a turn")
+        return found[-1]
+
+    def encode(self, texts: Sequence[str], longest: int) -> list[Ids]:
+        """The tokens of each text and of the line break, at most `longest` together."""
+        lines = [" ".join(writable(text).split()) for text in texts]
+        found = self._tokeniser.encode_batch(lines, add_special_tokens=False)
+        return [(*one.ids[: longest - 1], self.end) for one in found]
+
+    def decode(self, replies: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each row of tokens, on one line."""
+        texts = self._tokeniser.decode_batch([list(tokens) for tokens in replies], skip_special_tokens=True)
+        return [" ".join(text.split()) for text in texts]
+
+    @cached_property
+    def _tokeniser(self) -> Tokenizer:
+        made: Tokenizer = Tokenizer.from_str(self.definition)
+        made.no_padding()
+        made.no_truncation()
+        made.encode_special_tokens = True
+        return made
+
+
+class Reading(NamedTuple):
+    """What a causal model remembers of the scripts so far, which are filled up on the left."""
+
+    cache: Any  # keys and values, of transformers
+    present: Tensor  # (rows, tokens), 1 where a token is and 0 where a row was filled up
+
+
+class CausalReplies(ReplyNetwork[Reading]):
+    """Any causal model of transformers, as a network that replies."""
+
+    def __init__(self, model: Any, end: int, start: int, context_tokens: int) -> None:
+        """`start`: the token that a script begins after; `context_tokens`: those that are read of a script, at most."""
+        super().__init__()
+        longest = longest_input(model)
+        self.model, self._end, self.begin = model, end, start
+        self.context_tokens = context_tokens if longest is None else min(context_tokens, longest)
+
+    @classmethod
+    def pretrained(cls, source: str, context_tokens: int) -> tuple[CausalReplies, ScriptTokens]:
+        """A model by Hugging Face name, folder or GGUF file, and its tokeniser."""
+        found = CausalModel.load(source)
+        tokens = ScriptTokens(found.tokeniser.backend_tokenizer.to_str())
+        start = found.tokeniser.bos_token_id
+        start = found.tokeniser.eos_token_id if start is None else start
+        return cls(found.network, tokens.end, tokens.end if start is None else int(start), context_tokens), tokens
+
+    @classmethod
+    def of_shape(cls, folder: Path, tokens: ScriptTokens, context_tokens: int) -> CausalReplies:
+        """A network of the shape that `save_shape` wrote; its weights are random."""
+        import transformers
+
+        shape = json.loads(read_text(folder / SHAPE))
+        start = shape.pop("script_start")
+        config = transformers.AutoConfig.for_model(**shape)
+        with quiet_transformers():
+            model = transformers.AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+                config, dtype=torch.float32
+            )
+        return cls(model, tokens.end, start, context_tokens)
+
+    def save_shape(self, folder: Path) -> None:
+        """Write what `of_shape` reads."""
+        shape = json.loads(encoder_definition(self.model)) | {"script_start": self.begin}
+        (folder / SHAPE).write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
+
+    @property
+    def end(self) -> int:
+        """The token of a line break."""
+        return self._end
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost; of a script that is too long, the beginning alone is learned."""
+        rows = [[self.begin, *(token for turn in dialogue.turns for token in turn)] for dialogue in dialogues]
+        marks = [
+            [0, *(int(place in dialogue.replies) for place, turn in enumerate(dialogue.turns) for _ in turn)]
+            for dialogue in dialogues
+        ]
+        ids, present = self._filled([row[: self.context_tokens] for row in rows], left=False)
+        counted, _ = self._filled([row[: self.context_tokens] for row in marks], left=False)
+        hidden = self.model(input_ids=ids, attention_mask=present).logits[:, :-1]  # (dialogues, tokens, vocabulary)
+        wanted = counted[:, 1:].bool()
+        nats = cross_entropy(hidden[wanted], ids[:, 1:][wanted], reduction="none")
+        replies = sum(len(dialogue.replies) for dialogue in dialogues)
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), replies)
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Reading, Tensor]:  # noqa: ARG002
+        """All of the scripts but the last line break, which the reply goes on from."""
+        ids, present = self._filled([self._script(context)[:-1] for context in contexts], left=True)
+        read = self.model(input_ids=ids, attention_mask=present, position_ids=_positions(present), use_cache=True)
+        last = torch.full((len(contexts),), self.end, device=self.device)
+        return Reading(read.past_key_values, present), last
+
+    def step(self, state: Reading, last: Tensor) -> tuple[Tensor, Reading]:
+        """Log-probabilities of the next token, and the state then."""
+        present = torch.cat([state.present, torch.ones_like(state.present[:, :1])], dim=1)
+        read = self.model(
+            input_ids=last[:, None],
+            attention_mask=present,
+            position_ids=_positions(present)[:, -1:],
+            past_key_values=state.cache,
+            use_cache=True,
+        )
+        return read.logits[:, -1].float().log_softmax(1), Reading(read.past_key_values, present)
+
+    def reorder(self, state: Reading, rows: Tensor) -> Reading:
+        """The state of these rows."""
+        state.cache.batch_select_indices(rows)  # in place: a state is not used after it was reordered
+        return Reading(state.cache, state.present[rows])
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last layer's state at the line break that ends the context."""
+        ids, present = self._filled([self._script(context) for context in contexts], left=True)
+        read = self.model(
+            input_ids=ids, attention_mask=present, position_ids=_positions(present), output_hidden_states=True
+        )
+        vectors: Tensor = read.hidden_states[-1][:, -1]
+        return vectors
+
+    def _script(self, context: TokenContext) -> list[int]:
+        """Tokens of a context, from its end, with room for a reply."""
+        tokens = [token for turn in context for token in turn]
+        return [self.begin, *tokens[-max(1, self.context_tokens // 2) :]]
+
+    def _filled(self, rows: Sequence[Sequence[int]], *, left: bool) -> tuple[Tensor, Tensor]:
+        """The rows filled up to the longest, and where tokens are. Each (rows, longest)"""
+        longest = max(map(len, rows))
+        blank = [[0] * (longest - len(row)) for row in rows]
+        ids = [[*fill, *row] if left else [*row, *fill] for row, fill in zip(rows, blank, strict=True)]
+        ones = [[1] * len(row) for row in rows]
+        there = [[*fill, *one] if left else [*one, *fill] for one, fill in zip(ones, blank, strict=True)]
+        return torch.tensor(ids, device=self.device), torch.tensor(there, device=self.device)
+
+
+def _positions(present: Tensor) -> Tensor:
+    """Where each token is in its own script. (rows, tokens)"""
+    return (present.cumsum(1) - 1).clamp(min=0)

@@ -1,0 +1,162 @@
+"""Networks that say the next turn of a dialogue: a language model, seq2seq with and without attention, HRED.
+
+A dialogue is learned whole, in one pass: every reply in it is said from the turns before it. All networks answer the
+same few calls, so that training, perplexity and decoding are written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from rejoinder.language_models.recurrent.networks import DecoderNetwork, Nats, ReplyNetwork, Sizes
+from rejoinder.language_models.recurrent.parts import ContextReader, Decoder, Memory, Reader, Words, Writing
+from rejoinder.language_models.recurrent.softmax import NextToken
+from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, context_of, targets_of
+from rejoinder.text.vocabulary import END, PAD, START
+
+
+class Seq2Seq(DecoderNetwork):
+    """The last turns as one row of tokens, read by one GRU and answered by another (Vinyals and Le 2015)."""
+
+    def __init__(self, sizes: Sizes, *, attention: bool, turns: int, context_tokens: int) -> None:
+        super().__init__()
+        self.turns, self.context_tokens = turns, context_tokens
+        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.decoder = Decoder(
+            sizes.tokens,
+            sizes.embedding,
+            sizes.hidden,
+            sizes.hidden,
+            dropout=sizes.dropout,
+            attention=sizes.hidden if attention else 0,
+        )
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost."""
+        said = targets_of(dialogues, self.device)
+        contexts = [dialogue.turns[:turn] for dialogue in dialogues for turn in dialogue.replies]
+        nats = self.decoder(said.ids, *self._read(contexts))
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+        """Before the first word."""
+        return self.decoder.start(*self._read(contexts)), self.first(contexts)
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last states of the encoder, both directions."""
+        return self._read(contexts)[0]
+
+    def _read(self, contexts: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Memory | None]:
+        rows = [context_of(turns[-self.turns :], self.context_tokens) for turns in contexts]
+        last, states = self.reader(self.decoder.words.read(rows))
+        return last, Memory.of(states) if self.decoder.attend is not None else None
+
+
+class Hred(DecoderNetwork):
+    """Turns to vectors, vectors to a context, the context to a reply (Serban et al. 2016)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.context = ContextReader(sizes.hidden, sizes.hidden, normalised=False)
+        self.decoder = Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout)
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost."""
+        said = targets_of(dialogues, self.device)
+        states = self._contexts([dialogue.turns[:-1] for dialogue in dialogues])
+        nats = self.decoder(said.ids, states[said.dialogue, said.turn - 1])
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+        """Before the first word."""
+        return self.decoder.start(self.encode(contexts)), self.first(contexts)
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last hidden state of the context-level encoder."""
+        return last_states(self._contexts(contexts), contexts)
+
+    def _contexts(self, dialogues: Sequence[TokenContext]) -> Tensor:
+        """The context after every turn. (dialogues, longest, hidden)"""
+        turns, _ = self.reader(self.decoder.words.read([turn for turns in dialogues for turn in turns]))
+        states: Tensor = self.context(turns, list(map(len, dialogues)))
+        return states
+
+
+class LanguageModel(ReplyNetwork["Recalled"]):
+    """An LSTM over the dialogue as one row of tokens; it goes on where the context ends (how-not, section 3)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.words, self.dropout = Words(sizes.tokens, sizes.embedding), nn.Dropout(sizes.dropout)
+        self.lstm = nn.LSTM(sizes.embedding, sizes.hidden)
+        # It starts out remembering (Jozefowicz et al. 2015): a dialogue is long.
+        forget = dict(self.lstm.named_parameters())["bias_ih_l0"].data[sizes.hidden : 2 * sizes.hidden]
+        nn.init.ones_(forget)
+        self.out = nn.Linear(sizes.hidden, sizes.embedding)
+        self.next_token = NextToken(sizes.embedding, sizes.tokens)
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """What the replies cost; the first turn is read and not learned."""
+        # Filled up, not packed: on a processor torch reads packed rows of different lengths eleven times as slowly, and
+        # dialogues of like length share a batch.
+        ids, counted = (
+            nn.utils.rnn.pad_sequence([torch.tensor(row, device=self.device) for row in rows], padding_value=PAD)
+            for rows in ([_stream(one.turns) for one in dialogues], [_in_replies(one) for one in dialogues])
+        )  # (longest, dialogues)
+        wanted, counted = ids[1:], counted.bool()
+        states = self.lstm(self.dropout(self.words(ids[:-1])))[0][counted]
+        nats = self.next_token(self.dropout(torch.tanh(self.out(states))), wanted[counted])
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), sum(len(dialogue.replies) for dialogue in dialogues))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Recalled, Tensor]:  # noqa: ARG002
+        """The state before the mark that ends the context."""
+        first = torch.full((len(contexts),), END, device=self.device)
+        return self._read([_stream(context)[:-1] for context in contexts]), first
+
+    def step(self, state: Recalled, last: Tensor) -> tuple[Tensor, Recalled]:
+        """Log-probabilities of the next token, and the state then."""
+        states, (hidden, cell) = self.lstm(self.words(last)[None], (state.hidden[None], state.cell[None]))
+        return self.next_token.logs(torch.tanh(self.out(states[0]))), Recalled(hidden[0], cell[0])
+
+    def reorder(self, state: Recalled, rows: Tensor) -> Recalled:
+        """The state of these rows."""
+        return Recalled(state.hidden[rows], state.cell[rows])
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The hidden state after the context."""
+        return self._read([_stream(context) for context in contexts]).hidden
+
+    def _read(self, rows: Sequence[Sequence[int]]) -> Recalled:
+        _, (hidden, cell) = self.lstm(self.words.read([tuple(row) for row in rows]))
+        return Recalled(hidden[0], cell[0])
+
+
+class Recalled(NamedTuple):
+    """What an LSTM remembers."""
+
+    hidden: Tensor  # (rows, hidden)
+    cell: Tensor  # (rows, hidden)
+
+
+def last_states(states: Tensor, contexts: Sequence[TokenContext]) -> Tensor:
+    """The state after the last turn of each context. (contexts, longest, hidden) -> (contexts, hidden)"""
+    return torch.stack([states[row, len(turns) - 1] for row, turns in enumerate(contexts)])
+
+
+def _stream(turns: Sequence[Sequence[int]]) -> list[int]:
+    return [START, *(token for turn in turns for token in turn)]
+
+
+def _in_replies(dialogue: TokenDialogue) -> list[int]:
+    """1 for each token that is to be said, one a token of all turns."""
+    ends = list(accumulate(map(len, dialogue.turns)))
+    counted = [0] * ends[-1]
+    for turn in dialogue.replies:
+        counted[ends[turn - 1] : ends[turn]] = [1] * len(dialogue.turns[turn])
+    return counted

@@ -1,0 +1,1 @@
+"""Pools of replies by several systems, for people to judge."""

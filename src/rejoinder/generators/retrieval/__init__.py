@@ -1,0 +1,1 @@
+"""Reply models that copy a reply of their corpus."""

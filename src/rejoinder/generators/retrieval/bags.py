@@ -1,0 +1,100 @@
+"""Texts as bags of words: a vocabulary, and sparse rows of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags_array
+
+from rejoinder.arrays import Ragged
+from rejoinder.errors import NeedsError
+from rejoinder.learning.saving import read_texts, write_texts
+from rejoinder.metrics.batch import TextOptions, encode
+from rejoinder.text.cleaning import writable
+
+WORDS = "words.safetensors"
+_OPTIONS = TextOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words that are known, each with its number."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Vocabulary:
+        """Every word of the texts, in alphabetical order."""
+        found, _ = _coded(texts)
+        if not len(found):
+            raise NeedsError("the dialogues hold no word: expected text to learn from")
+        return cls(tuple(sorted(found)))
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """What `save` wrote into the folder."""
+        return cls(read_texts(folder / WORDS))
+
+    def save(self, folder: Path) -> None:
+        """Write the words into a folder."""
+        write_texts(folder / WORDS, self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def counts(self, texts: Sequence[str]) -> Any:
+        """How often each known word is in each text, as a sparse matrix. (texts, words)"""
+        found, rows = _coded(texts)
+        number = np.fromiter((self._numbers.get(word, -1) for word in found), np.int64, len(found))
+        columns, owners = number[rows.values], rows.row_of_value
+        known = columns >= 0
+        cells = (np.ones(int(known.sum()), np.float32), (owners[known], columns[known]))
+        counted = csr_matrix(cells, shape=(len(texts), len(self)), dtype=np.float32)
+        counted.sum_duplicates()
+        return counted
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+
+def times_columns(matrix: Any, weights: NDArray[np.floating]) -> Any:
+    """The sparse matrix with each column times its weight."""
+    return csr_matrix(matrix @ diags_array(weights.astype(np.float32)))
+
+
+def of_length_one(matrix: Any) -> Any:
+    """The sparse matrix with rows of length 1; an empty row stays empty."""
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64)).ravel()
+    return csr_matrix(diags_array((1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)) @ matrix)
+
+
+def document_frequencies(counts: Any) -> NDArray[np.float64]:
+    """In how many rows each column is not 0. (words,)"""
+    return np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.float64)
+
+
+def plain_arrays(matrix: Any) -> dict[str, NDArray[Any]]:
+    """A sparse matrix as the arrays that it is made of, to be saved."""
+    return {
+        "values": matrix.data.astype(np.float32),
+        "columns": matrix.indices.astype(np.int32),
+        "offsets": matrix.indptr.astype(np.int64),
+    }
+
+
+def matrix_of(arrays: Mapping[str, NDArray[Any]], columns: int) -> Any:
+    """The sparse matrix that `plain_arrays` took apart."""
+    parts = (arrays["values"], arrays["columns"], arrays["offsets"])
+    return csr_matrix(parts, shape=(len(arrays["offsets"]) - 1, columns))
+
+
+def _coded(texts: Sequence[str]) -> tuple[pl.Series, Ragged]:
+    return encode(pl.Series(list(map(writable, texts)), dtype=pl.String), _OPTIONS)

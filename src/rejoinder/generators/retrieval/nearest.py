@@ -1,0 +1,105 @@
+"""The rows of a matrix whose dot product with a query is largest: exactly, or by a graph where there are many.
+
+The graph is faiss-cpu's HNSW (Malkov and Yashunin 2016): of the two libraries that are common for it, faiss-cpu
+is released several times a year with wheels for every platform, hnswlib has had no release since 0.8.0 (2023) and has
+no wheels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.errors import MissingExtraError
+
+Vectors = NDArray[np.float32]
+
+EXACT_UP_TO = 300_000
+"""Rows up to which every one is compared: at 384 dimensions some 30 ms a query on one core."""
+_BLOCK_CELLS = 1 << 23
+_LINKS, _BUILD_BREADTH, _SEARCH_BREADTH = 32, 80, 128
+"""Of the graph: neighbours a node, and how many are looked at while building it and while searching."""
+
+
+class Index(Protocol):
+    """Finds rows."""
+
+    def search(self, queries: Vectors, k: int) -> Ints:
+        """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """What must be saved beside the vectors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExactIndex:
+    """Compares with every row."""
+
+    vectors: Vectors  # (rows, width)
+
+    def search(self, queries: Vectors, k: int) -> Ints:
+        """The k rows nearest to each query, best first. (queries, k)"""
+        wanted = min(k, len(self.vectors))
+        found = np.full((len(queries), k), -1, np.int64)
+        size = max(1, _BLOCK_CELLS // len(self.vectors))
+        for start in range(0, len(queries), size):
+            products = queries[start : start + size] @ self.vectors.T
+            best = np.argpartition(-products, wanted - 1, axis=1)[:, :wanted]
+            order = np.argsort(-np.take_along_axis(products, best, 1), axis=1, kind="stable")
+            found[start : start + size, :wanted] = np.take_along_axis(best, order, 1)
+        return found
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class GraphIndex:
+    """Walks a graph of near rows; misses the very nearest now and then."""
+
+    graph: Any
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> GraphIndex:
+        """A graph over the rows."""
+        faiss = _faiss()
+        graph = faiss.IndexHNSWFlat(vectors.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
+        graph.hnsw.efConstruction = _BUILD_BREADTH
+        graph.add(np.ascontiguousarray(vectors, np.float32))
+        return cls(graph)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> GraphIndex:
+        """What `arrays` gave."""
+        return cls(_faiss().deserialize_index(arrays["graph"]))
+
+    def search(self, queries: Vectors, k: int) -> Ints:
+        """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""
+        self.graph.hnsw.efSearch = max(_SEARCH_BREADTH, k)
+        _, found = self.graph.search(np.ascontiguousarray(queries, np.float32), k)
+        rows: Ints = found.astype(np.int64)
+        return rows
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The graph as bytes; it holds the vectors too."""
+        return {"graph": _faiss().serialize_index(self.graph)}
+
+
+def index_of(vectors: Vectors, exact_up_to: int = EXACT_UP_TO) -> Index:
+    """An exact index, or a graph where there are more rows than `exact_up_to`."""
+    return ExactIndex(vectors) if len(vectors) <= exact_up_to else GraphIndex.of(vectors)
+
+
+def _faiss() -> Any:
+    if find_spec("faiss") is None:
+        raise MissingExtraError("looking for neighbours among many replies", "retrieval")
+    import faiss
+
+    return faiss

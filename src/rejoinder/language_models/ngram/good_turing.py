@@ -1,0 +1,108 @@
+"""Katz's back-off model with Good-Turing discounts, as SRILM's `ngram-count` makes it unless told otherwise.
+
+A count c from 1 to the order's maximum m is worth d_c * c, with n_c the number of n-grams that occur c times:
+
+    d_c = (g_c - a) / (1 - a),  g_c = (c + 1) n_(c+1) / (c n_c),  a = (m + 1) n_(m+1) / n_1
+
+Larger counts are reliable and stay as they are (Katz 1987). N-grams below the order's minimum are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.arrays import Ints
+from rejoinder.language_models.ngram.back_off import EPSILON, level_of, with_back_off
+from rejoinder.language_models.ngram.counts import Counts
+from rejoinder.language_models.ngram.model import START, UNKNOWN, Floats, Level, NgramModel
+
+
+def min_count(order: int) -> int:
+    """The least count of an n-gram that is kept: SRILM's -gt1min 1, -gt2min 1, -gt3min 2, and 2 for longer ones."""
+    return 1 if order <= 2 else 2
+
+
+def max_count(order: int) -> int:
+    """The largest count that is discounted: SRILM's -gt1max 1, and 7 for all others."""
+    return 1 if order == 1 else 7
+
+
+def good_turing(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
+    """The back-off model of some counts.
+
+    With `open_vocabulary` unknown words have the probability of a word that would come once in a text one word longer
+    (SRILM's -unk). SRILM leaves a history without weight where discounting is impossible for want of rare n-grams;
+    here one is added to its total, as SRILM does in all other cases where nothing is left.
+    """
+    size = counts.size
+    levels: list[Level] = []
+    place = np.arange(size)  # in the level below, once what is too rare has gone; -1: gone
+    for order, level in enumerate(counts.levels, start=1):
+        events = level.counts.copy()
+        if order == 1:
+            events[START] = 0
+        discounted = events * discounts(events, order)
+        context = level.keys // size if order > 1 else np.zeros(len(level), np.int64)
+        prob = _shares(discounted, events, context, counts.size - 1 - (not open_vocabulary))
+        if order == 1:
+            levels.append(level_of(level.keys, _logs(_shared_out(prob, open_vocabulary))))
+            continue
+        kept = (discounted > 0) & (place[context] >= 0)
+        keys = place[context[kept]] * size + level.keys[kept] % size
+        levels.append(level_of(keys, _logs(prob[kept])))
+        place = np.where(kept, np.cumsum(kept) - 1, -1)
+    return with_back_off(NgramModel(counts.words, tuple(levels)))
+
+
+def discounts(counts: Ints, order: int) -> Floats:
+    """What each count is multiplied by."""
+    most = max_count(order)
+    occur = np.bincount(np.minimum(counts, most + 2), minlength=most + 3).astype(np.float64)
+    while most and not occur[most + 1]:  # nothing to estimate from: counts up to one less are discounted
+        most -= 1
+    factors = np.ones(max_count(order) + 1)
+    if most and occur[1]:
+        reliable = (most + 1) * occur[most + 1] / occur[1]
+        for count in range(1, most + 1):
+            if not occur[count] or reliable == 1:
+                continue
+            ratio = (count + 1) * occur[count + 1] / (count * occur[count])
+            factor = (ratio - reliable) / (1 - reliable)
+            # Else it is out of range, as SRILM says, and the count stays as it is.
+            if EPSILON < factor <= 1 and ratio <= 1:
+                factors[count] = factor
+    factor_of = factors[np.minimum(counts, len(factors) - 1)]
+    found: Floats = np.where(counts < min_count(order), 0.0, np.where(counts >= len(factors), 1.0, factor_of))
+    return found
+
+
+def _shares(discounted: Floats, events: Ints, context: Ints, vocabulary: int) -> Floats:
+    """Discounted counts over their history's total; where that leaves nothing for words not seen, the total grows."""
+    histories = int(context.max(initial=-1)) + 1
+    total = np.bincount(context, events, histories)
+    seen = np.bincount(context, events > 0, histories)
+    mass = np.bincount(context, discounted, histories)
+    while True:
+        full = (mass > (1 - EPSILON) * total) & (seen < vocabulary) & (total > 0)
+        if not full.any():
+            break
+        total[full] += 1
+    shares: Floats = np.divide(discounted, total[context], out=np.zeros(len(context)), where=total[context] > 0)
+    return shares
+
+
+def _shared_out(prob: Floats, open_vocabulary: bool) -> Floats:
+    """Probabilities of single words, what is left given to those without any, or to all alike."""
+    event = np.ones(len(prob), np.bool_)
+    event[START] = False
+    event[UNKNOWN] = open_vocabulary
+    needy = event & (prob == 0)
+    takers = needy if needy.any() else event
+    shared: Floats = prob + takers * max(0.0, 1 - prob.sum()) / takers.sum()
+    return shared
+
+
+def _logs(prob: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log10(prob)
+    return logs

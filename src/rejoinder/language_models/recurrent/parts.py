@@ -1,0 +1,209 @@
+"""The recurrent parts that reply models are made of: a turn to a vector, turns to a context, a context to a reply.
+
+Rows of tokens are packed, never padded, so that nothing is computed for what is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from rejoinder.language_models.recurrent.softmax import NextToken
+from rejoinder.language_models.recurrent.token_dialogues import packed, packed_like, shifted
+from rejoinder.text.vocabulary import DROPPED, START, Ids
+
+
+class NormalisedGru(nn.Module):
+    """A GRU with layer normalisation of what its gates sum (Ba et al. 2016), called like torch's own."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.hidden_size = hidden
+        self.read = nn.Linear(width, 3 * hidden, bias=False)
+        self.remember = nn.Linear(hidden, 3 * hidden, bias=False)
+        self.read_norm = nn.LayerNorm(3 * hidden)
+        self.remember_norm = nn.LayerNorm(3 * hidden)
+
+    def forward(self, rows: PackedSequence, state: Tensor) -> tuple[PackedSequence, Tensor]:
+        """The states after each token, packed, and the last of each row. state: (1, rows, hidden)"""
+        order = rows.sorted_indices
+        now = state[0] if order is None else state[0, order]
+        read = self.read_norm(self.read(rows.data))
+        states, ended, at = [], [], 0
+        for size in rows.batch_sizes.tolist():
+            ended.append(now[size:])  # rows come longest first: those at the end are over
+            now = self.cell(read[at : at + size], now[:size])
+            states.append(now)
+            at += size
+        last = torch.cat([now, *reversed(ended)])
+        last = last if rows.unsorted_indices is None else last[rows.unsorted_indices]
+        return packed_like(torch.cat(states), rows), last[None]
+
+    def cell(self, read: Tensor, state: Tensor) -> Tensor:
+        """The next state. (rows, 3 hidden) and (rows, hidden) -> (rows, hidden)"""
+        from_input, from_state = read.chunk(3, 1), self.remember_norm(self.remember(state)).chunk(3, 1)
+        reset = torch.sigmoid(from_input[0] + from_state[0])
+        update = torch.sigmoid(from_input[1] + from_state[1])
+        fresh = torch.tanh(from_input[2] + reset * from_state[2])
+        return torch.lerp(fresh, state, update)
+
+
+class Words(nn.Embedding):
+    """A vector a token, the same for what is read and what is said."""
+
+    def read(self, rows: Sequence[Ids]) -> PackedSequence:
+        """The vectors of rows of tokens."""
+        ids = packed(rows, self.weight.device)
+        return packed_like(self(ids.data), ids)
+
+
+class Reader(nn.Module):
+    """A bidirectional GRU over the vectors of tokens: a turn a row, or a whole context."""
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.gru = nn.GRU(width, hidden // 2, bidirectional=True)
+
+    def forward(self, vectors: PackedSequence) -> tuple[Tensor, PackedSequence]:
+        """The last states of both directions (rows, hidden), and the states at each token."""
+        states, last = self.gru(packed_like(self.dropout(vectors.data), vectors))
+        return torch.cat([last[0], last[1]], dim=1), states
+
+
+class ContextReader(nn.Module):
+    """A GRU over the vectors of turns: its state after a turn is the context of the next one."""
+
+    def __init__(self, width: int, hidden: int, *, normalised: bool) -> None:
+        super().__init__()
+        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden)
+        self.hidden = hidden
+
+    def forward(self, turns: Tensor, lengths: Sequence[int]) -> Tensor:
+        """The state after every turn. Turns of all dialogues in a row (turns, width) -> (dialogues, longest, hidden)"""
+        padded = nn.utils.rnn.pad_sequence(list(torch.split(turns, list(lengths))), batch_first=True)
+        rows = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
+        nothing = turns.new_zeros(1, len(lengths), self.hidden)
+        states: Tensor = pad_packed_sequence(self.gru(rows, nothing)[0], batch_first=True)[0]
+        return states
+
+
+class Memory(NamedTuple):
+    """States at each token that was read, for attention."""
+
+    states: Tensor  # (rows, longest, width)
+    absent: Tensor  # (rows, longest), True beyond the end of a row
+
+    @classmethod
+    def of(cls, states: PackedSequence) -> Memory:
+        """From what a reader gives."""
+        padded, lengths = pad_packed_sequence(states, batch_first=True)
+        places = torch.arange(padded.shape[1], device=padded.device)
+        return cls(padded, places[None] >= lengths[:, None].to(padded.device))
+
+
+class Attention(nn.Module):
+    """tanh(W [h; c]) with c the mean of what was read, weighted by softmax(h^T M s) (Luong et al. 2015, "general")."""
+
+    def __init__(self, hidden: int, width: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(hidden, width, bias=False)
+        self.mix = nn.Linear(hidden + width, hidden)
+
+    def forward(self, states: PackedSequence, memory: Memory) -> Tensor:
+        """For each token of each row. (tokens of all rows, hidden)"""
+        asked, lengths = pad_packed_sequence(packed_like(self.score(states.data), states), batch_first=True)
+        fit = asked @ memory.states.transpose(1, 2)  # (rows, tokens, longest)
+        weights = fit.masked_fill(memory.absent[:, None], -torch.inf).softmax(2)
+        found = weights @ memory.states  # (rows, tokens, width)
+        if states.sorted_indices is not None:  # back into the very order of the states, not one that sorts as well
+            found, lengths = found[states.sorted_indices], lengths[states.sorted_indices.cpu()]
+        seen = pack_padded_sequence(found, lengths, batch_first=True).data
+        return torch.tanh(self.mix(torch.cat([states.data, seen], dim=1)))
+
+
+class Writing(NamedTuple):
+    """Where a decoder is with some replies."""
+
+    hidden: Tensor  # (rows, hidden)
+    given: Tensor
+    """What the replies are conditioned on, as it is added to every word. (rows, width)"""
+    memory: Memory | None = None
+
+    def rows(self, wanted: Tensor) -> Writing:
+        """Those of some rows."""
+        memory = self.memory and Memory(self.memory.states[wanted], self.memory.absent[wanted])
+        return Writing(self.hidden[wanted], self.given[wanted], memory)
+
+
+class Decoder(nn.Module):
+    """A GRU that says a reply; it begins in a state made of what it is conditioned on, and sees it at every word."""
+
+    def __init__(
+        self,
+        tokens: int,
+        width: int,
+        condition: int,
+        hidden: int,
+        *,
+        dropout: float = 0.0,
+        word_drop: float = 0.0,
+        normalised: bool = False,
+        attention: int = 0,
+    ) -> None:
+        """`width`: of a token's vector; `attention`: of what it attends to, 0: it does not."""
+        super().__init__()
+        self.words, self.word_drop, self.dropout = Words(tokens, width), word_drop, nn.Dropout(dropout)
+        self.begin = nn.Linear(condition, hidden)
+        self.give = nn.Linear(condition, width)
+        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden)
+        self.attend = Attention(hidden, attention) if attention else None
+        self.out = nn.Linear(hidden, width)
+        self.next_token = NextToken(width, tokens)
+
+    def start(self, condition: Tensor, memory: Memory | None = None) -> Writing:
+        """Before the first word. (rows, condition)"""
+        return Writing(torch.tanh(self.begin(condition)), self.give(condition), memory)
+
+    def forward(self, replies: Sequence[Ids], condition: Tensor, memory: Memory | None = None) -> Tensor:
+        """Minus the log-probability of every token of the replies, in nats. (tokens of all replies,)"""
+        begun = self.start(condition, memory)
+        device = condition.device
+        rows, wanted = packed([shifted(reply) for reply in replies], device), packed(replies, device).data
+        given = packed_rows(begun.given, rows)
+        inputs = self.dropout(self.words(self._hidden_at_random(rows.data))) + given
+        states = self.gru(packed_like(inputs, rows), begun.hidden[None])[0]
+        if self.attend is not None and memory is not None:
+            states = packed_like(self.attend(states, memory), states)
+        nats: Tensor = self.next_token(self.dropout(torch.tanh(self.out(states.data))), wanted)
+        return nats
+
+    def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
+        """Log-probabilities after one more token, and the state then: see `generators/search.py`."""
+        inputs = self.words(last) + state.given
+        if isinstance(self.gru, NormalisedGru):
+            hidden = self.gru.cell(self.gru.read_norm(self.gru.read(inputs)), state.hidden)
+        else:
+            hidden = self.gru(inputs[None], state.hidden[None])[1][0]
+        said = hidden
+        if self.attend is not None and state.memory is not None:
+            one_each = PackedSequence(hidden, torch.tensor([len(hidden)]))
+            said = self.attend(one_each, state.memory)
+        return self.next_token.logs(torch.tanh(self.out(said))), state._replace(hidden=hidden)
+
+    def _hidden_at_random(self, ids: Tensor) -> Tensor:
+        """The same with a share of the words hidden, so that the decoder leans on what it is conditioned on."""
+        if not (self.training and self.word_drop):
+            return ids
+        drawn = torch.rand(ids.shape, device=ids.device) < self.word_drop
+        return ids.masked_fill(drawn & (ids != START), DROPPED)
+
+
+def packed_rows(rows: Tensor, packing: PackedSequence) -> Tensor:
+    """One vector a row, repeated at each of its tokens. (rows, width) -> (tokens, width)"""
+    ordered = rows if packing.sorted_indices is None else rows[packing.sorted_indices]
+    return torch.cat([ordered[:size] for size in packing.batch_sizes.tolist()])

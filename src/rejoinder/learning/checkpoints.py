@@ -1,0 +1,115 @@
+"""The state of training on disk, so that it can go on where it stopped: safetensors and JSON, nothing that runs code.
+
+A checkpoint is a folder `<stage>-<step>`; it is written under another name and renamed when it is whole, and only then
+is the one before it removed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from rejoinder.errors import CallError, DataError
+from rejoinder.learning.weights import plain_state
+
+
+@dataclass
+class Progress:
+    """How far a stage is."""
+
+    step: int = 0
+    best: float | None = None
+    """The best validation figure so far."""
+    since_best: int = 0
+    plateaus: int = 0
+    seconds: float = 0.0
+    """How long it has trained, interruptions not counted."""
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoints of one training run."""
+
+    folder: Path
+    key: str
+    """Changes with anything that decides what is learned: a run goes on only from its own checkpoints."""
+
+    def write(
+        self,
+        stage: str,
+        progress: Progress,
+        network: torch.nn.Module,
+        optimiser: Any,
+        best: dict[str, Tensor] | None,
+    ) -> None:
+        """Keep this state, and drop the one before it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        older = self._found(stage)
+        target = self.folder / f"{stage}-{progress.step:08d}"
+        fresh = self.folder / f".{target.name}.new"
+        for leftover in (fresh, target):
+            shutil.rmtree(leftover, ignore_errors=True)
+        fresh.mkdir()
+        save_file(plain_state(network), fresh / "model.safetensors")
+        save_file(_flat(optimiser.state_dict()["state"]), fresh / "optimiser.safetensors")
+        if best is not None:
+            save_file(best, fresh / "best.safetensors")
+        (fresh / "state.json").write_text(json.dumps({"key": self.key, **asdict(progress)}), encoding="utf-8")
+        fresh.rename(target)
+        for folder in older:
+            if folder != target:
+                shutil.rmtree(folder)
+
+    def read(
+        self, stage: str, network: torch.nn.Module, optimiser: Any
+    ) -> tuple[Progress, dict[str, Tensor] | None] | None:
+        """How far it was, and its best weights; network and optimiser get the last state. None: no checkpoint."""
+        found = self._found(stage)
+        if not found:
+            return None
+        folder = found[-1]
+        try:
+            state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+            if state.pop("key") != self.key:
+                raise CallError(f"{self.folder} holds the checkpoints of another run: other data, seed or parameters")
+            network.load_state_dict(load_file(folder / "model.safetensors"))
+            groups = optimiser.state_dict()["param_groups"]
+            nested = _nested(load_file(folder / "optimiser.safetensors"))
+            optimiser.load_state_dict({"state": nested, "param_groups": groups})
+            best = folder / "best.safetensors"
+            return Progress(**state), load_file(best) if best.exists() else None
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise DataError(f"is no whole checkpoint ({error})", file=str(folder)) from error
+
+    def clear(self) -> None:
+        """Remove all checkpoints of this folder."""
+        for folder in self._found("*"):
+            shutil.rmtree(folder)
+
+    def _found(self, stage: str) -> list[Path]:
+        return sorted(self.folder.glob(f"{stage}-" + "[0-9]" * 8)) if self.folder.is_dir() else []
+
+
+def _flat(state: dict[int, dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {
+        f"{weight}.{name}": tensor.detach().cpu().contiguous().clone()
+        for weight, values in state.items()
+        for name, tensor in values.items()
+    }
+
+
+def _nested(flat: dict[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in flat.items():
+        weight, _, name = key.partition(".")
+        state.setdefault(int(weight), {})[name] = tensor
+    return state

@@ -1,0 +1,205 @@
+"""The training loop that all stages share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import torch
+from accelerate import Accelerator  # type: ignore[import-untyped]
+from torch import Tensor, nn
+
+from rejoinder.errors import RejoinderError
+from rejoinder.learning.checkpoints import Checkpoints, Progress
+from rejoinder.learning.freezing import frozen
+from rejoinder.learning.schedules import Schedule
+from rejoinder.learning.stages import Stage
+from rejoinder.learning.weights import plain_state
+from rejoinder.progress import bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What does not change what is learned: where checkpoints go, and what is shown."""
+
+    checkpoints: Path | None = None
+    resume: bool = False
+    """Go on from the checkpoints; else those of an earlier run are removed."""
+    save_every: int = 500
+    """Steps between checkpoints."""
+    mixed_precision: str = "no"
+    """`no`, `bf16` or `fp16`, as `accelerate` has it."""
+    quiet: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stage came to."""
+
+    stage: str
+    steps: int
+    figure: str
+    best: float | None
+    """The validation figure of the weights that were kept; None where nothing was kept aside to validate on."""
+
+
+class Trainable(Protocol):
+    """What has weights."""
+
+    @property
+    def network(self) -> nn.Module:
+        """All of them."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A stage that has more to show than its figure."""
+
+    def told(self) -> str:
+        """What the last look at the validation data found, in words; "" where there were none."""
+
+
+def train(
+    model: Trainable, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
+) -> Outcome:
+    """Train the model in place; it ends with its best weights, or with the last where there is no validation."""
+    with torch.random.fork_rng(), _freezing(model.network, schedule):
+        return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
+
+
+def _freezing(network: nn.Module, schedule: Schedule) -> AbstractContextManager[None]:
+    return frozen(cast("nn.Module", network.encoder), schedule) if schedule.freezes else nullcontext()
+
+
+def is_main_process() -> bool:
+    """Whether this process is the one, of several that train together, which writes files."""
+    return os.environ.get("RANK", "0") == "0"  # as torch.distributed numbers them
+
+
+class _Loop:
+    """One stage, step by step."""
+
+    def __init__(
+        self,
+        model: Trainable,
+        stage: Stage,
+        schedule: Schedule,
+        seed: int,
+        run: TrainingRun,
+        checkpoints: Checkpoints | None,
+    ) -> None:
+        self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
+        self.checkpoints = checkpoints
+        self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
+        weights = [weight for weight in stage.network.parameters() if weight.requires_grad]
+        optimiser = torch.optim.AdamW(
+            weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=schedule.fused or None
+        )
+        self.forward, self.optimiser = self.accelerator.prepare(stage.network, optimiser)
+        self.progress, self.best = Progress(), _nothing()
+        if checkpoints is not None and run.resume:
+            found = checkpoints.read(stage.name, model.network, self.optimiser)
+            if found is not None:
+                self.progress, self.best = found
+        self.steps_an_epoch = -(-len(stage) // schedule.batch)
+        self.total = schedule.total(self.steps_an_epoch)
+        self.since, self.seconds_before = monotonic(), self.progress.seconds
+
+    def run_all(self) -> Outcome:
+        """Every step that is left."""
+        progress = self.progress
+        batches: list[list[int]] = []
+        with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
+            moving.update(progress.step)
+            while not progress.finished:
+                epoch, place = divmod(progress.step, self.steps_an_epoch)
+                if not batches or not place:
+                    batches = self.stage.batches(epoch, self.schedule.batch)
+                loss = self._step(batches[place], epoch)
+                progress.step += 1
+                moving.update(1)
+                moving.set_postfix(loss=f"{loss:.3f}", best=_shown(progress.best), refresh=False)
+                self._after_step(loss, moving)
+        if self.best is not None:
+            self.model.network.load_state_dict(self.best)
+        self.model.network.eval()
+        return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
+
+    def _step(self, rows: list[int], epoch: int) -> float:
+        # A seed a step: dropout is then the same in a run that was interrupted.
+        drawn = np.random.SeedSequence([self.seed, self.progress.step, self.accelerator.process_index])
+        torch.manual_seed(int(drawn.generate_state(1)[0]))
+        self.model.network.train(self.schedule.dropout)  # nothing but dropout depends on it
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.schedule.rate(
+                self.progress.step, self.total, self.progress.plateaus, self.progress.seconds
+            )
+        mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
+        with self.accelerator.autocast():
+            loss: Tensor = self.stage.loss(self.forward, mine, epoch)
+        value = float(loss.detach())
+        if not np.isfinite(value):
+            raise RejoinderError(f"the loss is {value} at step {self.progress.step}: a smaller learning rate may help")
+        self.optimiser.zero_grad()
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.forward.parameters(), self.schedule.clip)
+        self.optimiser.step()
+        return value
+
+    def _after_step(self, loss: float, moving: Any) -> None:
+        progress = self.progress
+        progress.seconds = self.seconds_before + monotonic() - self.since
+        ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
+        look = ended or progress.step % (self.schedule.look_every or self.steps_an_epoch) == 0
+        if look:
+            self._look(loss, moving)
+        progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
+        if progress.finished and self.best is not None:
+            self.model.network.load_state_dict(self.best)
+        due = look or progress.finished or progress.step % self.run.save_every == 0
+        if due and self.checkpoints is not None and self.accelerator.is_main_process:
+            self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
+
+    def _look(self, loss: float, moving: Any) -> None:
+        """Validate; keep the weights where they are the best so far."""
+        progress, found = self.progress, self.stage.validate()
+        if found is not None and (progress.best is None or found > progress.best):
+            progress.best, progress.since_best, self.best = found, 0, plain_state(self.model.network)
+        elif found is not None:
+            progress.since_best += 1
+            progress.plateaus += 1
+        if not self._quiet:
+            said = "" if found is None else f", {self.stage.figure} {found:.3f}"
+            if isinstance(self.stage, Telling) and self.stage.told():
+                said += f", {self.stage.told()}"
+            line = f"{self.stage.name}: step {progress.step} of {self.total}, loss {loss:.3f}{said}"
+            moving.write(line, file=sys.stderr)
+
+    @property
+    def _quiet(self) -> bool:
+        return self.run.quiet or not self.accelerator.is_main_process
+
+
+def _nothing() -> dict[str, Tensor] | None:
+    return None
+
+
+def _shown(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.3f}"
+
+
+def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> None:
+    """Train the stage's network in place, with checkpoints where the run wants them."""
+    run = run or TrainingRun()
+    checkpoints = None
+    if run.checkpoints is not None:
+        checkpoints = Checkpoints(run.checkpoints, key)
+        if not run.resume and is_main_process():
+            checkpoints.clear()
+    train(stage, stage, schedule, seed, run, checkpoints)

@@ -1,0 +1,132 @@
+"""The folder that what was learned is saved in: config.json for people, safetensors for arrays; nothing that runs code.
+
+`kind` is what messages call the thing that is saved: an evaluator, a reply model.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import offsets_of
+from rejoinder.errors import CallError, DataError
+
+CONFIG = "config.json"
+FORMAT = 1
+"""Rises when a folder that was written before can no longer be read."""
+
+
+@contextmanager
+def replacing_folder(target: Path, kind: str = "evaluator") -> Iterator[Path]:
+    """A folder that takes the place of `target` when the block ends well, and leaves no trace otherwise."""
+    if target.exists() and not _is_ours(target):
+        raise CallError(f"{target} holds something else: expected a new folder, or one that {a(kind)} was saved in")
+    if not target.parent.is_dir():
+        raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as beside:
+        fresh = Path(beside, "new")
+        fresh.mkdir()
+        yield fresh
+        if target.exists():
+            target.rename(Path(beside, "old"))
+        fresh.rename(target)
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write config.json; CallError where a value is not plain."""
+    try:
+        text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CallError(f"cannot be saved: {error}; expected numbers, text, and lists of them") from error
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def read_config(folder: Path, kind: str = "evaluator") -> dict[str, Any]:
+    """What config.json says, whose `name` is the class's; an error where the folder holds nothing of the kind."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise CallError(f"{folder} holds no {kind}: expected {CONFIG} in it")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"is not JSON ({error})", file=str(path)) from error
+    if not isinstance(config, dict) or not {"name", "parameters", "fit"} <= config.keys():
+        raise DataError(f"is not of {a(kind)}: expected name, parameters and fit", file=str(path))
+    if config.get("format") != FORMAT:
+        raise DataError(f"has format {config.get('format')}: this version reads {FORMAT}", file=str(path))
+    return config
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays of numbers."""
+    from safetensors.numpy import save_file
+
+    refused = [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]
+    if refused:
+        raise CallError(f"cannot be saved: {refused[0]} holds {arrays[refused[0]].dtype}; expected numbers")
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The named arrays of a file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays: dict[str, NDArray[Any]] = load_file(path)
+    except FileNotFoundError as error:
+        raise DataError("is missing: expected arrays that were saved", file=str(path)) from error
+    except SafetensorError as error:
+        raise DataError(f"cannot be read ({error})", file=str(path)) from error
+    return arrays
+
+
+def write_texts(path: Path, texts: Sequence[str]) -> None:
+    """Write texts, of which there may be very many, as their bytes one after the other."""
+    rows = [text.encode("utf-8", "surrogatepass") for text in texts]
+    offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)))
+    write_arrays(path, {"bytes": np.frombuffer(b"".join(rows), np.uint8), "offsets": offsets})
+
+
+def read_texts(path: Path) -> tuple[str, ...]:
+    """The texts of a file."""
+    arrays = read_arrays(path)
+    flat, offsets = arrays["bytes"].tobytes(), arrays["offsets"].tolist()
+    return tuple(flat[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets))
+
+
+def a(kind: str) -> str:
+    """The noun with its article: an evaluator, a reply model."""
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _is_ours(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))
+
+
+TOKENISER = "tokenizer.json"
+
+
+ENCODER = "encoder.json"
+
+
+WEIGHTS = {"torch": "model.safetensors", "fp32": "model.onnx", "int8": "model.int8.onnx"}
+"""Precision -> the file that holds the weights."""
+
+
+def packed(words: tuple[str, ...]) -> NDArray[np.uint8]:
+    """Words as bytes, which an array file can hold; none of them has a line break."""
+    return np.frombuffer("\n".join(words).encode(), np.uint8)
+
+
+def unpacked(words: NDArray[np.uint8]) -> tuple[str, ...]:
+    """What `packed` was given."""
+    return tuple(words.tobytes().decode().split("\n"))

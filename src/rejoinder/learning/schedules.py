@@ -1,0 +1,80 @@
+"""How long a stage of training runs and how large its steps are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rejoinder.errors import CallError
+
+_LOWEST_RATE = 1e-7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """One stage: AdamW with these settings."""
+
+    learning_rate: float
+    batch: int
+    epochs: int
+    most_steps: int | None = None
+    """Stops earlier than the epochs say, and the learning rate falls accordingly."""
+    minutes: float | None = None
+    """The same by the clock: how far training has come is what is further on, steps or time. What is learned then
+    depends on how fast the machine is."""
+    decay: Literal["linear", "plateau"] = "linear"
+    """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7."""
+    warm_up: float = 0.1
+    """The share of all steps in which the rate rises from 0 (linear only)."""
+    look_every: int | None = None
+    """Steps between two looks at the validation data; once an epoch unless given."""
+    patience: int = 5
+    """Looks without improvement before training stops (linear only)."""
+    clip: float = 1.0
+    weight_decay: float = 0.01
+    fused: bool = False
+    """Whether a step changes all weights in one go: four times as fast, which tells where the network is small."""
+    dropout: bool = True
+    """Without it a step takes about .7 of the time on a processor, where few epochs are run and it helps little."""
+    frozen_embeddings: bool = False
+    """The word vectors, half of a small encoder's weights, stay as they are."""
+    frozen_layers: int = 0
+    """So many of the lowest layers stay as they are, and all embeddings: no gradient is computed down there."""
+
+    def __post_init__(self) -> None:
+        counts = (self.batch, self.epochs, self.most_steps or 1, self.look_every or 1, self.patience)
+        if min(counts) < 1 or self.learning_rate <= 0 or self.frozen_layers < 0:
+            raise CallError(f"a schedule needs a learning rate above 0 and counts of at least 1: found {self}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise CallError(f"minutes of training must be above 0, not {self.minutes}")
+
+    @property
+    def freezes(self) -> bool:
+        """Whether some of the weights stay as they are."""
+        return self.frozen_embeddings or self.frozen_layers > 0
+
+    def total(self, steps_an_epoch: int) -> int:
+        """How many steps there are at most."""
+        every = self.epochs * steps_an_epoch
+        return every if self.most_steps is None else min(every, self.most_steps)
+
+    def out_of_time(self, seconds: float) -> bool:
+        """Whether the minutes are over."""
+        return self.minutes is not None and seconds >= 60 * self.minutes
+
+    def rate(self, step: float, total: int, plateaus: int, seconds: float = 0.0) -> float:
+        """The learning rate of a step, the first being 0, after so many seconds of training."""
+        if self.decay == "plateau":
+            return self.learning_rate * 0.1**plateaus
+        if self.minutes is not None:
+            step = min(total, max(step, total * seconds / (60 * self.minutes)))
+        rising = max(1, round(self.warm_up * total))
+        if step < rising:
+            return self.learning_rate * min(rising, step + 1) / rising
+        return self.learning_rate * (total - step) / max(1, total - rising)
+
+    def is_over(self, since_best: int, plateaus: int) -> bool:
+        """Whether the last looks at the validation data say to stop."""
+        if self.decay == "plateau":
+            return self.learning_rate * 0.1**plateaus < _LOWEST_RATE
+        return since_best >= self.patience

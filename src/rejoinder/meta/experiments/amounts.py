@@ -1,0 +1,202 @@
+"""How many labels does an evaluator need? (adem, Table 14; roberta-eval, Figure 2)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
+from rejoinder.meta.experiments.grid import Grid
+from rejoinder.meta.experiments.makers import Makers, named_evaluators
+from rejoinder.meta.experiments.partition import NONE, Folds, LabelledSet, Part
+from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, table_of
+from rejoinder.meta.panels import Curve, LinePanel
+from rejoinder.text.grid import number
+from rejoinder.types import Dialogue, Scores
+
+FRACTIONS = (0.05, 0.10, 0.25, 0.50, 0.75, 1.0)
+"""Of the training labels, as in adem's Table 14."""
+
+ENOUGH = 0.95
+"""Share of the correlation with the most labels that counts as having come close to it."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A share of the labels that there are to learn from, or a number of them."""
+
+    share: float | None = None
+    count: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.count} labels" if self.share is None else f"{100 * self.share:g} %"
+
+    def of(self, total: int) -> int:
+        """How many that is of all; NeedsError where there are not so many."""
+        if self.count is not None and self.count > total:
+            raise NeedsError(f"{self.count} labels were asked for, but a training set has {total}")
+        return round(total * (self.share or 0)) if self.count is None else self.count
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """An evaluator after an amount of labels: the mean over seeds, and each seed."""
+
+    amount: Amount
+    labels: float
+    """How many there were, on average over seeds and folds: contexts are taken whole."""
+    mean: Measure
+    seeds: tuple[Measure, ...]
+
+
+def label_amounts(
+    make_evaluator: Makers,
+    judged_set: Any,
+    dimension: str | None = None,
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    counts: Sequence[int] = (),
+    seeds: Sequence[int] = (0, 1, 2),
+    folds: Folds = 5,
+    seed: int = 0,
+    dialogues: Iterable[Dialogue] = (),
+    folder: str | Path | None = None,
+    allow_leakage: str | None = None,
+    published: Published | None = None,
+    resamples: int = 1000,
+    quiet: bool = True,
+) -> LearningResult:
+    """How well evaluators agree with people after learning from some of the labels.
+
+    Labels are taken by whole contexts, in an order drawn anew for each of `seeds`, so that a larger amount holds
+    the smaller ones. `counts` are amounts in labels, beside the `fractions`. No label is kept aside to stop by.
+    Folds, which `seed` deals, are as in `cross_validate`. Keys of `published` are "5 %", "100 labels" and so on.
+    """
+    tested = LabelledSet.of(judged_set, dimension)
+    evaluators = named_evaluators(make_evaluator)
+    parts, corpus = tested.parts(folds, seed), tuple(dialogues)
+    taken = {
+        (amount, draw): [_taken(tested, part, amount, (draw, place)) for place, part in enumerate(parts)]
+        for amount in _amounts(fractions, counts, seeds)
+        for draw in seeds
+    }
+    cells = [
+        fold_cell(label, evaluator, tested, part, corpus, draw)
+        for label, evaluator in evaluators.items()
+        for (_, draw), smaller in taken.items()
+        for part in smaller
+    ]
+    found, findings = Grid(folder, allow_leakage, quiet).run(cells)
+    runs = iter(found)
+    columns = {
+        (label, amount, draw): gathered([next(runs) for _ in smaller], smaller, len(tested))
+        for label in evaluators
+        for (amount, draw), smaller in taken.items()
+    }
+    curves = {label: _curve(label, columns, taken, tested, resamples, seed) for label in evaluators}
+    table = table_of(_rows(curves), ("learned from", "labels"), published or {}, ("lowest seed", "highest seed"))
+    return LearningResult(
+        "label-amounts",
+        f"{tested.dimension} of {tested.name}, by amount of labels",
+        "adem, Table 14; roberta-eval, Figure 2",
+        table.header,
+        table.rows,
+        (*_findings(curves, len(seeds)), *table.findings, *findings),
+        (_panel(curves),),
+        {f"{label}, {amount}, seed {draw}": column for (label, amount, draw), column in columns.items()},
+    )
+
+
+def _amounts(fractions: Sequence[float], counts: Sequence[int], seeds: Sequence[int]) -> list[Amount]:
+    for share in fractions:
+        if not 0 < share <= 1:
+            raise CallError(f"fractions of the labels must lie above 0 and up to 1, not {share}")
+    for count in counts:
+        if count < 1:
+            raise CallError(f"counts of labels must be at least 1, not {count}")
+    amounts = [*(Amount(share=share) for share in fractions), *(Amount(count=count) for count in counts)]
+    if not amounts or len(set(amounts)) < len(amounts) or not seeds or len(set(seeds)) < len(seeds):
+        raise CallError("expected at least one amount of labels and one seed, and none of them twice")
+    return amounts
+
+
+def _taken(tested: LabelledSet, part: Part, amount: Amount, draw: tuple[int, int]) -> Part:
+    """The part with some of its contexts only to learn from: as many as come nearest to the amount, at least one."""
+    rated = part.train[~np.isnan(tested.human[part.train])]
+    names, group_of = np.unique(tested.groups[rated], return_inverse=True)
+    place = np.empty(len(names), np.int64)
+    place[np.random.default_rng(draw).permutation(len(names))] = np.arange(len(names))
+    sizes = np.cumsum(np.bincount(place[group_of]))
+    last = int(np.argmin(np.abs(sizes - amount.of(len(rated)))))
+    return replace(part, train=rated[place[group_of] <= last], valid=NONE)
+
+
+def _curve(
+    label: str,
+    columns: Mapping[tuple[str, Amount, int], Scores],
+    taken: Mapping[tuple[Amount, int], Sequence[Part]],
+    tested: LabelledSet,
+    resamples: int,
+    seed: int,
+) -> list[Learned]:
+    """The evaluator after each amount, from the fewest labels to the most."""
+    curve = []
+    for amount in dict.fromkeys(amount for amount, _ in taken):
+        draws = [draw for other, draw in taken if other == amount]
+        each, mean = measure([columns[label, amount, d] for d in draws], tested, resamples=resamples, seed=seed)
+        sizes = [len(part.train) for draw in draws for part in taken[amount, draw]]
+        curve.append(Learned(amount, float(np.mean(sizes)), mean, tuple(each)))
+    return sorted(curve, key=lambda learned: learned.labels)
+
+
+def _range(learned: Learned, kind: str = "pearson") -> tuple[float, float]:
+    """The lowest and the highest coefficient of the seeds."""
+    coefficients = [getattr(one, kind).estimate for one in learned.seeds]
+    known = [coefficient for coefficient in coefficients if not np.isnan(coefficient)]
+    return (min(known), max(known)) if known else (np.nan, np.nan)
+
+
+def _rows(curves: Mapping[str, Sequence[Learned]]) -> list[Row]:
+    return [
+        Row(label, str(one.amount), (str(one.amount), f"{one.labels:.0f}"), one.mean, _range(one))
+        for label, curve in curves.items()
+        for one in curve
+    ]
+
+
+def _findings(curves: Mapping[str, Sequence[Learned]], seeds: int) -> list[str]:
+    findings = []
+    for label, curve in curves.items():
+        most = curve[-1].mean.pearson.estimate
+        enough = next((one for one in curve if one.mean.pearson.estimate >= ENOUGH * most), None)
+        if enough is None or most <= 0:
+            findings.append(f"{label}: no correlation with people to speak of, whatever the amount.")
+        else:
+            findings.append(
+                f"{label}: {enough.labels:.0f} labels ({enough.amount}) reach Pearson "
+                f"{number(enough.mean.pearson.estimate)}, at least {ENOUGH:.0%} of the {number(most)} that "
+                f"{curve[-1].labels:.0f} labels reach."
+            )
+    return [*findings, f"Means over {seeds} draws of the labels; lowest and highest seed are by Pearson."]
+
+
+def _panel(curves: Mapping[str, Sequence[Learned]]) -> LinePanel:
+    lines = []
+    for label, curve in curves.items():
+        for kind in ("pearson", "spearman"):
+            bounds = [_range(one, kind) for one in curve]
+            lines.append(
+                Curve(
+                    f"{label}, {kind.capitalize()}",
+                    tuple(one.labels for one in curve),
+                    tuple(getattr(one.mean, kind).estimate for one in curve),
+                    tuple(low for low, _ in bounds),
+                    tuple(high for _, high in bounds),
+                )
+            )
+    return LinePanel("Agreement with people by amount of labels", tuple(lines), "labels learned from", "correlation")

@@ -1,0 +1,62 @@
+"""Many cells, one after the other."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.errors import NeedsError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.meta.experiments.cells import Cell
+from rejoinder.meta.experiments.leakage import LeakageCheck
+from rejoinder.meta.experiments.store import CellStore
+from rejoinder.metrics.base import ScoreWarning
+from rejoinder.progress import progress
+from rejoinder.types import Scores
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How cells are run: where finished ones are kept, and why leakage is allowed, if it is."""
+
+    folder: str | Path | None = None
+    allow_leakage: str | None = None
+    quiet: bool = True
+
+    def run(self, cells: Sequence[Cell]) -> tuple[list[Scores], list[str]]:
+        """The scores of each cell's test examples, and findings on leakage that was allowed.
+
+        All cells are checked before the first is fitted. Cells that the folder holds are not run again, and
+        neighbours that are fitted alike share one fit.
+        """
+        check = LeakageCheck(self.allow_leakage)
+        for cell in cells:
+            _check_needs(cell)
+            check.look_at(cell)
+        store = CellStore(None if self.folder is None else Path(self.folder))
+        fitted: tuple[str, Evaluator] | None = None
+        for cell in progress(cells, "fitting", total=len(cells), unit="cells", quiet=self.quiet):
+            if cell in store:
+                continue
+            started = time.perf_counter()
+            if fitted is None or fitted[0] != cell.fit_key:
+                fitted = (cell.fit_key, cell.fit())
+            scores = _tested(fitted[1], cell)
+            store.add(cell, scores, fitted[1].signature, time.perf_counter() - started)
+        return [store[cell] for cell in cells], check.findings()
+
+
+def _check_needs(cell: Cell) -> None:
+    for need in sorted(cell.evaluator.needs):
+        if not any(getattr(example, need) for example in cell.test):
+            raise NeedsError(f"{cell.label} needs {need}, but no test reply of {cell.test_set} has any")
+
+
+def _tested(evaluator: Evaluator, cell: Cell) -> Scores:
+    with warnings.catch_warnings():
+        # An empty reply is one of the judged ones like any other, and would be warned of in every cell.
+        warnings.simplefilter("ignore", ScoreWarning)
+        return evaluator.score(cell.test)

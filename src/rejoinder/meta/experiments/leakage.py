@@ -1,0 +1,66 @@
+"""Training contexts that would be tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.errors import CallError, LeakageError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.meta.experiments.cells import Cell
+from rejoinder.meta.experiments.partition import shares_context
+from rejoinder.types import Example
+
+NAMED = 10
+"""Ids that a message names; the others are counted."""
+
+
+class LeakageCheck:
+    """Refuses leakage, or, told a reason why it is wanted, counts it."""
+
+    def __init__(self, allowed: str | None = None) -> None:
+        if allowed is not None and not allowed.strip():
+            raise CallError("leakage is allowed for a reason only: expected allow_leakage to say it")
+        self._allowed = allowed
+        self._most: dict[str, tuple[int, int]] = {}
+
+    def look_at(self, cell: Cell) -> None:
+        """Take a cell into account before it is fitted."""
+        data = cell.evaluator.training_data(cell.dialogues, cell.train)
+        shared = shares_context(cell.test, data.judged_examples, same_set=cell.train_set == cell.test_set)
+        self._take("the judged replies it learned from", cell, shared)
+        self._take("the dialogues it learned from", cell, data.dialogue_contexts.holds(cell.test))
+        self._take("what the model it starts from has seen", cell, cell.evaluator.inherited_contexts().holds(cell.test))
+
+    def findings(self) -> list[str]:
+        """What a reader must know of leakage that was allowed."""
+        return [
+            f"Leakage: up to {leaked} of {tested} test replies have a context that is also in {source}. "
+            f"It was allowed: {self._allowed}."
+            for source, (leaked, tested) in self._most.items()
+        ]
+
+    def _take(self, source: str, cell: Cell, leaks: NDArray[np.bool_]) -> None:
+        leaked = int(leaks.sum())
+        if leaked and self._allowed is None:
+            raise LeakageError(_message(cell.label, source, cell.test, leaks))
+        if leaked:
+            self._most[source] = max(self._most.get(source, (0, 0)), (leaked, len(cell.test)))
+
+
+def refuse_trained(evaluator: Evaluator, examples: Sequence[Example]) -> None:
+    """Nothing, or a LeakageError where a fitted evaluator has seen the context of any of the examples."""
+    held = evaluator.trained_contexts.holds(examples)
+    if held.any():
+        raise LeakageError(_message(evaluator.name, "what it was fitted on", examples, held))
+
+
+def _message(label: str, source: str, examples: Sequence[Example], leaks: NDArray[np.bool_]) -> str:
+    leaked = [example.id for example, leak in zip(examples, leaks, strict=True) if leak]
+    rest = f" and {len(leaked) - NAMED} more" if len(leaked) > NAMED else ""
+    return (
+        f"{label} would be tested on training contexts: {len(leaked)} of {len(examples)} test replies have a context "
+        f"that is also in {source}: {', '.join(leaked[:NAMED])}{rest}"
+    )

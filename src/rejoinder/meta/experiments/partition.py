@@ -1,0 +1,149 @@
+"""Judged sets cut into what is learned from and what is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.data import contexts
+from rejoinder.data.contexts import context_keys
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.meta.judged import JudgedSet, chosen_dimensions, context_key, read_judged
+from rejoinder.meta.pairing import labels_of
+from rejoinder.types import Example, JudgedExample, Scores
+
+PUBLISHED = "published"
+"""In place of a number of folds: train and test as the field `split` of the data says."""
+
+Folds = int | str
+
+NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One way to cut a set: rows to learn from, rows to stop by, rows to test on."""
+
+    name: str
+    train: Ints
+    test: Ints
+    valid: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """A judged set on one of its dimensions."""
+
+    judged: JudgedSet
+    dimension: str
+
+    @classmethod
+    def of(cls, origin: Any, dimension: str | None) -> LabelledSet:
+        """From a judged set, or what one is read from; the overall dimension unless told."""
+        judged = read_judged(origin)
+        chosen = chosen_dimensions(judged, dimension)
+        if len(chosen) != 1:
+            listed = ", ".join(chosen)
+            raise CallError(f"{judged.name} was judged on {listed}: name one of them as the dimension to learn")
+        return cls(judged, chosen[0])
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    @property
+    def name(self) -> str:
+        """What the set is called: a file's name, without its folder and its format."""
+        return labels_of([self.judged.name])[0]
+
+    @cached_property
+    def human(self) -> Scores:
+        """The mean rating of each example."""
+        return self.judged.human(self.dimension)
+
+    @cached_property
+    def groups(self) -> Ints:
+        """The number of each example's context, contexts that are the same by any sign being one."""
+        return context_groups(self.judged.examples)
+
+    def examples(self, rows: Ints) -> tuple[Example, ...]:
+        """The examples of these rows."""
+        return tuple(self.judged.examples[row] for row in rows)
+
+    def training(self, rows: Ints, valid: Ints = NONE) -> tuple[JudgedExample, ...]:
+        """The rated examples of these rows with their ratings on the dimension, and those to stop by."""
+        return tuple(
+            self._rated[split][row]
+            for chosen, split in ((rows, "train"), (valid, "valid"))
+            for row in chosen.tolist()
+            if row in self._rated[split]
+        )
+
+    @cached_property
+    def _rated(self) -> dict[str, dict[int, JudgedExample]]:
+        """Split -> row -> the example with its ratings: made once, because a grid has them in most of its cells."""
+        ratings = self.judged.ratings[self.dimension]
+        rows = np.flatnonzero(~np.isnan(self.human)).tolist()
+        return {
+            split: {
+                row: JudgedExample(self.judged.examples[row], {self.dimension: tuple(ratings[row].tolist())}, split)
+                for row in rows
+            }
+            for split in ("train", "valid")
+        }
+
+    def parts(self, folds: Folds, seed: int = 0) -> list[Part]:
+        """Folds that share no context, or the one published split."""
+        if folds == PUBLISHED:
+            return [self._published()]
+        if isinstance(folds, str) or folds < 2:
+            raise CallError(f"folds must be a number from 2, or {PUBLISHED!r}, not {folds!r}")
+        fold_of = fold_of_groups(self.groups, folds, seed)
+        return [
+            Part(f"fold {fold + 1}", np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold), NONE)
+            for fold in range(folds)
+        ]
+
+    def _published(self) -> Part:
+        rows = {split: self._rows_of(split) for split in ("train", "valid", "test")}
+        if not len(rows["train"]) or not len(rows["test"]):
+            raise NeedsError(f"{self.judged.name} has no published split: expected `split` to be train or test")
+        return Part("published split", rows["train"], rows["test"], rows["valid"])
+
+    def _rows_of(self, split: str) -> Ints:
+        return np.flatnonzero(np.array(self.judged.splits, dtype=np.str_) == split)
+
+
+def fold_of_groups(groups: Ints, folds: int, seed: int) -> Ints:
+    """The fold of each example: whole groups, in random order, each to the fold that has the fewest examples yet."""
+    sizes = np.bincount(groups)
+    if len(sizes) < folds:
+        raise NeedsError(f"{len(sizes)} contexts cannot be cut into {folds} folds: expected as many contexts")
+    filled, fold_of = np.zeros(folds, np.int64), np.empty(len(sizes), np.int64)
+    for group in np.random.default_rng(seed).permutation(len(sizes)):
+        fold_of[group] = np.argmin(filled)
+        filled[fold_of[group]] += sizes[group]
+    return fold_of[groups]
+
+
+def context_groups(examples: Sequence[Example]) -> Ints:
+    """The groups of `data.contexts` for examples of one data set, within which equal ids are a sign too."""
+    return contexts.context_groups(examples, signs)
+
+
+def signs(example: Example) -> Iterator[Hashable]:
+    """All by which an example's context is known within its data set."""
+    yield context_key(example)
+    yield from context_keys(example)
+
+
+def shares_context(examples: Sequence[Example], others: Sequence[Example], *, same_set: bool) -> NDArray[np.bool_]:
+    """Which of the examples have a context of the others; ids tell only within one data set."""
+    by = signs if same_set else context_keys
+    known = {key for other in others for key in by(other)}
+    return np.array([not known.isdisjoint(by(example)) for example in examples], np.bool_)

@@ -1,0 +1,143 @@
+"""What a learning study gives: rows of correlations with people, the papers' figures beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.meta import study
+from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.meta.study import StudyResult
+from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.types import Scores
+
+KINDS = ("pearson", "spearman")
+
+Figures = tuple[float, float]
+"""Pearson and Spearman, as a paper gives them."""
+
+Published = Mapping[str, Mapping[Any, Figures]]
+"""Evaluator's label -> key of a row -> what a paper reports there."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningResult(StudyResult):
+    """A study's table, figure and findings, with the scores that they rest on."""
+
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    """What was fitted -> one score an example of the test set; NaN where it was not tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How well scores agree with people; the intervals resample contexts."""
+
+    replies: int
+    contexts: int
+    pearson: Interval
+    spearman: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a study's table."""
+
+    label: str
+    """The evaluator's."""
+    key: Hashable
+    """By which a paper's figures are found."""
+    cells: tuple[study.Cell, ...]
+    measure: Measure
+    more: tuple[study.Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A header, rows, and what there is to say of the papers' figures."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[study.Cell, ...], ...]
+    findings: tuple[str, ...]
+
+
+def measure(
+    columns: Sequence[Scores], tested: LabelledSet, *, resamples: int, seed: int
+) -> tuple[list[Measure], Measure]:
+    """The agreement of each column with people, and the mean of their coefficients, all over the same resamples."""
+    matrix = np.stack(columns, axis=1)
+    found = correlation_replicates(matrix, tested.human, tested.groups, resamples, seed, KINDS)
+    known = ~(np.isnan(matrix) | np.isnan(tested.human)[:, None])
+    replies = known.sum(axis=0)
+    contexts = [len(np.unique(tested.groups[rows])) for rows in known.T]
+    in_any = len(np.unique(tested.groups[known.any(axis=1)]))
+    each: dict[str, list[Interval]] = {}
+    mean: dict[str, Interval] = {}
+    for kind in KINDS:
+        exact = np.array([correlate(column, tested.human, kind).coefficient for column in matrix.T])
+        each[kind] = [
+            bootstrap_bounds(drawn, estimate, n, 0.95)
+            for drawn, estimate, n in zip(found[kind].T, exact.tolist(), contexts, strict=True)
+        ]
+        mean[kind] = bootstrap_bounds(_row_means(found[kind]), float(_row_means(exact[None])[0]), in_any, 0.95)
+    measures = [
+        Measure(int(replies[place]), contexts[place], each["pearson"][place], each["spearman"][place])
+        for place in range(len(columns))
+    ]
+    return measures, Measure(int(known.any(axis=1).sum()), in_any, mean["pearson"], mean["spearman"])
+
+
+def _row_means(values: Floats) -> Floats:
+    """The mean of the known values of each row; NaN where there are none."""
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
+    totals = np.where(known, values, 0.0).sum(axis=1)
+    means: Floats = np.divide(totals, counts, out=np.full(len(values), np.nan), where=counts > 0)
+    return means
+
+
+def table_of(rows: Sequence[Row], names: Sequence[str], published: Published, more: Sequence[str] = ()) -> Table:
+    """The rows under a header; with two columns for the papers' figures where there are any."""
+    labels = {row.label for row in rows}
+    for label in published:
+        if label not in labels:
+            raise UnknownNameError("evaluator in published:", label, labels)
+    beside = ("published Pearson", "published Spearman") if published else ()
+    header = ("evaluator", *names, "replies", "contexts", "Pearson", "Spearman", *beside, *more)
+    return Table(header, tuple(_cells(row, published) for row in rows), tuple(_without_row(rows, published)))
+
+
+def _cells(row: Row, published: Published) -> tuple[study.Cell, ...]:
+    beside = published.get(row.label, {}).get(row.key, (np.nan, np.nan)) if published else ()
+    ours = (row.measure.replies, row.measure.contexts, row.measure.pearson, row.measure.spearman)
+    return (row.label, *row.cells, *ours, *beside, *row.more)
+
+
+def _without_row(rows: Sequence[Row], published: Published) -> list[str]:
+    """The papers' figures that have no row here, lest they be lost."""
+    keys = {(row.label, row.key) for row in rows}
+    sentences = []
+    for label, figures in published.items():
+        others = [
+            f"{_key_text(key)} {study.shown(pearson)} / {study.shown(spearman)}"
+            for key, (pearson, spearman) in figures.items()
+            if (label, key) not in keys
+        ]
+        if others:
+            listed = "; ".join(others)
+            sentences.append(f"Published for {label} without a row here (Pearson / Spearman): {listed}.")
+    return sentences
+
+
+def _key_text(key: Hashable) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def said(interval: Interval) -> str:
+    """An interval within a sentence: '0.31 [0.25, 0.37]'."""
+    return study.shown(interval)

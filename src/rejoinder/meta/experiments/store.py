@@ -1,0 +1,87 @@
+"""Finished cells on disk: one JSON line each, written the moment a cell is done."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.errors import CallError, DataError
+from rejoinder.meta.experiments.cells import Cell
+from rejoinder.types import Scores
+
+FILE = "cells.jsonl"
+
+
+class CellStore:
+    """The scores of cells by key; in memory only where there is no folder."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._path = folder / FILE if folder else None
+        self._scores: dict[str, Scores] = {}
+        if self._path is not None:
+            if self._path.parent.exists() and not self._path.parent.is_dir():
+                raise CallError(f"{self._path.parent} is a file: expected a folder for the results of the grid")
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._read(self._path)
+
+    def __contains__(self, cell: Cell) -> bool:
+        return cell.key in self._scores
+
+    def __getitem__(self, cell: Cell) -> Scores:
+        scores = self._scores[cell.key]
+        if len(scores) != len(cell.test):
+            raise DataError(
+                f"has {len(scores)} scores of cell {cell.key}: expected {len(cell.test)}", file=str(self._path)
+            )
+        return scores
+
+    def add(self, cell: Cell, scores: Scores, signature: str, seconds: float) -> None:
+        """Keep the scores of a cell that was just tested."""
+        self._scores[cell.key] = scores
+        if self._path is None:
+            return
+        record = {
+            "key": cell.key,
+            "evaluator": cell.label,
+            "signature": signature,
+            "version": __version__,
+            "seed": cell.seed,
+            "train": {"set": cell.train_set, "judged": len(cell.train), "dialogues": len(cell.dialogues)},
+            "test": {"set": cell.test_set, "replies": len(cell.test)},
+            "seconds": round(seconds, 3),
+            "ids": [example.id for example in cell.test],
+            "scores": [value if math.isfinite(value) else None for value in scores.tolist()],
+        }
+        with self._path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def _read(self, path: Path) -> None:
+        """Take over finished cells; a line that was cut off when the run was interrupted is removed."""
+        if not path.exists():
+            return
+        end = 0
+        with path.open("r+b") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    file.truncate(end)
+                    break
+                record = _record(line, path, number)
+                scores = [math.nan if value is None else value for value in record["scores"]]
+                self._scores[record["key"]] = np.array(scores, np.float64)
+                end += len(line)
+
+
+def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"is not JSON ({error})", file=str(path), line=number) from error
+    if not isinstance(record, dict) or not {"key", "scores"} <= record.keys():
+        raise DataError("is no finished cell: expected key and scores", file=str(path), line=number)
+    return record

@@ -1,0 +1,205 @@
+"""A file of scores, as `score -o` writes it, back to a table."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
+from rejoinder.data.rows import rows_of_file
+from rejoinder.errors import CallError, DataError
+from rejoinder.scoring.table import ScoreTable, interval_columns
+from rejoinder.types import Scores
+
+_LONGEST_SHOWN = 40  # characters of a bad value
+
+
+def read_scores(path: Path) -> ScoreTable:
+    """The table that a score file holds, with the signatures from its meta data where they are."""
+    if path.suffix not in SCORE_SUFFIXES:
+        raise CallError(f"{path}: expected a file of scores: {', '.join(SCORE_SUFFIXES)}")
+    ids: list[str] = []
+    codes: list[int] = []
+    systems: dict[str, int] = {}
+    columns: dict[str, list[float]] = {}
+    for line, record in rows_of_file(path, str(path)):
+        identifier, system, scores = _checked(record, str(path), line)
+        for label in scores:
+            if label not in columns:
+                columns[label] = [np.nan] * len(ids)
+        for label, column in columns.items():
+            column.append(_number(scores.get(label), str(path), line, label))
+        ids.append(identifier)
+        codes.append(systems.setdefault(system, len(systems)))
+    if not ids:
+        raise DataError("holds no scores: expected a row an example", file=str(path))
+    meta, lacking = _meta(path)
+    signatures = meta.get("signatures", {})
+    intervals = dict(_intervals(columns, signatures))
+    bounds = {name for label in intervals for name in interval_columns(label)}
+    order = [label for label in signatures if label in columns] + [
+        label for label in columns if label not in signatures and label not in bounds
+    ]
+    return ScoreTable(
+        scores={label: np.array(columns[label], np.float64) for label in order},
+        intervals=intervals,
+        signatures={label: signatures.get(label, f"unknown ({lacking})") for label in order},
+        system_names=tuple(systems),
+        system_of=np.array(codes, np.int32),
+        ids=ids,
+        corpus=dict(_corpus(meta)),
+        ranges={label: _range(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
+        higher_is_better=meta.get("higher_is_better", {}),
+        notes=tuple(meta.get("warnings", ())),
+        seed=int(meta.get("seed", 0)),
+        resamples=int(meta.get("resamples", 1000)),
+    )
+
+
+def _intervals(
+    columns: Mapping[str, list[float]], signatures: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
+    """Metrics that have their bounds beside them; a column with a signature is a metric, whatever its name."""
+    for label in columns:
+        low, high = interval_columns(label)
+        if {low, high} <= columns.keys() - signatures.keys():
+            yield label, (np.array(columns[low], np.float64), np.array(columns[high], np.float64))
+
+
+def digest_of_scored(path: Path) -> str | None:
+    """The digest of the examples that a score file was made from; None where nothing says."""
+    digest: str | None = _meta(path)[0].get("data", {}).get("digest")
+    return digest
+
+
+def _checked(record: Any, file: str, line: int) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(record, DataError):
+        raise record
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        raise DataError("expected a row of scores: id, system, scores", file=file, line=line, field="id")
+    scores = record.get("scores")
+    if scores is None:  # a table: a column a metric
+        scores = {key: value for key, value in record.items() if key not in {"id", "system"}}
+    if not isinstance(scores, dict) or not scores:
+        raise DataError("expected names with numbers", file=file, line=line, field="scores")
+    return record["id"], str(record.get("system") or ""), scores
+
+
+def _number(value: Any, file: str, line: int, label: str) -> float:
+    if value is None or value == "":
+        return float("nan")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        problem = f"expected a number or null, found {_in_short(value)}"
+        raise DataError(problem, file=file, line=line, field=label)
+    return number
+
+
+def _in_short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+
+
+def _meta(path: Path) -> tuple[dict[str, Any], str]:
+    """What stands beside the scores (Parquet: in their file), and why a signature may be missing there."""
+    if path.suffix == ".parquet":
+        import polars as pl
+
+        text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
+        return _checked_meta(text, str(path)), "no meta data in the file"
+    beside = meta_path(path)
+    try:
+        meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
+    except FileNotFoundError:
+        return {}, "no meta data beside the scores"
+    except UnicodeDecodeError:
+        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
+    owner = owner_of_meta(path, meta)
+    if owner != path:
+        return {}, f"{beside.name} is of {owner.name}"
+    return meta, f"{beside.name} does not name it"
+
+
+def _checked_meta(text: str, file: str) -> dict[str, Any]:
+    try:
+        meta = json.loads(text)
+    except (ValueError, RecursionError):
+        raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
+    if not isinstance(meta, dict):
+        raise DataError("expected one object, as `rejoinder score -o` wrote it", file=file)
+    for key, (expected, holds) in _META_FIELDS.items():
+        if key in meta and not holds(meta[key]):
+            raise DataError(f"expected {expected}, as `rejoinder score -o` wrote it", file=file, field=key)
+    return meta
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a float can hold; null, which stands for none, will do."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max
+    return value is None or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_list_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _is_object_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, dict) and _is_number(value.get("corpus"))
+
+
+# Field of the meta data -> what it must hold, in words and as a test.
+_META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "scores": ("a file's name", _is_text),
+    "data": ("an object", lambda value: isinstance(value, dict) and _is_text(value.get("digest", ""))),
+    "signatures": ("an object of strings", lambda value: _is_object_of(value, _is_text)),
+    "summary": (
+        "an object of metrics and systems",
+        lambda value: _is_object_of(value, lambda systems: _is_object_of(systems, _is_cell)),
+    ),
+    "ranges": (
+        "an object of pairs of numbers",
+        lambda value: _is_object_of(value, lambda ends: _is_list_of(ends, _is_number) and len(ends) == 2),
+    ),
+    "higher_is_better": (
+        "an object of true and false",
+        lambda value: _is_object_of(value, lambda better: isinstance(better, bool)),
+    ),
+    "warnings": ("a list of strings", lambda value: _is_list_of(value, _is_text)),
+    "seed": ("a whole number", lambda value: _is_whole(value, 0)),
+    "resamples": ("a whole number above 0", lambda value: _is_whole(value, 1)),
+}
+
+
+def _range(ends: list[float | None]) -> tuple[float, float]:
+    """JSON has no infinity: null is an open end."""
+    low, high = ends
+    return (-np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _corpus(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    for label, systems in meta.get("summary", {}).items():
+        known = {system: cell["corpus"] for system, cell in systems.items() if cell.get("corpus") is not None}
+        if known:
+            yield label, known

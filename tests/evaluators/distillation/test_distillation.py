@@ -1,0 +1,204 @@
+"""Distillation: a tiny student learns what its teacher says, and an interrupted run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from rejoinder.errors import CallError
+from rejoinder.evaluators.distillation import encoder as distillation
+from rejoinder.evaluators.distillation import teacher_scores as cache
+from rejoinder.evaluators.distillation.encoder import KINDS, candidates_of, distill, teacher_of
+from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
+from rejoinder.evaluators.encoder.distill_stage import DistillStage, centred
+from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.ensemble import Ensemble
+from rejoinder.learning.loop import TrainingRun
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.types import Example, Scores
+from tiny_encoder import TOPICS, dialogues, write_encoder
+
+if TYPE_CHECKING:
+    from conftest import Run, WriteLines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wordy(Metric):
+    """A teacher: 5 for a reply of five words that name a thing, less for others."""
+
+    name: ClassVar[str] = "wordy"
+    measures: ClassVar[str] = "words"
+    citation: ClassVar[str] = "these tests"
+    range: ClassVar[tuple[float, float]] = (1.0, 5.0)
+
+    def score_batch(self, batch: Batch) -> Scores:
+        words = [set(example.response.split()) for example in batch.examples]
+        return np.array([1 + min(2, len(each) / 3) + 2 * bool(each & set(TOPICS)) for each in words])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoders") / "tiny")
+
+
+def student(tiny: Path, steps: int = 3) -> Encoder:
+    return Encoder(encoder=str(tiny), max_length=48, max_response=16, steps=steps)
+
+
+def test_candidates_of_every_kind() -> None:
+    found = candidates_of(dialogues(), 40)
+    counts = Counter(example.id.partition("-")[2] for example in found)
+    assert counts["true"] == len({example.context_id for example in found}) == 40
+    assert set(counts) <= {"true", *KINDS}
+    assert min(counts[kind] for kind in ("random", "same_dialogue", "echo", "shuffled", "truncated", "repeated")) > 20
+    assert len({(example.context_id, example.response) for example in found}) == len(found)
+    assert all(example.context and example.response.strip() for example in found)
+    assert found == candidates_of(dialogues(), 40)
+    assert found != candidates_of(dialogues(), 40, seed=1)
+
+
+def test_the_student_learns_what_the_teacher_says(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rejoinder.evaluators.encoder import presets
+
+    monkeypatch.setattr(presets, "DISTILLATION", replace(presets.DISTILLATION, learning_rate=3e-3, epochs=100))
+    learned = distill(student(tiny, steps=100), Wordy(), dialogues(), contexts=30)
+    examples = candidates_of(dialogues(), 30)
+    ours, theirs = learned.score(examples), Wordy().score(examples)
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.6
+    assert np.mean((ours - theirs) ** 2) < np.var(theirs)
+    assert learned.trained_contexts.holds(examples).any()
+    assert learned.fitted.dialogues == 20
+
+
+def test_the_loss_by_hand(tiny: Path) -> None:
+    off = torch.tensor([1.0, 3.0, 5.0, -1.0])
+    np.testing.assert_allclose(centred(off, torch.tensor([3, 1])), [-2, 0, 2, 0])
+    model = distill(student(tiny), Wordy(), dialogues(), contexts=5).model_
+    pairs = [(example.context, (), example.response) for example in candidates_of(dialogues(), 2)][:4]
+    from rejoinder.data.pairs import Pair
+
+    stage = DistillStage(model, [Pair(*pair) for pair in pairs], np.zeros(4), [[0, 1, 2], [3]], [], 0)  # type: ignore[arg-type]
+    # The teacher says 0 of all, so the scores are what they are off: 9 + 25 + 49 + 9 of 4, and -2, 0, 2, 0 centred.
+    loss = stage.loss(lambda **_: torch.tensor([3.0, 5.0, 7.0, 3.0]), [0, 1], 0)
+    assert loss.item() == pytest.approx(92 / 4 + 8 / 4)
+    assert stage.validate() is None
+
+
+def test_own_candidates_take_the_place_of_made_ones(tiny: Path) -> None:
+    own = [Example(str(n), (f"tell me about {topic}",), f"i like {topic}") for n, topic in enumerate(TOPICS)]
+    odd = [Example("none", (), "no context"), Example("empty", ("hello",), " ")]
+    learned = distill(student(tiny), Wordy(), candidates=[*own, *odd])
+    assert learned.trained_contexts.holds(own).all()
+    with pytest.raises(CallError, match="expected two replies in them at least"):
+        distill(student(tiny), Wordy())
+    with pytest.raises(CallError, match="can score none of the replies"):
+        distill(student(tiny), Wordy(), candidates=odd)
+
+
+def test_contexts_with_the_same_end_are_kept_aside_together() -> None:
+    contexts = [(f"tell me about number {n}", "with all that can be said of it") for n in range(20)]
+    examples = [
+        Example("", (*before, *context), reply) for before in ((), ("hm",)) for context in contexts for reply in "ab"
+    ]
+    stage = distillation._stage(None, examples, np.zeros(80), 0)  # type: ignore[arg-type]
+    assert [len(numbers) for numbers in stage.contexts] == [2] * 36, "replies are compared within one context"
+    assert len(stage.held_out) == 8
+    learn = {examples[number].context[-2:] for numbers in stage.contexts for number in numbers}
+    assert not learn & {examples[number].context[-2:] for number in stage.held_out}
+
+
+def test_teachers() -> None:
+    several = teacher_of(["length", "repetition"], dialogues())
+    assert isinstance(several, Ensemble)
+    assert isinstance(teacher_of(["length"], dialogues()), Ensemble), "it does not score from 1 to 5"
+    with pytest.raises(CallError, match="need dialogues to be put on one scale"):
+        teacher_of(["length"], [])
+
+
+def test_scores_are_kept_and_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "AT_ONCE", 10)
+    examples, file = candidates_of(dialogues(), 8), tmp_path / "scores.jsonl"
+    whole = teacher_scores(Wordy(), examples, None)
+    np.testing.assert_array_equal(teacher_scores(Wordy(), examples, file), whole)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:3]) + lines[3][:7])  # cut off in the middle of the third batch
+    asked: list[int] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Counting(Wordy):
+        def score_batch(self, batch: Batch) -> Scores:
+            asked.append(len(batch))
+            return super().score_batch(batch)
+
+    np.testing.assert_array_equal(teacher_scores(Counting(), examples, file), whole)
+    assert sum(asked) == len(examples) - 20
+    np.testing.assert_array_equal(teacher_scores(Counting(), examples[:-1], file), whole[:-1])
+    assert sum(asked) == 2 * len(examples) - 21, "other replies, so all are scored"
+    assert json.loads(file.read_text().splitlines()[0]).keys() == {"key"}
+
+
+def test_an_interrupted_distillation_goes_on(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = candidates_of(dialogues(), 10)
+    whole = distill(student(tiny), Wordy(), dialogues(), contexts=10).score(examples)
+    run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
+    true_loss, calls = DistillStage.loss, iter(range(100))
+
+    def broken(*arguments):  # type: ignore[no-untyped-def]
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return true_loss(*arguments)
+
+    monkeypatch.setattr(DistillStage, "loss", broken)
+    with pytest.raises(KeyboardInterrupt):
+        distill(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["distillation-00000002"]
+    again = distill(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
+    np.testing.assert_array_equal(again.score(examples), whole)
+
+
+def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path) -> None:
+    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
+    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
+    call = ["distill", "length", "repetition", "--encoder", tiny, "--dialogues", turns, "--candidates", own]
+    ran = run(*call, "--steps", "2", "--max-length", "48", "-o", "student")
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[-1] == "model: student (rejoinder score REPLIES -m student)"
+    assert {"model.onnx", "model.int8.onnx", "model.safetensors"} <= set(os.listdir(tmp_path / "student"))
+    assert not (tmp_path / "student.teacher.jsonl").exists()
+    assert not (tmp_path / "student.checkpoints").exists()
+    told = run("score", own, "-m", "student", "--json")
+    assert told.code == 0, told.err
+    wrong = run("distill", "length", "--encoder", tiny, "-o", "student")
+    assert wrong.code == 2
+    assert "expected --dialogues, --candidates or both" in wrong.err
+
+
+def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
+    call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]
+    ran = run(*call)
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[-1] == "model: student (rejoinder score REPLIES -m student)"
+    assert not (tmp_path / "student.teacher.jsonl").exists()
+    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
+    told = run("score", own, "-m", "student", "--json")
+    assert told.code == 0, told.err
+    wrong = run(*call, "--steps", "3")
+    assert wrong.code == 2
+    assert "--steps is about an encoder: expected it without --static" in wrong.err
+
+
+def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, tiny: Path) -> None:
+    turns, none = write_lines(map(asdict, dialogues()), "dialogues.jsonl"), write_lines([], "none.jsonl")
+    ran = run("distill", "length", "--encoder", tiny, "--dialogues", turns, "--candidates", none, "-o", "student")
+    assert ran.code == 2
+    assert "none.jsonl: expected at least one reply, found none" in ran.err

@@ -1,0 +1,226 @@
+"""The evaluator over static word vectors: what it counts, what it learns, and that it needs no neural library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from rejoinder.arrays import Ragged
+from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators.distillation.static import distill_static
+from rejoinder.evaluators.static import matching as static_matching
+from rejoinder.evaluators.static import training as training
+from rejoinder.evaluators.static.matching import draw_places, match_replies
+from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
+from rejoinder.evaluators.static.static import ARRAYS, Static
+from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
+from rejoinder.language_models.ngram.model import SPECIAL
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.registry import load
+from rejoinder.text.vectors import load_vectors
+from rejoinder.types import Dialogue, Example, JudgedExample
+
+TOPICS = "tea rain chess jazz bread snow tennis paint gold maps trains owls soup dance moons ships".split()
+WORDS = [*TOPICS, *"do you like yes i a lot no not at all what is that ? . !".split()]
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small vector file, in GloVe's format."""
+    path = tmp_path_factory.mktemp("vectors") / "small.txt"
+    rng = np.random.default_rng(0)
+    path.write_text("\n".join(f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=8))}" for word in WORDS) + "\n")
+    return str(path)
+
+
+def judged(count: int = 240) -> list[JudgedExample]:
+    """Questions about a topic; a reply about the same topic is good, one about another is bad."""
+    rng = np.random.default_rng(0)
+    items = []
+    for row in range(count):
+        topic = TOPICS[row // 2 % len(TOPICS)]
+        other = TOPICS[(row // 2 + int(rng.integers(1, len(TOPICS)))) % len(TOPICS)]
+        context = ("what is that ?", f"{other} {row // 2}.", f"do you like {topic} {row // 2} ?")
+        reply = f"yes i like {topic if row % 2 else other} a lot !"
+        items.append(JudgedExample(Example(str(row), context, reply), {"teacher": (4.5 if row % 2 else 1.5,)}))
+    return items
+
+
+@pytest.fixture(scope="module")
+def fitted(vectors: str) -> Static:
+    return Static(vectors=vectors, scale=(1.0, 5.0), epochs=30).fit((), judged())
+
+
+def by_name(example: Example, known: NgramModel) -> dict[str, float]:
+    return dict(zip(COUNTS, counted(Reading.of([example], known), known)[0].tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def known() -> NgramModel:
+    words = ["i", "like", "tea", "you", "?", "."]
+    return kneser_ney(Counts.of(words, Ragged.of([[0, 1, 2, 5], [3, 1, 2, 4], [0, 1, 2, 5]]), order=2))
+
+
+def test_it_learns_which_reply_fits(fitted: Static) -> None:
+    items = judged()
+    scores = fitted.score([item.example for item in items])
+    wanted = np.array([item.scores["teacher"][0] for item in items])
+    assert np.corrcoef(scores, wanted)[0, 1] > 0.9
+    assert scores.min() >= 1
+    assert scores.max() <= 5
+
+
+def test_counts_by_hand(known: NgramModel) -> None:
+    found = by_name(Example("", ("You like tea.", "tea?", "I like tea?"), "I like tea. tea tea"), known)
+    assert found["words of the reply"] == pytest.approx(np.log(7))
+    assert found["words of the last turn"] == pytest.approx(np.log(5))
+    assert found["words before it"] == pytest.approx(np.log(7))
+    assert found["turns"] == pytest.approx(np.log(4))
+    # Of the pairs (i like) (like tea) (tea .) (. tea) (tea tea), two are in the last turn and none in "tea?".
+    assert found["pairs from the last turn"] == pytest.approx(2 / 5)
+    assert found["pairs from the replier's last turn"] == 0
+    assert found["words said twice"] == pytest.approx(2 / 6)
+    assert found["pairs said twice"] == 0
+    assert (found["asked"], found["asks"], found["ends a sentence"]) == (1, 0, 0)
+    assert found["unknown words"] == 0
+
+
+def test_what_is_echoed_is_weighted_by_rarity(known: NgramModel) -> None:
+    found = by_name(Example("", ("you",), "you tea"), known)
+    you, tea = -known.levels[0].log_prob[known.numbers(["you", "tea"])]
+    assert found["rare words from the last turn"] == pytest.approx(you / (you + tea), rel=1e-6)
+    assert found["rare words of the last turn taken up"] == 1
+    assert found["rare words from before"] == 0
+
+
+def test_likelihood_is_that_of_the_language_model(known: NgramModel) -> None:
+    usual, shuffled = (by_name(Example("", ("you",), text), known) for text in ("I like tea.", "tea. like I"))
+    row = Ragged.of([[*known.numbers(["i", "like", "tea", "."]).tolist(), 2]])  # 2: the end
+    assert usual["likelihood"] == pytest.approx(known.mean_log_probs(row)[0], rel=1e-6)
+    assert usual["likelihood"] > shuffled["likelihood"]
+    assert usual["rarity"] == pytest.approx(shuffled["rarity"])
+
+
+def test_unknown_words_and_texts_without_words_are_read(known: NgramModel) -> None:
+    assert by_name(Example("", ("hm",), "tea qwrtz"), known)["unknown words"] == 0.5
+    reading = Reading.of([Example("", ("",), "\u00a0"), Example("", ("tea", ""), "i")], known)
+    assert reading.lengths.tolist() == [[0, 0, 0, 0], [0, 1, 0, 1]]
+    assert np.isfinite(counted(reading, known)).all()
+
+
+def test_torch_and_numpy_compute_the_same(vectors: str) -> None:
+    torch.manual_seed(0)
+    words = load_vectors(vectors)
+    model = training.language_model(words, ["i like tea ."], 0.0)
+    rows = training._Rows.of(judged(40), None, (1.0, 5.0), model)
+    network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=16)
+    network.standardise(rows)
+    in_torch = network.eval()(rows.reading, rows.counts).detach().numpy()
+    assert np.ptp(in_torch) > 0.05
+    # What rounding word vectors to one byte costs.
+    np.testing.assert_allclose(network.finished().score(rows.reading, rows.counts), in_torch, atol=0.01)
+
+
+def test_the_folder_is_small_and_comes_back_whole(fitted: Static, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    arrays = read_arrays(tmp_path / "model" / ARRAYS)
+    assert arrays["table"].dtype == np.int8
+    assert arrays["pairs"].dtype == np.uint32
+    examples = [item.example for item in judged()]
+    np.testing.assert_array_equal(load(tmp_path / "model").score(examples), fitted.score(examples))
+    del arrays["bridge"]
+    write_arrays(tmp_path / "model" / ARRAYS, arrays)
+    with pytest.raises(DataError, match="lacks 'bridge'"):
+        Static.load(tmp_path / "model")
+
+
+def test_scoring_imports_no_neural_library(fitted: Static, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    code = (
+        "import sys, rejoinder; model = rejoinder.load(sys.argv[1]);"
+        "model.score([rejoinder.Example('1', ('do you like tea ?',), 'yes')]);"
+        "print(*{'torch', 'onnxruntime', 'tokenizers', 'transformers'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_dialogues_teach_which_words_follow_which(vectors: str) -> None:
+    spoken = [Dialogue("d", ("i like tea .", "yes you do like tea .")) for _ in range(5)]
+    model = Static(vectors=vectors, scale=(1.0, 5.0), epochs=1, prune=0.0).fit(spoken, judged(20)).known_
+    like, tea, owls = model.numbers(["like", "tea", "owls"]).tolist()
+    after = model.last_word_log_probs(np.array([[like, tea], [like, owls]]))
+    assert after[0] > after[1] + 1
+
+
+def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matching, "RATE", 0.02)  # so little text
+    pairs = zip(TOPICS[::2], TOPICS[1::2], strict=True)
+    spoken = [Dialogue(asked, (f"do you like {asked} ?", f"i like {told} .")) for asked, told in pairs]
+    words = load_vectors(vectors)
+    model = training.language_model(words, [turn for dialogue in spoken for turn in dialogue.turns], 0.0)
+    network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=4)
+    reading = Reading.of([Example("", each.turns[:1], each.turns[1]) for each in spoken], model)
+
+    def rightly_matched() -> int:
+        replies, last_turns, _ = network.towers(reading)
+        return int(((last_turns @ replies.T).argmax(1) == torch.arange(len(spoken))).sum())
+
+    assert rightly_matched() < len(spoken) / 2
+    match_replies(network.matching, network.towers, spoken, model, passes=60, seed=0)
+    assert rightly_matched() == len(spoken)
+    assert not network.vectors[: len(SPECIAL)].any(), "marks and unknown words stay without a vector"
+
+
+def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken = [Dialogue("1", ("x", "y")), Dialogue("2", ("z",)), Dialogue("3", ("a", "b", " ", "c", "d", "e", "f"))]
+    found = draw_places(spoken, np.random.default_rng(0))
+    assert sorted((example.response, example.context) for example in found) == [
+        ("b", ("a",)),
+        ("d", ("a", "b", " ", "c")),
+        ("e", ("b", " ", "c", "d")),
+        ("f", (" ", "c", "d", "e")),
+        ("y", ("x",)),
+    ]
+    assert draw_places([], np.random.default_rng(0)) == []
+    monkeypatch.setattr(static_matching, "MOST_PLACES", 2)
+    assert len(draw_places(spoken[:1] * 9, np.random.default_rng(0))) == 2
+
+
+def test_contexts_with_the_same_end_are_validated_on_together() -> None:
+    end = "and say it at such length that it is no formula"
+    whole = [replace(item, example=replace(item.example, context=(*item.example.context, end))) for item in judged()]
+    shorter = [replace(item, example=replace(item.example, context=item.example.context[1:])) for item in whole]
+    learn, valid = training._split(TrainingData(judged=(*whole, *shorter)))
+    assert (len(learn), len(valid)) == (432, 48)
+    assert not {item.example.context[-2:] for item in learn} & {item.example.context[-2:] for item in valid}
+
+
+def test_contexts_without_a_turn_cannot_be_scored(fitted: Static) -> None:
+    assert np.isnan(fitted.score([Example("1", (), "yes")])).all()
+
+
+def test_what_makes_no_sense_is_refused(vectors: str) -> None:
+    with pytest.raises(NeedsError, match="static learns from judged examples"):
+        Static(vectors=vectors).fit([Dialogue("d", ("hello", "hi"))])
+    with pytest.raises(CallError, match="no judged example has both"):
+        Static(vectors=vectors, scale=(1.0, 5.0)).fit((), [JudgedExample(Example("1", (), "yes"), {"teacher": (2.0,)})])
+    for wrong in ({"hidden": 0}, {"passes": -1}, {"epochs": 0}, {"prune": 1.0}, {"scale": (5.0, 1.0)}):
+        with pytest.raises(CallError, match=f"static: {next(iter(wrong))} must be"):
+            Static(**wrong)
+
+
+def test_a_teacher_is_learned_from_and_what_it_saw_is_remembered(vectors: str, fitted: Static) -> None:
+    candidates = [item.example for item in judged(120)]
+    student = distill_static(Static(vectors=vectors, epochs=30), fitted, (), candidates)
+    assert np.corrcoef(student.score(candidates), fitted.score(candidates))[0, 1] > 0.9
+    assert student.trained_contexts.holds([item.example for item in judged()[200:]]).all()
+    with pytest.raises(CallError, match="can score none"):
+        distill_static(Static(vectors=vectors), fitted, (), [Example("1", (), "yes")])
