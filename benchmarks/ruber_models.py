@@ -19,6 +19,7 @@ from rejoinder.encoders.text_encoder import TextEncoder
 from rejoinder.evaluators.ruber.blend import BLENDS
 from rejoinder.evaluators.ruber.pooling import RuberPool
 from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.learning.run import TrainingRun
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -105,7 +106,7 @@ class Models:
         if encoder == "hierarchical" and corpus == "DailyDialog" and self.hred is not None:
             parameters["start"] = str(self.hred)
         clock, cpu = time.perf_counter(), time.process_time()
-        model = Ruber(learning_rate=2e-3, **parameters).fit(dialogues, quiet=False)
+        model = Ruber(learning_rate=2e-3, **parameters).fit(dialogues, run=TrainingRun(quiet=False))
         clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
         pairs = sum(len(dialogue.turns) - 1 for dialogue in dialogues)
         print(f"{corpus}, {encoder}: {pairs:,} pairs, {epochs} epochs: {clock:.0f} s, {cpu:.0f} s of CPU", flush=True)

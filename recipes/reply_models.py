@@ -22,7 +22,7 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.generators.decoding import Decoding
 from rejoinder.generators.neural.base import NeuralReplyModel
 from rejoinder.generators.neural.recurrent import RecurrentReplyModel
-from rejoinder.learning.loop import TrainingRun
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.diversity import Distinct
 from rejoinder.registry import build_generator, load_generator, parse_spec
 from rejoinder.types import Dialogue, Example

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score by the teacher, train, save."""
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.encoder.encoder import require_training
+    from rejoinder.learning.extras import require_extra
 
     if not arguments.dialogues and not arguments.candidates:
         raise CallError("nothing to learn from: expected --dialogues, --candidates or both")
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise CallError(f"--{name.replace('_', '-')} is about an encoder: expected it without --static")
     output = Path(arguments.output)
     check_output(output)
-    require_training("distillation")
+    require_extra("train", "distillation")
     from rejoinder.evaluators.distillation.encoder import teacher_of
     from rejoinder.learning.loop import is_main_process
 

@@ -162,9 +162,9 @@ def _train_likeness(arguments: argparse.Namespace, output: Path) -> None:
 
 
 def _train_characters(arguments: argparse.Namespace, output: Path) -> None:
-    from rejoinder.encoders.sentence_encoders import require_torch
+    from rejoinder.learning.extras import require_extra
 
-    require_torch("training tweet2vec")
+    require_extra("train", "training tweet2vec")
     from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
 
     encoder = Tweet2Vec(**{name: getattr(arguments, name) for name in ("hidden", "width", "longest", "steps", "batch")})

@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     import shutil
 
     from rejoinder.errors import CallError
-    from rejoinder.evaluators.encoder.encoder import Encoder, require_training
+    from rejoinder.evaluators.encoder.encoder import Encoder
+    from rejoinder.learning.extras import require_extra
 
     if not arguments.dialogues and not arguments.judged:
         raise CallError("nothing to learn from: expected --dialogues, --judged or both")
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         dimension=arguments.dimension,
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
-    require_training()
+    require_extra("train", "training an encoder")
     from rejoinder.learning.loop import is_main_process
 
     arguments.quiet |= not is_main_process()

@@ -79,7 +79,7 @@ def _run(model: Any, checkpoints: Path, arguments: argparse.Namespace) -> Any:
     if not model.extra:
         return None
     try:
-        from rejoinder.learning.loop import TrainingRun
+        from rejoinder.learning.run import TrainingRun
     except ImportError as error:
         raise MissingExtraError(f"training {model.name}", model.extra) from error
     return TrainingRun(checkpoints=checkpoints, resume=arguments.resume, quiet=arguments.quiet)

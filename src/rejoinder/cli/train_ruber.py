@@ -83,6 +83,7 @@ _PARAMETERS = "tokenise vectors min_count max_length encoder hidden layers negat
 def run(arguments: argparse.Namespace) -> int:
     """Learn, save, tell between which values the scores lie."""
     from rejoinder.evaluators.ruber.ruber import Ruber
+    from rejoinder.learning.run import TrainingRun
 
     output = Path(arguments.output)
     check_output(output)
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
     judged = judged_to_learn_from(arguments)
     say(f"{len(dialogues)} dialogues" + (f", {len(judged)} judged replies" if judged else ""), arguments)
-    evaluator.fit(dialogues, judged, seed=arguments.seed, quiet=arguments.quiet)
+    evaluator.fit(dialogues, judged, seed=arguments.seed, run=TrainingRun(quiet=arguments.quiet))
     evaluator.save(output)
     near, fitting = evaluator.ends_
     ends = f"s_R {near.low:.2f} to {near.high:.2f}, s_U {fitting.low:.2f} to {fitting.high:.2f}"

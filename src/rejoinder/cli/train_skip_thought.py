@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn and save."""
-    from rejoinder.encoders.sentence_encoders import require_torch
     from rejoinder.evaluators.skip_thought import SkipThought
+    from rejoinder.learning.extras import require_extra
 
     output = Path(arguments.output)
     check_output(output)
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     evaluator = SkipThought(**{name: value for name, value in given.items() if value is not None})
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
     say(f"{len(dialogues)} dialogues", arguments)
-    require_torch("training skip-thought")
-    from rejoinder.learning.loop import TrainingRun
+    require_extra("train", "training skip-thought")
+    from rejoinder.learning.run import TrainingRun
 
     checkpoints = checkpoints_of(output)
     running = TrainingRun(checkpoints=checkpoints, resume=arguments.resume, quiet=arguments.quiet)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import add_seed, positive, say, say_skipped
 
 if TYPE_CHECKING:
-    from rejoinder.learning.loop import TrainingRun
+    from rejoinder.learning.run import TrainingRun
     from rejoinder.types import Dialogue, JudgedExample
 
 
@@ -76,7 +76,7 @@ def checkpoints_of(output: Path) -> Path:
 
 def fine_tuning_run(checkpoints: Path, arguments: argparse.Namespace) -> TrainingRun:
     """Training as the options of `add_fine_tuning` say."""
-    from rejoinder.learning.loop import TrainingRun
+    from rejoinder.learning.run import TrainingRun
 
     return TrainingRun(
         checkpoints=checkpoints,

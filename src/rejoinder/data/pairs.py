@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Pair(NamedTuple):
@@ -12,6 +12,27 @@ class Pair(NamedTuple):
     context: tuple[str, ...]
     speakers: tuple[str, ...]
     response: str
+
+
+class Said(Protocol):
+    """An example, or a place in a dialogue."""
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Turns, oldest first."""
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """One per turn of the context, or none."""
+
+    @property
+    def response(self) -> str:
+        """The reply."""
+
+
+def pair_of(said: Said) -> Pair:
+    """The context, speakers and reply of an example or of a place in a dialogue."""
+    return Pair(said.context, said.speakers, said.response)
 
 
 def by_replier(turns: int, speakers: Sequence[str] = ()) -> list[bool]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.stored_vectors import StoredVectors
-from rejoinder.errors import CallError, DataError, MissingExtraError
+from rejoinder.errors import CallError, DataError
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import CONFIG, read_config, replacing_folder, write_config
 from rejoinder.registry import load_sentence_encoder
 
@@ -125,7 +125,7 @@ def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncod
         # A Hugging Face name has one slash at most, and none at either end.
         if not home.exists() and (name_or_folder.count("/") > 1 or name_or_folder.strip("./") != name_or_folder):
             raise CallError(f"no encoder at {name_or_folder}: there is no such folder")
-        require_torch("a pretrained encoder")
+        require_extra("train", "a pretrained encoder")
         return PretrainedEncoder.start(name_or_folder, max_length)
     return opened_folder(home)
 
@@ -133,18 +133,12 @@ def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncod
 def opened_folder(home: Path) -> SentenceEncoder:
     """The encoder that was saved in a folder of ours."""
     if read_config(home, KIND)["name"] != StoredVectors.name:
-        require_torch("a trained encoder")
+        require_extra("train", "a trained encoder")
     encoder: Any = load_sentence_encoder(home)
     if not getattr(encoder, "has_encoder", True):
         raise CallError(f"{home} holds the reply model {encoder.name!r}, which has no encoder")
     found: SentenceEncoder = encoder
     return found
-
-
-def require_torch(what: str) -> None:
-    """Raise a MissingExtraError where what an encoder runs on is not installed."""
-    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
-        raise MissingExtraError(what, "train")
 
 
 def _is_ours(home: Path) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 
 from rejoinder.arrays import Ragged
-from rejoinder.errors import MissingExtraError
+from rejoinder.learning.extras import require_extra
 from rejoinder.text.vectors import WordVectors
 
 CORPUS = "corpus"
@@ -32,8 +31,7 @@ def learned_vectors(words: Sequence[str], texts: Ragged, how: Word2VecTraining, 
 
     `texts` are codes into `words`; what is below 0 is passed over.
     """
-    if find_spec("gensim") is None:
-        raise MissingExtraError("learning word vectors", "train")
+    require_extra("train", "learning word vectors")
     from gensim.models import Word2Vec
 
     sentences = [[str(code) for code in text.tolist() if code >= 0] for text in texts]

@@ -37,6 +37,7 @@ from rejoinder.evaluators.out_of_domain import Familiarity, Strangers
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import CONTEXTS, Learned
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -90,13 +91,20 @@ class Evaluator(Learned, Metric):
         return TrainedContexts()
 
     def fit(
-        self, dialogues: Iterable[Dialogue] = (), judged: Iterable[JudgedExample] | None = None, *, seed: int = 0
+        self,
+        dialogues: Iterable[Dialogue] = (),
+        judged: Iterable[JudgedExample] | None = None,
+        *,
+        valid: Iterable[JudgedExample] = (),
+        seed: int = 0,
+        run: TrainingRun | None = None,
     ) -> Self:
         """The same evaluator, fitted anew.
 
-        Judged examples of the split `valid` may decide when to stop; those of the split `test` are not looked at.
+        Training may stop early by the judged examples of `valid`, and by those of `judged` whose split is `valid`;
+        those whose split is `test` are ignored. `run` sets checkpoints, a time limit and progress bars.
         """
-        data = self.training_data(dialogues, judged, seed=seed)
+        data = self.training_data(dialogues, judged, valid=valid, seed=seed, run=run)
         if self.labels == "needed" and not data.judged:
             raise NeedsError(f"{self.name} learns from judged examples: expected at least one to fit it on")
         if self.dialogues == "needed" and not data.dialogues:
@@ -109,13 +117,22 @@ class Evaluator(Learned, Metric):
         return self
 
     def training_data(
-        self, dialogues: Iterable[Dialogue] = (), judged: Iterable[JudgedExample] | None = None, *, seed: int = 0
+        self,
+        dialogues: Iterable[Dialogue] = (),
+        judged: Iterable[JudgedExample] | None = None,
+        *,
+        valid: Iterable[JudgedExample] = (),
+        seed: int = 0,
+        run: TrainingRun | None = None,
     ) -> TrainingData:
-        """What `fit` would look at of all this."""
+        """What `fit` would use of all this."""
+        unlabelled = self.labels == "unused"
         return TrainingData.of(
             () if self.dialogues == "unused" else dialogues,
-            () if self.labels == "unused" or judged is None else judged,
+            () if unlabelled or judged is None else judged,
+            () if unlabelled else valid,
             seed,
+            run,
         )
 
     @property

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError, MissingExtraError
+from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
@@ -102,7 +102,7 @@ class EncoderCosine(SentenceCosine):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
-        _require_torch()
+        require_extra("train", "a sentence encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
 
         encoder = TextEncoder.start(self.encoder, self.max_length)
@@ -132,16 +132,10 @@ class EncoderCosine(SentenceCosine):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        _require_torch()
+        require_extra("train", "a sentence encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
 
         return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": plain["digest_"]}
-
-
-def _require_torch() -> None:
-    """Raise a MissingExtraError where what an encoder runs on is not installed."""
-    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
-        raise MissingExtraError("a sentence encoder", "train")
 
 
 def _digest(encoder: TextEncoder) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rejoinder.data.pairs import Pair
-from rejoinder.errors import CallError, MissingExtraError
+from rejoinder.data.pairs import pair_of
+from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
@@ -77,7 +77,7 @@ class Likelihood(Evaluator):
         examples = [batch.examples[row] for row in rows]
         if not examples:
             return scores
-        pairs = [Pair(example.context, example.speakers, example.response) for example in examples]
+        pairs = [pair_of(example) for example in examples]
         replies = reply_ids(self.model_, [pair.response for pair in pairs], self.max_response)
         before = prefix_ids(self.model_, [prefix_text(pair, self.turns) for pair in pairs], self.max_context)
         with_context = log_likelihoods(self.model_, before, replies)
@@ -103,8 +103,7 @@ class Likelihood(Evaluator):
         return {"model_": model}
 
     def _load_model(self) -> CausalModel:
-        if any(find_spec(module) is None for module in ("torch", "transformers")):
-            raise MissingExtraError("a language model", "train")
+        require_extra("train", "a language model")
         from rejoinder.language_models.causal import CausalModel
 
         return CausalModel.load(self.model)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.digests import digest_of
-from rejoinder.encoders.sentence_encoders import Vectors, require_torch
+from rejoinder.encoders.sentence_encoders import Vectors
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine
-from rejoinder.evaluators.resumable import ResumableEvaluator
 from rejoinder.language_models.recurrent.settings import RecurrentSettings
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import WEIGHTS
 from rejoinder.types import Dialogue
 
@@ -37,7 +37,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
+class SkipThought(RecurrentSettings, SentenceCosine):
     """The cosine of the vectors of reply and reference; of several references the nearest."""
 
     name: ClassVar[str] = "skip-thought"
@@ -52,7 +52,7 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The vocabulary, and the network that foretells neighbours best."""
-        require_torch(f"training {self.name}")
+        require_extra("train", f"training {self.name}")
         import torch
 
         from rejoinder.generators.neural.training import ReplyStage, train_replies
@@ -70,7 +70,7 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
             torch.manual_seed(data.seed)
             network = self._network(vocabulary)
         key = digest_of([self.name, self.parameters, data.digest, data.seed])
-        train_replies(ReplyStage(network, learned, held_out, data.seed), self.schedule, self.training_run, key)
+        train_replies(ReplyStage(network, learned, held_out, data.seed), self.schedule, data.run, key)
         return {"vocabulary_": vocabulary, "network_": network}
 
     def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
@@ -100,7 +100,7 @@ class SkipThought(RecurrentSettings, SentenceCosine, ResumableEvaluator):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         del plain
-        require_torch(self.name)
+        require_extra("train", self.name)
         from rejoinder.learning.weights import load_weights
         from rejoinder.text.vocabulary import Vocabulary
 

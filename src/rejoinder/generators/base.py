@@ -27,9 +27,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +37,13 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.data.negatives import places_of
-from rejoinder.errors import CallError, MissingExtraError, NeedsError
+from rejoinder.errors import CallError, NeedsError
 from rejoinder.generators.decoding import Decoding
 from rejoinder.learning.fitted import FittedOnDialogues
 from rejoinder.learning.learned import CONTEXTS
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
-from rejoinder.types import Dialogue
-
-if TYPE_CHECKING:
-    from rejoinder.learning.loop import TrainingRun
+from rejoinder.types import Dialogue, JudgedExample
 
 Context = tuple[str, ...]
 """Turns, oldest first."""
@@ -62,8 +59,8 @@ class ReplyData:
     valid: tuple[Dialogue, ...] = ()
     """To decide by when to stop; never to learn from."""
     seed: int = 0
-    run: TrainingRun | None = None
-    """Where checkpoints go and what is shown; changes nothing of what is learned."""
+    run: TrainingRun = dataclasses.field(default_factory=TrainingRun)
+    """How training is carried out: checkpoints, time limit, progress."""
 
     @cached_property
     def digest(self) -> str:
@@ -146,13 +143,20 @@ class ReplyModel(FittedOnDialogues[ReplyFit], ABC):
     def fit(
         self,
         dialogues: Iterable[Dialogue],
+        judged: Iterable[JudgedExample] | None = None,
         *,
         valid: Iterable[Dialogue] = (),
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> Self:
-        """The same model, fitted anew."""
-        data = ReplyData(tuple(dialogues), tuple(valid), seed, run)
+        """The same model, fitted anew.
+
+        Training may stop early by the dialogues of `valid`. `run` sets checkpoints, a time limit and progress bars.
+        Reply models do not learn from judged examples: the parameter is there because evaluators have it.
+        """
+        if judged is not None:
+            raise CallError(f"{self.name} is a reply model and learns from dialogues: it takes no judged examples")
+        data = ReplyData(tuple(dialogues), tuple(valid), seed, run or TrainingRun())
         if not data.dialogues:
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
         if data.valid and not places_of(data.valid):
@@ -234,9 +238,3 @@ def context_seed(context: Context, seed: int) -> int:
     """A seed for one context, from its text and the seed of the whole."""
     text = "\n".join([str(seed), *context]).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest())
-
-
-def require_torch(what: str) -> None:
-    """Raise a MissingExtraError where what neural models run on is not installed."""
-    if any(find_spec(module) is None for module in ("torch", "transformers", "tokenizers")):
-        raise MissingExtraError(what, "train")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
+from rejoinder.learning.run import TrainingRun
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 
@@ -26,16 +27,26 @@ class TrainingData:
     valid: tuple[JudgedExample, ...] = ()
     """To decide by when to stop, where an evaluator wants to; never to learn from."""
     seed: int = 0
+    run: TrainingRun = field(default_factory=TrainingRun)
+    """How training is carried out: checkpoints, time limit, progress."""
 
     @classmethod
-    def of(cls, dialogues: Iterable[Dialogue], judged: Iterable[JudgedExample], seed: int = 0) -> TrainingData:
+    def of(
+        cls,
+        dialogues: Iterable[Dialogue],
+        judged: Iterable[JudgedExample] = (),
+        valid: Iterable[JudgedExample] = (),
+        seed: int = 0,
+        run: TrainingRun | None = None,
+    ) -> TrainingData:
         """Judged examples go where their `split` says; those of the split `test` are left out."""
         items = tuple(judged)
         return cls(
             tuple(dialogues),
             tuple(item for item in items if item.split not in {"valid", "test"}),
-            tuple(item for item in items if item.split == "valid"),
+            (*(item for item in items if item.split == "valid"), *valid),
             seed,
+            run or TrainingRun(),
         )
 
     @cached_property

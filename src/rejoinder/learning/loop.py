@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -18,24 +17,11 @@ from torch import Tensor, nn
 from rejoinder.errors import RejoinderError
 from rejoinder.learning.checkpoints import Checkpoints, Progress
 from rejoinder.learning.freezing import frozen
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.stages import Stage
 from rejoinder.learning.weights import plain_state
 from rejoinder.progress import bar
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingRun:
-    """What does not change what is learned: where checkpoints go, and what is shown."""
-
-    checkpoints: Path | None = None
-    resume: bool = False
-    """Go on from the checkpoints; else those of an earlier run are removed."""
-    save_every: int = 500
-    """Steps between checkpoints."""
-    mixed_precision: str = "no"
-    """`no`, `bf16` or `fp16`, as `accelerate` has it."""
-    quiet: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,6 +41,14 @@ class Trainable(Protocol):
     @property
     def network(self) -> nn.Module:
         """All of them."""
+
+
+@runtime_checkable
+class Grouped(Protocol):
+    """A stage whose parameters learn at different rates."""
+
+    def groups(self) -> list[tuple[list[nn.Parameter], float]]:
+        """Parameters, each list with the multiple of the schedule's rate at which it learns."""
 
 
 @runtime_checkable
@@ -94,12 +88,16 @@ class _Loop:
         run: TrainingRun,
         checkpoints: Checkpoints | None,
     ) -> None:
+        if run.minutes is not None:
+            schedule = replace(schedule, minutes=run.minutes)
         self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
         self.checkpoints = checkpoints
         self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
-        weights = [weight for weight in stage.network.parameters() if weight.requires_grad]
         optimiser = torch.optim.AdamW(
-            weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=schedule.fused or None
+            _groups(stage),
+            lr=schedule.learning_rate,
+            weight_decay=schedule.weight_decay,
+            fused=schedule.fused or None,
         )
         self.forward, self.optimiser = self.accelerator.prepare(stage.network, optimiser)
         self.progress, self.best = Progress(), _nothing()
@@ -117,6 +115,8 @@ class _Loop:
         batches: list[list[int]] = []
         with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
             moving.update(progress.step)
+            if self.schedule.look_first and not progress.step:
+                self._look(moving)
             while not progress.finished:
                 epoch, place = divmod(progress.step, self.steps_an_epoch)
                 if not batches or not place:
@@ -140,6 +140,7 @@ class _Loop:
             group["lr"] = self.schedule.rate(
                 self.progress.step, self.total, self.progress.plateaus, self.progress.seconds
             )
+            group["lr"] *= group["multiple"]
         mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
         with self.accelerator.autocast():
             loss: Tensor = self.stage.loss(self.forward, mine, epoch)
@@ -158,7 +159,7 @@ class _Loop:
         ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
         look = ended or progress.step % (self.schedule.look_every or self.steps_an_epoch) == 0
         if look:
-            self._look(loss, moving)
+            self._look(moving, loss)
         progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
         if progress.finished and self.best is not None:
             self.model.network.load_state_dict(self.best)
@@ -166,7 +167,7 @@ class _Loop:
         if due and self.checkpoints is not None and self.accelerator.is_main_process:
             self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
 
-    def _look(self, loss: float, moving: Any) -> None:
+    def _look(self, moving: Any, loss: float | None = None) -> None:
         """Validate; keep the weights where they are the best so far."""
         progress, found = self.progress, self.stage.validate()
         if found is not None and (progress.best is None or found > progress.best):
@@ -178,12 +179,20 @@ class _Loop:
             said = "" if found is None else f", {self.stage.figure} {found:.3f}"
             if isinstance(self.stage, Telling) and self.stage.told():
                 said += f", {self.stage.told()}"
-            line = f"{self.stage.name}: step {progress.step} of {self.total}, loss {loss:.3f}{said}"
+            lost = "" if loss is None else f", loss {loss:.3f}"
+            line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
             moving.write(line, file=sys.stderr)
 
     @property
     def _quiet(self) -> bool:
         return self.run.quiet or not self.accelerator.is_main_process
+
+
+def _groups(stage: Stage) -> list[dict[str, Any]]:
+    """What the optimiser changes: parameters that learn, with their multiple of the rate."""
+    groups = stage.groups() if isinstance(stage, Grouped) else [(list(stage.network.parameters()), 1.0)]
+    learning = [([weight for weight in weights if weight.requires_grad], multiple) for weights, multiple in groups]
+    return [{"params": weights, "multiple": multiple} for weights, multiple in learning if weights]
 
 
 def _nothing() -> dict[str, Tensor] | None:
@@ -194,12 +203,15 @@ def _shown(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.3f}"
 
 
-def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> None:
-    """Train the stage's network in place, with checkpoints where the run wants them."""
+def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> Outcome:
+    """Train the stage's network in place, with checkpoints where the run wants them.
+
+    `key` changes with everything that decides what is learned.
+    """
     run = run or TrainingRun()
     checkpoints = None
     if run.checkpoints is not None:
         checkpoints = Checkpoints(run.checkpoints, key)
         if not run.resume and is_main_process():
             checkpoints.clear()
-    train(stage, stage, schedule, seed, run, checkpoints)
+    return train(stage, stage, schedule, seed, run, checkpoints)

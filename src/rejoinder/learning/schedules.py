@@ -28,6 +28,8 @@ class Schedule:
     """The share of all steps in which the rate rises from 0 (linear only)."""
     look_every: int | None = None
     """Steps between two looks at the validation data; once an epoch unless given."""
+    look_first: bool = False
+    """Whether the weights that training starts from are validated too, and kept if nothing better is found."""
     patience: int = 5
     """Looks without improvement before training stops (linear only)."""
     clip: float = 1.0

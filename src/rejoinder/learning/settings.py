@@ -28,8 +28,6 @@ class TrainingSettings:
     epochs: int = 10
     """At most; with validation dialogues it ends after `patience` epochs without a better validation figure."""
     patience: int = 2
-    minutes: float | None = None
-    """Training ends by then, and its rate falls accordingly; what is learned then depends on the machine's speed."""
     learning_rate: float = 1e-3
     warm_up: float = 0.05
     """The share of training in which the rate rises."""
@@ -39,8 +37,6 @@ class TrainingSettings:
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_least(self, self.least())
-        if self.minutes is not None and check_number(self, "minutes", self.minutes) <= 0:
-            raise CallError(f"{self.name}: minutes must be above 0, not {self.minutes}")
         check_rates(self, "learning_rate")
         for name, value in self.shares().items():
             if not 0 <= check_number(self, name, value) < 1:
@@ -57,5 +53,5 @@ class TrainingSettings:
     @property
     def schedule(self) -> Schedule:
         """How training runs."""
-        names = ("learning_rate", "batch", "epochs", "minutes", "warm_up", "patience", "clip")
+        names = ("learning_rate", "batch", "epochs", "warm_up", "patience", "clip")
         return Schedule(**{name: getattr(self, name) for name in names}, weight_decay=0.0, fused=True)

@@ -21,7 +21,7 @@ from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.encoder.distill_stage import DistillStage, centred
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.learning.loop import TrainingRun
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example, Scores

@@ -16,7 +16,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.learning.loop import TrainingRun
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.types import Example
 from tiny_encoder import TOPICS, dialogues, judged, write_encoder

@@ -24,7 +24,8 @@ from rejoinder.evaluators.scale import observed_scale, on_our_scale
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.in_batch import in_batch_loss, negatives_of
-from rejoinder.learning.loop import TrainingRun, train
+from rejoinder.learning.loop import train
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.weights import plain_state
 from tiny_encoder import dialogues, judged, write_encoder

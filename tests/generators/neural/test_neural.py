@@ -19,7 +19,7 @@ from rejoinder.generators.decoding import Decoding  # noqa: E402
 from rejoinder.generators.neural.base import NeuralReplyModel  # noqa: E402
 from rejoinder.generators.neural.recurrent import HredModel, VhredModel  # noqa: E402
 from rejoinder.language_models.likelihood import Likelihood  # noqa: E402
-from rejoinder.learning.loop import TrainingRun  # noqa: E402
+from rejoinder.learning.run import TrainingRun  # noqa: E402
 from rejoinder.registry import build_generator  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 

@@ -18,7 +18,7 @@ from rejoinder.generators.retrieval.dual_encoder_rnn import RecurrentDualEncoder
 from rejoinder.generators.retrieval.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
 from rejoinder.generators.retrieval.nearest import ExactIndex, GraphIndex, index_of  # noqa: E402
 from rejoinder.generators.retrieval.recall import recall  # noqa: E402
-from rejoinder.learning.loop import TrainingRun  # noqa: E402
+from rejoinder.learning.run import TrainingRun  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 
 

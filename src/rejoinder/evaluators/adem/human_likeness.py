@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
+from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import PAPER
 from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits
 from rejoinder.evaluators.base import Use
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.metrics.batch import Batch
 from rejoinder.stats.intervals import Floats
@@ -137,10 +138,9 @@ def _features(points: Reading) -> Floats:
 
 def _regression(features: Floats, by_people: NDArray[np.bool_], strength: float) -> Floats:
     """Means, deviations and weights, with the bias last; people and models count alike, however many there are."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError as error:
-        raise MissingExtraError("learning human-likeness", "train") from error
+    require_extra("train", "learning human-likeness")
+    from sklearn.linear_model import LogisticRegression
+
     means = features.mean(axis=0)
     deviations = np.where((found := features.std(axis=0)) > 0, found, 1.0)
     model = LogisticRegression(C=1 / strength, class_weight="balanced", max_iter=2000)

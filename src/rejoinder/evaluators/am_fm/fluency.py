@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,9 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ragged
-from rejoinder.errors import DataError, MissingExtraError
+from rejoinder.errors import DataError
 from rejoinder.language_models.ngram import Counts, NgramModel, good_turing, kneser_ney, prune, read_arpa
 from rejoinder.language_models.ngram.model import Level
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
 from rejoinder.metrics.batch import Batch, TextOptions
 
@@ -128,8 +128,7 @@ def is_arpa(lm: str) -> bool:
 
 
 def _causal(lm: str) -> CausalFluency:
-    if any(find_spec(module) is None for module in ("torch", "transformers")):
-        raise MissingExtraError("fluency by a causal language model", "train")
+    require_extra("train", "fluency by a causal language model")
     from rejoinder.language_models.causal import CausalModel
 
     return CausalFluency(CausalModel.load(lm))

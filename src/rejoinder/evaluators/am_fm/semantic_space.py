@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.errors import MissingExtraError
+from rejoinder.learning.extras import require_extra
 
 Floats = NDArray[np.float32]
 
@@ -30,8 +29,7 @@ class SemanticSpace:
     @classmethod
     def of(cls, vocabulary: Sequence[str], texts: Ragged, dimensions: int, seed: int = 0) -> SemanticSpace:
         """Learned from texts as codes into a vocabulary; with as many dimensions as asked for, or as the texts have."""
-        if find_spec("sklearn") is None:
-            raise MissingExtraError("learning a semantic space", "train")
+        require_extra("train", "learning a semantic space")
         from scipy.sparse import csr_array
         from sklearn.decomposition import TruncatedSVD
 

@@ -16,10 +16,11 @@ from rejoinder.data.negatives import Negatives, near_neighbours, places_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Fit
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
-from rejoinder.evaluators.encoder.encoder import Encoder, require_training
+from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.out_of_domain import Familiarity
 from rejoinder.learning.data import TrainingData, examples_digest
+from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
 from rejoinder.types import Dialogue, Example, Scores
@@ -27,7 +28,7 @@ from rejoinder.types import Dialogue, Example, Scores
 if TYPE_CHECKING:
     from rejoinder.evaluators.encoder.distill_stage import DistillStage
     from rejoinder.evaluators.encoder.torch_model import TorchModel
-    from rejoinder.learning.loop import TrainingRun
+    from rejoinder.learning.run import TrainingRun
 
 KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
 """Of replies beside the true one; data/negatives.py says what each is."""
@@ -81,11 +82,12 @@ def distill(
     scores_file: Path | None = None,
 ) -> Encoder:
     """The student, trained to give replies the teacher's scores: those given, or such as are made of the dialogues."""
-    require_training("distillation")
+    require_extra("train", "distillation")
     from rejoinder.evaluators.encoder.presets import DISTILLATION
     from rejoinder.evaluators.encoder.training import start_model
     from rejoinder.learning.checkpoints import Checkpoints
-    from rejoinder.learning.loop import TrainingRun, is_main_process, train
+    from rejoinder.learning.loop import is_main_process, train
+    from rejoinder.learning.run import TrainingRun
 
     training = run or TrainingRun()
     given = list(candidates) or candidates_of(dialogues, contexts, seed)
@@ -115,7 +117,7 @@ def distill(
 
 def _stage(model: TorchModel, examples: Sequence[Example], wanted: Scores, seed: int) -> DistillStage:
     """All replies to a context together; some contexts are kept aside."""
-    from rejoinder.data.pairs import Pair
+    from rejoinder.data.pairs import pair_of
     from rejoinder.evaluators.encoder.distill_stage import DistillStage
 
     contexts = rows_of_contexts(examples)
@@ -126,7 +128,7 @@ def _stage(model: TorchModel, examples: Sequence[Example], wanted: Scores, seed:
     held = np.isin(group_of, aside)
     return DistillStage(
         model,
-        [Pair(example.context, example.speakers, example.response) for example in examples],
+        [pair_of(example) for example in examples],
         wanted,
         [numbers for numbers in contexts if not held[numbers[0]]],
         [number for numbers in contexts if held[numbers[0]] for number in numbers],

@@ -11,8 +11,8 @@ import numpy as np
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
-from rejoinder.evaluators.encoder.encoder import require_training
 from rejoinder.evaluators.static.static import Static
+from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import Metric
 from rejoinder.types import Dialogue, Example, JudgedExample
 
@@ -31,7 +31,7 @@ def distill_static(
     scores_file: Path | None = None,
 ) -> Static:
     """One with the student's parameters, fitted to the teacher's scores of the candidates, or of such as are made."""
-    require_training("distillation")
+    require_extra("train", "distillation")
     from rejoinder.evaluators.distillation.encoder import candidates_of
 
     given = list(candidates) or candidates_of(dialogues, contexts, seed)

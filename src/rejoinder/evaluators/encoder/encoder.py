@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.data.pairs import Pair
-from rejoinder.errors import CallError, DataError, MissingExtraError, NeedsError
+from rejoinder.data.pairs import pair_of
+from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.encoder.export import Exported
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.evaluators.encoder.stored import Model, Settings
-from rejoinder.evaluators.resumable import ResumableEvaluator
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_scale
 from rejoinder.learning.saving import CONFIG, WEIGHTS, read_config
 from rejoinder.metrics.base import check_choice
@@ -31,7 +31,7 @@ from rejoinder.types import Scores
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Encoder(ResumableEvaluator):
+class Encoder(Evaluator):
     """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on human scores."""
 
     name: ClassVar[str] = "encoder"
@@ -75,18 +75,15 @@ class Encoder(ResumableEvaluator):
         """The trained model."""
         if not data.dialogues and not data.judged:
             raise NeedsError(f"{self.name} learns from dialogues, judged examples or both: expected at least one")
-        require_training()
+        require_extra("train", "training an encoder")
         from rejoinder.evaluators.encoder.training import learned_model
 
-        return {"model_": learned_model(self, data, self.training_run)}
+        return {"model_": learned_model(self, data)}
 
     def predict(self, batch: Batch) -> Scores:
         """One score an example, from 1 to 5."""
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
-        pairs = [
-            Pair(example.context, example.speakers, example.response)
-            for example in (batch.examples[row] for row in rows)
-        ]
+        pairs = [pair_of(example) for example in (batch.examples[row] for row in rows)]
         scores = np.full(len(batch), LOWEST)
         if pairs:
             scores[rows] = self.model_.score(pairs)
@@ -147,16 +144,10 @@ class Encoder(ResumableEvaluator):
         exported.save(folder)
 
 
-def require_training(what: str = "training an encoder") -> None:
-    """Raise a MissingExtraError where what training needs is not installed."""
-    if any(find_spec(module) is None for module in ("torch", "transformers", "accelerate", "tokenizers")):
-        raise MissingExtraError(what, "train")
-
-
 def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
     if precision != "torch":
         return OnnxModel.load(folder, settings, precision)
-    require_training("a model that was not exported to ONNX")
+    require_extra("train", "a model that was not exported to ONNX")
     from rejoinder.evaluators.encoder.torch_model import TorchModel
 
     return TorchModel.load(folder, settings)

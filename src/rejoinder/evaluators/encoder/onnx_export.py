@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.data.pairs import Pair
-from rejoinder.errors import MissingExtraError
 from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder, SharedContexts
 from rejoinder.evaluators.encoder.branching import padded_rows
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.learning.extras import require_extra
 
 _LARGE_TABLE = 1000  # rows; positions and segments are fewer, and not worth it
 _LARGE_MATRIX = 1000  # numbers; less saves no space, and what is rounded beside the output goes straight into the score
@@ -28,24 +28,22 @@ _LARGE_MATRIX = 1000  # numbers; less saves no space, and what is rounded beside
 
 def to_onnx(model: TorchModel) -> OnnxModel:
     """The same model at full precision."""
+    require_extra("train", "exporting to ONNX")
     network, inputs = _traced(model)
     shapes = {name: dict.fromkeys(range(tensor.ndim), torch.export.Dim.DYNAMIC) for name, tensor in inputs.items()}
     with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder, _quiet():
         path = Path(folder, "model.onnx")
-        try:
-            torch.onnx.export(
-                network,
-                kwargs=inputs,
-                f=path,
-                input_names=list(inputs),
-                output_names=["score"],
-                dynamic_shapes=shapes,
-                dynamo=True,
-                external_data=False,
-                verbose=False,
-            )
-        except ImportError as error:
-            raise MissingExtraError("exporting to ONNX", "train") from error
+        torch.onnx.export(
+            network,
+            kwargs=inputs,
+            f=path,
+            input_names=list(inputs),
+            output_names=["score"],
+            dynamic_shapes=shapes,
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
         return OnnxModel("fp32", model.settings, model.tokeniser, path.read_bytes())
 
 
@@ -61,15 +59,14 @@ def _traced(model: TorchModel) -> tuple[torch.nn.Module, dict[str, torch.Tensor]
 
 
 def to_int8(model: OnnxModel) -> OnnxModel:
-    """A full-precision model with weights of one byte each.
+    """A full-precision model with int8 weights.
 
     They become numbers of full precision again before they are multiplied: activations of one byte too would be faster,
     but move scores by .1 on average where the network is well trained, three times what we allow.
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingExtraError("weights of one byte", "train") from error
+    require_extra("train", "int8 weights")
+    import onnx
+
     made = onnx.load_from_string(model.weights)
     del made.graph.value_info[:]  # the exporter's notes on shapes, which no longer hold
     _transpose_weights(made.graph)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from rejoinder.data.contexts import context_groups
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Negatives, Place, near_neighbours, places_of
-from rejoinder.data.pairs import Pair
+from rejoinder.data.pairs import Pair, pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.in_batch import InBatchStage
 from rejoinder.evaluators.encoder.presets import PRESETS, Preset
@@ -23,7 +23,7 @@ from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.scale import observed_scale, on_our_scale
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData, labels
-from rejoinder.learning.loop import TrainingRun, is_main_process, train
+from rejoinder.learning.loop import is_main_process, train
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Example, JudgedExample, Scores
@@ -39,9 +39,9 @@ FEWEST_TO_HOLD_OUT = 50
 """Dialogues or judged contexts below which nothing is kept aside, and the last weights are taken."""
 
 
-def learned_model(evaluator: Encoder, data: TrainingData, run: TrainingRun | None) -> TorchModel:
+def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
     """The evaluator's model after all stages that there are data for."""
-    run = run or TrainingRun()
+    run = data.run
     preset = PRESETS[evaluator.preset]
     model = start_model(evaluator, data.seed)
     checkpoints = None
@@ -142,11 +142,11 @@ def _labelled(
     usable = [place for place, example in enumerate(examples) if example.context and example.response.strip()]
     if not usable:
         raise CallError("no judged example has both a context and a reply: expected at least one")
-    return [_pair(examples[place]) for place in usable], on_our_scale(human[usable], scale)
+    return [pair_of(examples[place]) for place in usable], on_our_scale(human[usable], scale)
 
 
 def _pair(example: Example) -> Pair:
-    return Pair(example.context, example.speakers, example.response)
+    return pair_of(example)
 
 
 def _some(count: int, seed: int) -> NDArray[np.int64]:

@@ -12,11 +12,11 @@ import numpy as np
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.evaluators.base import Fit
-from rejoinder.evaluators.encoder.encoder import require_training
 from rejoinder.evaluators.ruber.blend import BLENDS, Ends, blended
 from rejoinder.evaluators.ruber.pooling import CorpusEvaluator, RuberRef, referenced
 from rejoinder.evaluators.ruber.unref import NetworkEvaluator, RuberUnref, load_scorer, unreferenced
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.text.vectors import WordVectors
@@ -57,7 +57,7 @@ class Ruber(NetworkEvaluator):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """Word vectors, network, and the ends of both scores."""
-        require_training("training RUBER")
+        require_extra("train", "training RUBER")
         from rejoinder.evaluators.ruber.training import learned_scorer
 
         vectors = self.corpus_vectors(data)
@@ -69,7 +69,7 @@ class Ruber(NetworkEvaluator):
         """A copy whose s_U was trained on human scores as well; it stays as it is."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
-        data = TrainingData.of((), judged, seed)
+        data = TrainingData.of((), judged, seed=seed)
         fit, other = self.fit_with(data), self.clone()
         scorer = tuned_scorer(self, self.scorer_, data)
         ends = self._ends([item.example for item in data.judged], self.vectors_, scorer)

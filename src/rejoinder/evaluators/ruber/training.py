@@ -13,7 +13,7 @@ import torch
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import context_groups
 from rejoinder.data.negatives import places_of
-from rejoinder.data.pairs import Pair
+from rejoinder.data.pairs import Pair, pair_of
 from rejoinder.encoders.text_encoder import TextEncoder
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.ruber.hred_start import started
@@ -21,7 +21,7 @@ from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
 from rejoinder.evaluators.ruber.pieces import PieceReader
 from rejoinder.evaluators.ruber.scorer import PairScorer
 from rejoinder.evaluators.ruber.stages import Pairs, Ranking, Schedule, rank, regress
-from rejoinder.evaluators.ruber.unref import AUTO, HIERARCHICAL, NONE, QUIET, NetworkEvaluator, pair_of
+from rejoinder.evaluators.ruber.unref import AUTO, HIERARCHICAL, NONE, NetworkEvaluator
 from rejoinder.evaluators.ruber.words import FIRST_WORD, UNKNOWN, WordReader
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
 from rejoinder.learning.data import TrainingData, labels
@@ -53,20 +53,20 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
         )
     numbers = {id(dialogue): number for number, dialogue in enumerate(data.dialogues)}
     learn, held_out = _split([numbers[id(place.dialogue)] for place in places], data.seed)
-    table = scorer.table([Pair(place.context, place.speakers, place.response) for place in places])
-    quiet = QUIET.get()
+    table = scorer.table([pair_of(place) for place in places])
+    quiet = data.run.quiet
     pairs = Pairs(table, scorer.input(table.texts, quiet=quiet), learn, held_out[:MOST_HELD_OUT])
     schedule = Schedule(
         epochs=evaluator.epochs, patience=PATIENCE, batch=evaluator.batch, learning_rate=evaluator.learning_rate
     )
     how = Ranking(negatives=evaluator.negatives, margin=evaluator.margin)
     rank(scorer.network, pairs, how, schedule, data.seed, quiet=quiet)
-    return scorer if human is None else _tuned(evaluator, scorer, human, data.seed)
+    return scorer if human is None else _tuned(evaluator, scorer, human, data)
 
 
 def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: TrainingData) -> PairScorer:
     """A copy of s_U that was trained on human scores; contexts are kept aside, or the split `valid` is."""
-    return _tuned(evaluator, scorer, HumanScores.of(evaluator, data), data.seed)
+    return _tuned(evaluator, scorer, HumanScores.of(evaluator, data), data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class HumanScores:
         return cls([pair_of(example) for example in chosen], shares, learn, held_out)
 
 
-def _tuned(evaluator: NetworkEvaluator, scorer: PairScorer, human: HumanScores, seed: int) -> PairScorer:
+def _tuned(evaluator: NetworkEvaluator, scorer: PairScorer, human: HumanScores, data: TrainingData) -> PairScorer:
     other = replace(scorer, network=deepcopy(scorer.network))
     table = other.table(human.pairs)
     schedule = Schedule(
@@ -110,7 +110,7 @@ def _tuned(evaluator: NetworkEvaluator, scorer: PairScorer, human: HumanScores, 
         learning_rate=evaluator.label_rate,
     )
     pairs = Pairs(table, other.input(table.texts), human.learn, human.held_out)
-    regress(other.network, pairs, human.shares, schedule, seed, quiet=QUIET.get())
+    regress(other.network, pairs, human.shares, schedule, data.seed, quiet=data.run.quiet)
     return other
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,25 +11,22 @@ import numpy as np
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import digest_of
-from rejoinder.data.pairs import Pair
+from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Fit
-from rejoinder.evaluators.encoder.encoder import require_training
 from rejoinder.evaluators.ruber.pooling import CorpusEvaluator
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load_generator
-from rejoinder.types import Dialogue, Example, JudgedExample, Scores
+from rejoinder.types import JudgedExample, Scores
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.ruber.scorer import PairScorer
 
 GRU, HIERARCHICAL = "gru", "hierarchical"
 NONE, AUTO = "none", "auto"
-
-QUIET: ContextVar[bool] = ContextVar("QUIET", default=True)
-"""Whether `learn` shows how far it is; `fit` hands it on, because it is no parameter: it changes nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,21 +86,6 @@ class NetworkEvaluator(CorpusEvaluator):
         if self.start != NONE and self.layers != 1:
             raise CallError(f"{self.name}: a hred to start from has GRUs of 1 layer, not {self.layers}")
 
-    def fit(
-        self,
-        dialogues: Iterable[Dialogue] = (),
-        judged: Iterable[JudgedExample] | None = None,
-        *,
-        seed: int = 0,
-        quiet: bool = True,
-    ) -> Self:
-        """The same evaluator, trained on the dialogues and then, where there are any, on the judged examples."""
-        token = QUIET.set(quiet)
-        try:
-            return super().fit(dialogues, judged, seed=seed)
-        finally:
-            QUIET.reset(token)
-
     @property
     def reads_words(self) -> bool:
         """Whether its network reads words by itself, and not by a pretrained encoder."""
@@ -147,7 +128,7 @@ class RuberUnref(NetworkEvaluator):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The trained network."""
-        require_training("training RUBER")
+        require_extra("train", "training RUBER")
         from rejoinder.evaluators.ruber.training import learned_scorer
 
         vectors = self.corpus_vectors(data) if self.reads_words else None
@@ -157,7 +138,7 @@ class RuberUnref(NetworkEvaluator):
         """A copy that was trained on human scores as well; it stays as it is."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
-        data = TrainingData.of((), judged, seed)
+        data = TrainingData.of((), judged, seed=seed)
         fit, other = self.fit_with(data), self.clone()
         other._remember({"scorer_": tuned_scorer(self, self.scorer_, data)}, fit)
         return other
@@ -183,14 +164,9 @@ def unreferenced(batch: Batch, scorer: PairScorer) -> Scores:
     return scores
 
 
-def pair_of(example: Example) -> Pair:
-    """What s_U looks at."""
-    return Pair(example.context, example.speakers, example.response)
-
-
 def load_scorer(folder: Path, plain: Mapping[str, Any]) -> PairScorer:
     """The network that was saved in a folder."""
-    require_training("scoring by RUBER's network")
+    require_extra("train", "scoring by RUBER's network")
     from rejoinder.evaluators.ruber.scorer import PairScorer
 
     return PairScorer.load(folder, plain)

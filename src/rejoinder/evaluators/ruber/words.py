@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.errors import MissingExtraError
+from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.text.cleaning import writable
 from rejoinder.text.tokenise import TOKENISERS
@@ -77,8 +76,8 @@ def common_words(texts: Sequence[str], options: TextOptions, least: int, most: i
 
 def require_way(tokenise: str) -> None:
     """Raise a MissingExtraError where a way to tokenise is not installed."""
-    if tokenise == JIEBA and find_spec("jieba") is None:
-        raise MissingExtraError("cutting Chinese into words", "chinese")
+    if tokenise == JIEBA:
+        require_extra("chinese", "cutting Chinese into words")
 
 
 def _cut(texts: Sequence[str]) -> list[str]:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.encoder.encoder import require_training
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.evaluators.static.network import StaticNetwork
 from rejoinder.evaluators.static.reading import Reading, counted
 from rejoinder.language_models.ngram.model import Level, NgramModel
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_scale
 from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
 from rejoinder.metrics.batch import Batch
@@ -72,7 +72,7 @@ class Static(Evaluator):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The language model and the network."""
-        require_training("training a static evaluator")
+        require_extra("train", "training a static evaluator")
         from rejoinder.evaluators.static.training import learned_static
 
         known, network = learned_static(self, data)

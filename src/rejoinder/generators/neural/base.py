@@ -15,9 +15,10 @@ import numpy as np
 
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
-from rejoinder.generators.base import Context, ReplyData, ReplyModel, Request, Vectors, require_torch
+from rejoinder.generators.base import Context, ReplyData, ReplyModel, Request, Vectors
 from rejoinder.generators.decoding import Decoding
 from rejoinder.language_models.likelihood import Likelihood
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.settings import TrainingSettings
 from rejoinder.types import Dialogue
 
@@ -59,7 +60,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
 
     def learn(self, data: ReplyData) -> Mapping[str, Any]:
         """The vocabulary, and the network with the weights of the best validation perplexity."""
-        require_torch(self.name)
+        require_extra("train", self.name)
         import torch
 
         from rejoinder.generators.neural.training import ReplyStage, train_replies
@@ -131,7 +132,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         del plain
-        require_torch(self.name)
+        require_extra("train", self.name)
         from rejoinder.learning.weights import load_weights
 
         vocabulary = self.load_vocabulary(folder)

@@ -14,7 +14,8 @@ from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.language_models.recurrent.networks import Nats, ReplyNetwork
 from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue
 from rejoinder.learning.batching import buckets
-from rejoinder.learning.loop import TrainingRun, train_stage
+from rejoinder.learning.loop import train_stage
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 
 _BATCH_TOKENS = 4096

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.generators.base import Context, ReplyData, Vectors, require_torch
+from rejoinder.generators.base import Context, ReplyData, Vectors
 from rejoinder.generators.retrieval.base import Corpus, places_to_learn
 from rejoinder.generators.retrieval.bilinear import BilinearRetrieval
 from rejoinder.generators.retrieval.nearest import EXACT_UP_TO, index_of
+from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class DualEncoder(BilinearRetrieval):
 
     def learn(self, data: ReplyData) -> Mapping[str, Any]:
         """The vectors of all replies, M and b."""
-        require_torch("a dual encoder")
+        require_extra("train", "a dual encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
         from rejoinder.generators.retrieval.bilinear_training import BilinearTraining, learn_bilinear
 
@@ -94,7 +95,7 @@ class DualEncoder(BilinearRetrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        require_torch("a dual encoder")
+        require_extra("train", "a dual encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
 
         return {**super().load_learned(folder, plain), "encoder_": TextEncoder.load(folder, self.max_length)}

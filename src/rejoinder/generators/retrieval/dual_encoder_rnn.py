@@ -11,12 +11,13 @@ import numpy as np
 
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.generators.base import Context, ReplyData, Vectors, require_torch
+from rejoinder.generators.base import Context, ReplyData, Vectors
 from rejoinder.generators.neural.base import WEIGHTS
 from rejoinder.generators.retrieval.base import Corpus, places_to_learn
 from rejoinder.generators.retrieval.bilinear import BilinearRetrieval
 from rejoinder.generators.retrieval.nearest import EXACT_UP_TO, index_of
 from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.learning.extras import require_extra
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +57,7 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
 
     def learn(self, data: ReplyData) -> Mapping[str, Any]:
         """The vocabulary, the networks with the best weights by recall, and the vectors of all replies."""
-        require_torch(self.name)
+        require_extra("train", self.name)
         import torch
 
         from rejoinder.generators.retrieval.dual_network import DualNetwork, PlaceStage
@@ -104,7 +105,7 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        require_torch(self.name)
+        require_extra("train", self.name)
         from rejoinder.generators.retrieval.dual_network import DualNetwork
         from rejoinder.learning.weights import load_weights
         from rejoinder.text.vocabulary import Vocabulary

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.errors import MissingExtraError
+from rejoinder.learning.extras import require_extra
 
 Vectors = NDArray[np.float32]
 
@@ -98,8 +97,7 @@ def index_of(vectors: Vectors, exact_up_to: int = EXACT_UP_TO) -> Index:
 
 
 def _faiss() -> Any:
-    if find_spec("faiss") is None:
-        raise MissingExtraError("looking for neighbours among many replies", "retrieval")
+    require_extra("retrieval", "searching many replies for neighbours")
     import faiss
 
     return faiss

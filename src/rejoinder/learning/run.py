@@ -1,0 +1,34 @@
+"""How a training run is carried out: nothing here changes what would be learned from unlimited time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.errors import CallError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """Where checkpoints go, how long training may take, and what is shown."""
+
+    checkpoints: Path | None = None
+    """A folder for checkpoints; none are written without it."""
+    resume: bool = False
+    """Continue from the checkpoints; otherwise those of an earlier run are removed."""
+    save_every: int = 500
+    """Steps between checkpoints."""
+    minutes: float | None = None
+    """Time limit of each stage. The learning rate falls to 0 by then, so that the result depends on the machine's
+    speed."""
+    mixed_precision: str = "no"
+    """`no`, `bf16` or `fp16`, as in `accelerate`."""
+    quiet: bool = True
+    """Show neither progress bars nor validation figures."""
+
+    def __post_init__(self) -> None:
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
+            raise CallError(f"minutes of training must be a number above 0, not {self.minutes}")
+        if self.save_every < 1:
+            raise CallError(f"save_every must be at least 1, not {self.save_every}")

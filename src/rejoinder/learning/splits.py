@@ -1,0 +1,46 @@
+"""Splits that keep groups together: replies to one context never stand on both sides of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.errors import NeedsError
+
+Seed = int | Sequence[int]
+
+
+def held_out(
+    groups: ArrayLike, share: float, seed: Seed, *, fewest: int = 1, most: int | None = None
+) -> NDArray[np.bool_]:
+    """Which rows to keep aside: those of a random share of the groups, at most `most` groups.
+
+    No row is kept aside where there are fewer than `fewest` groups.
+    """
+    names, codes = np.unique(np.asarray(groups), return_inverse=True)
+    count = round(share * len(names)) if len(names) >= fewest else 0
+    aside = np.random.default_rng(seed).permutation(len(names))[: count if most is None else min(count, most)]
+    return np.isin(codes, aside)
+
+
+def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool = True) -> Ints:
+    """The fold of each row, whole groups together, in random order.
+
+    `by_size` gives each group to the fold that has the fewest rows so far; otherwise folds have equal numbers of
+    groups, whatever their sizes.
+    """
+    names, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if len(names) < folds:
+        raise NeedsError(f"{len(names)} contexts cannot be cut into {folds} folds: expected as many contexts")
+    order = np.random.default_rng(seed).permutation(len(names))
+    if not by_size:
+        return np.asarray(order[codes] % folds, np.int64)
+    sizes = np.bincount(codes)
+    filled, fold_of = np.zeros(folds, np.int64), np.empty(len(names), np.int64)
+    for group in order:
+        fold_of[group] = np.argmin(filled)
+        filled[fold_of[group]] += sizes[group]
+    return fold_of[codes]
