@@ -1,6 +1,6 @@
 """ADEM, its variants and baselines over several encoders, the papers' figures beside ours, as Markdown.
 
-    python benchmarks/adem.py ../shared/data --models models-cache -o docs/adem-figures.md
+    python benchmarks/adem.py ../shared/data --models models-cache -o docs/results/adem-figures.md
 
 Encoders are those found in MODELS/adem (vhred, hred, tweet2vec) and MODELS/minilm; each text is encoded once and kept
 in MODELS/adem/vectors. Components, gamma and what the penalty draws to are chosen on training folds alone. What was
@@ -79,7 +79,7 @@ def main() -> None:
 
 def command(arguments: argparse.Namespace) -> str:
     """The call that made the page, with what was left out of it."""
-    made = ["python benchmarks/adem.py ../shared/data -o docs/adem-figures.md"]
+    made = ["python benchmarks/adem.py ../shared/data -o docs/results/adem-figures.md"]
     everything: dict[str, Any] = {"sets": list(SETS), "encoders": None, "sections": list(SECTIONS), "contexts": None}
     for name, whole in everything.items():
         value = getattr(arguments, name)

@@ -1,6 +1,6 @@
 """am-fm on DSTC6: its tables and figures, ours beside theirs, as Markdown, with figures beside the page.
 
-    python benchmarks/am_fm.py ../shared/data -o docs/am-fm-dstc6.md
+    python benchmarks/am_fm.py ../shared/data -o docs/results/am-fm-dstc6.md
 
 Nothing is chosen on what is tested: dimension 10, bigrams and lambda .8 are the paper's. One thread, a few minutes.
 `--lm models-cache/smollm2` adds FM by a causal language model, which takes far longer; `--speed` measures fitting and
@@ -89,7 +89,7 @@ class Page:
             self.table_3,
         )
         made = "--lm models-cache/smollm2 " if self.lm else ""
-        command = f"python benchmarks/am_fm.py ../shared/data {made}-o docs/am-fm-dstc6.md"
+        command = f"python benchmarks/am_fm.py ../shared/data {made}-o docs/results/am-fm-dstc6.md"
         return [INTRODUCTION, *(part for section in sections for part in section()), f"\nMade by `{command}`."]
 
     def table_1(self) -> list[str]:

@@ -1,6 +1,6 @@
 """am-fm, Table 1: Pearson over the 20 DSTC6 systems of each metric with people, the paper's figures beside ours.
 
-    python benchmarks/am_fm_table1.py ../shared/data/judged/dstc6_t2.jsonl.gz > docs/am-fm-table1.md
+    python benchmarks/am_fm_table1.py ../shared/data/judged/dstc6_t2.jsonl.gz > docs/results/am-fm-table1.md
 
 The organisers' values are corpus-level scores, so ours are too; the mean over replies stands beside, with an interval
 that resamples the 2,000 items, against people's mean over the same replies. One system, S_20, lies far from the others

@@ -1,7 +1,7 @@
 """DSTC6: our corpus scores for the 20 systems beside those that the organisers published, as Markdown.
 
     python benchmarks/dstc6.py ../shared/data/judged/dstc6_t2.jsonl.gz --glove glove.6B.50d.txt \\
-        --paraphrases models-cache/meteor/data/paraphrase-en.gz > docs/dstc6.md
+        --paraphrases models-cache/meteor/data/paraphrase-en.gz > docs/results/dstc6.md
 
 The published values are read from dstc6_t2.systems.json beside the replies. Without --paraphrases and --glove their
 columns are left out.

@@ -60,7 +60,7 @@ Spearman, or Pearson / Spearman.
 """
 
 TITLES = {"zero": ZERO, "semi": SEMI}
-COMMAND = "python benchmarks/evaluator_table.py ../shared/data/judged -o docs/evaluator-figures.md"
+COMMAND = "python benchmarks/evaluator_table.py ../shared/data/judged -o docs/results/evaluator-figures.md"
 
 
 def page(rows: Sequence[Row], scorers: Sequence[Scorer]) -> str:

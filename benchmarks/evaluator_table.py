@@ -1,7 +1,7 @@
 """How well scores agree with people, on every judged set: our evaluators, plain metrics and published figures.
 
     python benchmarks/evaluator_table.py ../shared/data/judged \\
-        -o docs/evaluator-figures.md --json docs/evaluator-figures.json
+        -o docs/results/evaluator-figures.md --json docs/results/evaluator-figures.json
 
 Who scores is told by a TOML file (`--scorers`, by default the one beside this script): a `[[scorer]]` has a name, a
 setting (`zero`: no judged data of any kind in training; `semi`: with labels) and one of

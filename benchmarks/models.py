@@ -21,14 +21,14 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.generators.decoding import Decoding
-from rejoinder.generators.neural.recurrent import RecurrentReplyModel
-from rejoinder.generators.neural.search import search
 from rejoinder.language_models.recurrent.networks import ReplyNetwork
 from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, token_dialogues
 from rejoinder.learning.batching import buckets
 from rejoinder.learning.pretrained import quiet_transformers
-from rejoinder.registry import build_generator
+from rejoinder.registry import build_reply_model
+from rejoinder.reply_models.decoding import Decoding
+from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
+from rejoinder.reply_models.neural.search import search
 from rejoinder.text.vocabulary import END, PAD, START, Vocabulary
 from rejoinder.types import Dialogue
 
@@ -76,7 +76,7 @@ def main() -> None:
     found = []
     for name in NAMES:
         sizes = {"vocabulary": arguments.vocabulary, "embedding": arguments.embedding, "hidden": arguments.hidden}
-        found.append(measured(build_generator(name, sizes), vocabulary, dialogues))
+        found.append(measured(build_reply_model(name, sizes), vocabulary, dialogues))
         print(f"{name} done", flush=True)
     text = table(found)
     print(text)

@@ -1,6 +1,6 @@
 """how-not's Table 2 on other corpora: embedding metrics of reply models, and how well they foretell and rank.
 
-    python benchmarks/reply_models.py DATA -o docs/reply-model-figures.md \\
+    python benchmarks/reply_models.py DATA -o docs/results/reply-model-figures.md \\
         --on dailydialog r-tfidf=r/ hred=hred/ lstm-lm=lstm/ --on empatheticdialogues r-tfidf=r-ed/ hred=hred/
 
 DATA holds <corpus>.test.jsonl.gz. Each folder holds a trained reply model; FOLDER@beam(beam=4) says how it decodes. One
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.generators.neural.base import NeuralReplyModel
-from rejoinder.generators.neural.recurrent import RecurrentReplyModel
-from rejoinder.generators.pool.systems import System, systems_of
-from rejoinder.generators.retrieval.base import Retrieval
-from rejoinder.generators.retrieval.recall import Recall, recall
 from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.registry import load
+from rejoinder.reply_models.neural.base import NeuralReplyModel
+from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
+from rejoinder.reply_models.pool.systems import System, systems_of
+from rejoinder.reply_models.retrieval.base import Retrieval
+from rejoinder.reply_models.retrieval.recall import Recall, recall
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import linear_interval, mean_intervals
 from rejoinder.types import Dialogue, Example

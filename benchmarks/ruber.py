@@ -1,6 +1,6 @@
 """RUBER on the judged replies of roberta-eval, the papers' figures beside ours, as Markdown with a figure beside it.
 
-    python benchmarks/ruber.py ../shared/data --minilm models-cache/minilm -o docs/ruber-figures.md
+    python benchmarks/ruber.py ../shared/data --minilm models-cache/minilm -o docs/results/ruber-figures.md
 
 Models are trained once and kept in `--models`. `--budget small` trains less, for a machine that is busy; `--speed`
 measures training and scoring instead. Settings were fixed before the judged replies were looked at.
@@ -129,7 +129,7 @@ class Page:
         small = "" if self.budget == "full" else f"--budget {self.budget} "
         small += "" if self.models.hred is None else "--hred FOLDER "
         small += "" if self.encoders == ENCODERS else f"--encoders {' '.join(self.encoders)} "
-        command = f"python benchmarks/ruber.py ../shared/data {small}-o docs/ruber-figures.md"
+        command = f"python benchmarks/ruber.py ../shared/data {small}-o docs/results/ruber-figures.md"
         return [
             INTRODUCTION.format(trainings=self.trainings()),
             *(part for section in sections for part in section()),

@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the command line's own parsers: `python docs/make_cli_help.py`.
+"""Writes docs/reference/cli.md from the command line's own parsers: `python docs/make_cli_help.py`.
 
 A test compares the file with `page()`, so it cannot fall behind. The layout is ours and not argparse's, which changes
 from one version of Python to the next.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rejoinder.cli import VERBS, build_parser
 
-PAGE = Path(__file__).with_name("cli.md")
+PAGE = Path(__file__).parent / "reference" / "cli.md"
 
 HEAD = """\
 # The command line

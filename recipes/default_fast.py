@@ -1,4 +1,4 @@
-"""Trains `default-fast`, the evaluator that needs no neural encoder (docs/default-fast.md).
+"""Trains `default-fast`, the evaluator that needs no neural encoder (docs/reference/default-fast.md).
 
     python recipes/default_fast.py words ENCODER -o words.txt         # a vector a word, by a sentence encoder
     python recipes/default_fast.py train ROWS... --vectors words.txt --dialogues FILE... -o FOLDER

@@ -1,4 +1,4 @@
-"""Trains the neural reply models as a TOML file says, each within a time, and writes the table of docs/reply-models.md.
+"""Trains the neural reply models as a TOML file says, each within a time limit (docs/reference/reply-models.md).
 
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER             # all of recipes/dailydialog.toml
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER --only hred,vhred
@@ -19,12 +19,12 @@ from time import monotonic
 from typing import Any
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.generators.decoding import Decoding
-from rejoinder.generators.neural.base import NeuralReplyModel
-from rejoinder.generators.neural.recurrent import RecurrentReplyModel
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.diversity import Distinct
-from rejoinder.registry import build_generator, load_generator, parse_spec
+from rejoinder.registry import build_reply_model, load_reply_model, parse_spec
+from rejoinder.reply_models.decoding import Decoding
+from rejoinder.reply_models.neural.base import NeuralReplyModel
+from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
 from rejoinder.types import Dialogue, Example
 
 RECIPE = Path(__file__).with_name("dailydialog.toml")
@@ -102,9 +102,9 @@ def _trained(
     """The model of the folder, trained where it is not there; and how many minutes that took."""
     timing = folder.with_suffix(".minutes")
     if folder.is_dir():
-        found: NeuralReplyModel = load_generator(folder)
+        found: NeuralReplyModel = load_reply_model(folder)
         return found, float(timing.read_text())
-    model: NeuralReplyModel = build_generator(name, parameters)
+    model: NeuralReplyModel = build_reply_model(name, parameters)
     started = monotonic()
     run = TrainingRun(checkpoints=folder.with_suffix(".checkpoints"), resume=True, quiet=False)
     model.fit(train, valid=valid, seed=seed, run=run)

@@ -1,4 +1,4 @@
-"""Trains the word vectors that come with the package (docs/word-vectors.md is their card).
+"""Trains the word vectors that come with the package (docs/reference/word-vectors.md is their card).
 
     python recipes/word_vectors.py train DATA      # writes src/rejoinder/resources/conversational-50d.{npy,txt}
     python recipes/word_vectors.py select DATA     # the settings that were tried, on development text

@@ -1,4 +1,4 @@
-"""The Python interface in a few lines, as docs/api.md shows it."""
+"""The Python interface in a few lines, as docs/reference/api.md shows it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_an_unknown_attribute() -> None:
 
 
 def python_blocks(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "reference" / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("page", ["api.md", "data-format.md", "am-fm.md", "ruber.md"])

@@ -14,7 +14,7 @@ from rejoinder.registry import ALIASES, METRICS, metric_class
 
 
 def page(name: str) -> str:
-    return (DOCS / name).read_text(encoding="utf-8")
+    return (DOCS / "reference" / name).read_text(encoding="utf-8")
 
 
 def rows(text: str) -> set[str]:
@@ -65,6 +65,6 @@ def test_the_page_of_the_command_line_is_up_to_date() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for path in sorted(DOCS.glob("*.md")):
+    for path in sorted(DOCS.rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+\.md)", path.read_text(encoding="utf-8")):
-            assert (DOCS / target).exists(), f"{path.name} links to {target}"
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"

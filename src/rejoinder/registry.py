@@ -66,18 +66,18 @@ SHIPPED: dict[str, str] = {
 }
 """Name -> what it measures, of evaluators that come trained with the package."""
 
-GENERATORS: dict[str, str] = {
-    "r-tfidf": "rejoinder.generators.retrieval.tfidf:ResponseTfidf",
-    "c-tfidf": "rejoinder.generators.retrieval.tfidf:ContextTfidf",
-    "bm25": "rejoinder.generators.retrieval.bm25:Bm25",
-    "dual-encoder": "rejoinder.generators.retrieval.dual_encoder:DualEncoder",
-    "dual-encoder-rnn": "rejoinder.generators.retrieval.dual_encoder_rnn:RecurrentDualEncoder",
-    "lstm-lm": "rejoinder.generators.neural.recurrent:LstmLanguageModel",
-    "seq2seq": "rejoinder.generators.neural.recurrent:Seq2SeqModel",
-    "seq2seq-attention": "rejoinder.generators.neural.recurrent:Seq2SeqAttention",
-    "hred": "rejoinder.generators.neural.recurrent:HredModel",
-    "vhred": "rejoinder.generators.neural.recurrent:VhredModel",
-    "causal-lm": "rejoinder.generators.neural.causal:CausalLanguageModel",
+REPLY_MODELS: dict[str, str] = {
+    "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
+    "c-tfidf": "rejoinder.reply_models.retrieval.tfidf:ContextTfidf",
+    "bm25": "rejoinder.reply_models.retrieval.bm25:Bm25",
+    "dual-encoder": "rejoinder.reply_models.retrieval.dual_encoder:DualEncoder",
+    "dual-encoder-rnn": "rejoinder.reply_models.retrieval.dual_encoder_rnn:RecurrentDualEncoder",
+    "lstm-lm": "rejoinder.reply_models.neural.recurrent:LstmLanguageModel",
+    "seq2seq": "rejoinder.reply_models.neural.recurrent:Seq2SeqModel",
+    "seq2seq-attention": "rejoinder.reply_models.neural.recurrent:Seq2SeqAttention",
+    "hred": "rejoinder.reply_models.neural.recurrent:HredModel",
+    "vhred": "rejoinder.reply_models.neural.recurrent:VhredModel",
+    "causal-lm": "rejoinder.reply_models.neural.causal:CausalLanguageModel",
 }
 """Name -> where the class is, of models that reply; they are trained and then loaded from their folder."""
 
@@ -184,30 +184,30 @@ def evaluator_class(name: str) -> type[Any]:
     return _import(EVALUATORS[name])
 
 
-def generator_class(name: str) -> type[Any]:
+def reply_model_class(name: str) -> type[Any]:
     """The class behind a reply model's name."""
-    if name not in GENERATORS:
-        raise UnknownNameError("reply model", name, GENERATORS)
-    return _import(GENERATORS[name])
+    if name not in REPLY_MODELS:
+        raise UnknownNameError("reply model", name, REPLY_MODELS)
+    return _import(REPLY_MODELS[name])
 
 
-def build_generator(name: str, parameters: Mapping[str, Any]) -> Any:
+def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
     """A reply model that is not fitted; a parameter that it does not have is an error with the near names."""
-    return _built(name, generator_class(name), {}, parameters)
+    return _built(name, reply_model_class(name), {}, parameters)
 
 
-def load_generator(folder: str | Path) -> Any:
+def load_reply_model(folder: str | Path) -> Any:
     """The reply model that was saved in a folder, fitted."""
     name = _import("rejoinder.learning.saving:read_config")(Path(folder), "reply model")["name"]
-    if name not in GENERATORS:
-        raise UnknownNameError(f"reply model in {folder}:", name, GENERATORS)
-    return _import(GENERATORS[name]).load(folder)
+    if name not in REPLY_MODELS:
+        raise UnknownNameError(f"reply model in {folder}:", name, REPLY_MODELS)
+    return _import(REPLY_MODELS[name]).load(folder)
 
 
 def load_sentence_encoder(folder: str | Path) -> Any:
     """The sentence encoder that was saved in a folder, or the reply model, whose encoder may serve as one."""
     name = _import("rejoinder.learning.saving:read_config")(Path(folder), "sentence encoder")["name"]
-    known = GENERATORS | ENCODERS
+    known = REPLY_MODELS | ENCODERS
     if name not in known:
         raise UnknownNameError(f"sentence encoder in {folder}:", name, known)
     return _import(known[name]).load(folder)

@@ -1,4 +1,4 @@
-"""docs/metrics.md beside the code: every name is there, with the parameters and defaults that it has."""
+"""docs/reference/metrics.md beside the code: every name is there, with the parameters and defaults that it has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from places import DOCS
 from rejoinder.metrics.base import Metric, plain
 from rejoinder.registry import ALIASES, METRICS, load
 
-PAGE = (DOCS / "metrics.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*METRICS, *ALIASES])

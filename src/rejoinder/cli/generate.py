@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.options import add_reading, add_seed, field_map, print_json, say, say_skipped
 
 if TYPE_CHECKING:
-    from rejoinder.generators.pool.pool import Pool
+    from rejoinder.reply_models.pool.pool import Pool
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reply to a file of contexts."""
     from rejoinder.data.output import check_target
     from rejoinder.data.unanswered import UnansweredSource
-    from rejoinder.generators.pool.run import PoolRun
+    from rejoinder.reply_models.pool.run import PoolRun
 
     output = Path(arguments.output)
     check_target(output, (".jsonl",), inputs=[arguments.contexts])
@@ -85,10 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _pool(arguments: argparse.Namespace) -> Pool:
     """Who replies, and what is left out: of one model alone nothing, of a pool what should not be judged."""
     from rejoinder.errors import CallError
-    from rejoinder.generators.decoding import Decoding
-    from rejoinder.generators.pool.offensive import Filter, MetricFilter, WordFilter
-    from rejoinder.generators.pool.pool import Pool
-    from rejoinder.generators.pool.systems import also_of, check_decodes, systems_of
+    from rejoinder.reply_models.decoding import Decoding
+    from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilter
+    from rejoinder.reply_models.pool.pool import Pool
+    from rejoinder.reply_models.pool.systems import also_of, check_decodes, systems_of
 
     decoding = Decoding.parse(arguments.decoding) if arguments.decoding else None
     if arguments.model:

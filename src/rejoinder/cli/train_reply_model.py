@@ -19,7 +19,7 @@ from rejoinder.cli.training_data import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The model's options; its parameters are named in docs/reply-models.md."""
+    """The model's options; its parameters are named in docs/reference/reply-models.md."""
     data = parser.add_argument_group("data")
     add_dialogues(data, "dialogues to learn from")
     data.add_argument(
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a parameter of the model (docs/reply-models.md): --set turns=2; repeats",
+        help="a parameter of the model (docs/reference/reply-models.md): --set turns=2; repeats",
     )
     parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
     add_running(parser)
@@ -42,11 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Learn and save."""
     import shutil
 
-    from rejoinder.registry import build_generator
+    from rejoinder.registry import build_reply_model
 
     output, name = Path(arguments.output), arguments.evaluator
     check_output(output, "reply model")
-    model = build_generator(name, _parameters(name, arguments.set))
+    model = build_reply_model(name, _parameters(name, arguments.set))
     dialogues, valid = (dialogues_of_files(paths, arguments) for paths in (arguments.dialogues, arguments.valid))
     say(f"{len(dialogues)} dialogues" + (f", {len(valid)} to validate on" if valid else ""), arguments)
     checkpoints = checkpoints_of(output)

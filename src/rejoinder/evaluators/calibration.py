@@ -1,4 +1,4 @@
-"""From what an evaluator says of a reply to what people would say, with an interval: docs/calibration.md.
+"""From what an evaluator says of a reply to what people would say, with an interval: docs/guide/calibration.md.
 
 A *raw* score is an evaluator's own; a *human* score is a mean rating on 1..5. A *group* is a context: replies to one
 context are not independent, so that contexts are what folds are made of and what the guarantee counts.

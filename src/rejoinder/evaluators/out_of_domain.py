@@ -1,4 +1,4 @@
-"""Whether replies are like those that an evaluator was trained on: docs/calibration.md.
+"""Whether replies are like those that an evaluator was trained on: docs/guide/calibration.md.
 
 Three things are looked at, each of the reply and of the context. *Language*: how many words are common in the training
 text, and how many of the three-letter pieces of the others. *Script*: how many characters are of an alphabet, or signs,

@@ -55,7 +55,7 @@ class SkipThought(RecurrentSettings, SentenceCosine):
         require_extra("train", f"training {self.name}")
         import torch
 
-        from rejoinder.generators.neural.training import ReplyStage, train_replies
+        from rejoinder.reply_models.neural.training import ReplyStage, train_replies
         from rejoinder.text.vocabulary import Vocabulary
 
         vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)

@@ -1,6 +1,6 @@
 """Word vectors: a vocabulary and a matrix, ready to look words up in.
 
-`load_vectors()` gives the set that comes with the package (docs/word-vectors.md), `load_vectors(path)` that
+`load_vectors()` gives the set that comes with the package (docs/reference/word-vectors.md), `load_vectors(path)` that
 of a word2vec, GloVe or fastText file. The first reading of a file leaves a copy in the cache folder, which
 later ones map into memory: $REJOINDER_CACHE, else $XDG_CACHE_HOME/rejoinder, else ~/.cache/rejoinder.
 """

@@ -22,7 +22,7 @@ from rejoinder.evaluators.adem.vectors import Projection
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.meta.studies.length_bias import lengths_of
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import build_generator, load
+from rejoinder.registry import build_reply_model, load
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Example, JudgedExample
 from tiny_vectors import tiny_characters
@@ -312,7 +312,7 @@ def test_a_calibrated_dot_product_keeps_its_own_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["hred", "vhred"])
 def test_over_a_reply_model(name: str, tmp_path: Path) -> None:
     sizes = {"vocabulary": 300, "embedding": 4, "hidden": 4, "epochs": 1}
-    build_generator(name, sizes).fit(small.dialogues()).save(tmp_path / name)
+    build_reply_model(name, sizes).fit(small.dialogues()).save(tmp_path / name)
     items = small.judged()
     evaluator = Adem(encoder=str(tmp_path / name), components=3, gamma=0.02, towards="zero").fit((), items)
     evaluator.save(tmp_path / "model")

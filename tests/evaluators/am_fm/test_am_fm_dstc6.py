@@ -13,7 +13,7 @@ from rejoinder.types import Dialogue
 pytest.importorskip("sklearn", reason="learning a semantic space needs scikit-learn")
 
 
-# All 2,000 items: r = .892 over 20 systems, .484 without S_20 (docs/am-fm-dstc6.md); am-fm, Table 1: .891.
+# All 2,000 items: r = .892 over 20 systems, .484 without S_20 (docs/results/am-fm-dstc6.md); am-fm, Table 1: .891.
 @pytest.mark.shared_data
 def test_systems_are_ranked_as_published() -> None:
     path = JUDGED / "dstc6_t2.jsonl.gz"

@@ -245,7 +245,7 @@ def test_training_without_dropout(tiny: Path) -> None:
     assert seen == [True, False]
 
 
-# What a model for use must hold as well (docs/encoder-evaluator.md); 200 steps make its scores spread over the scale.
+# What a model must hold as well before it ships (docs/reference/encoder-evaluator.md); 200 steps spread its scores.
 @pytest.mark.parametrize("pooling", ["match", "mean"])
 def test_one_byte_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
     model = TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling=pooling, seed=0)

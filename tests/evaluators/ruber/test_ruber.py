@@ -18,10 +18,10 @@ from rejoinder.evaluators.ruber.pooling import RuberPool, RuberRef, cosines, poo
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.evaluators.ruber.table import PairTable
 from rejoinder.evaluators.ruber.unref import RuberUnref
-from rejoinder.generators.neural.recurrent import HredModel
-from rejoinder.generators.retrieval.bm25 import Bm25
 from rejoinder.metrics.batch import Batch, TextOptions
-from rejoinder.registry import load_generator
+from rejoinder.registry import load_reply_model
+from rejoinder.reply_models.neural.recurrent import HredModel
+from rejoinder.reply_models.retrieval.bm25 import Bm25
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Dialogue, Example
 from tiny_encoder import TOPICS, dialogues, judged, write_encoder
@@ -264,13 +264,13 @@ def hred(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("encoder", ["gru", "hierarchical"])
 def test_it_starts_from_a_hred(encoder: str, hred: Path, tmp_path: Path) -> None:
-    network, reader = started(load_generator(hred), hierarchical=True, speaker=3, units=4, dropout=0.0, max_length=60)
+    network, reader = started(load_reply_model(hred), hierarchical=True, speaker=3, units=4, dropout=0.0, max_length=60)
     context = ("tell me about tea", "well tea is what i like")
     rows = reader.rows(context)
     turns = torch.stack([network.texts(torch.from_numpy(row)[None], torch.tensor([len(row)]))[0] for row in rows])
     found = network.contexts(turns[None], torch.ones(1, 2, dtype=torch.int64), torch.tensor([2]))
     np.testing.assert_allclose(
-        found[0, :16].detach().numpy(), load_generator(hred).encode_contexts((context,))[0], atol=1e-6
+        found[0, :16].detach().numpy(), load_reply_model(hred).encode_contexts((context,))[0], atol=1e-6
     )
     part = RuberUnref(encoder=encoder, start=str(hred), epochs=2).fit(questions())
     part.save(tmp_path / "model")

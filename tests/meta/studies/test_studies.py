@@ -18,7 +18,7 @@ from rejoinder.meta.study import ScoredSet, StudyResult
 from rejoinder.registry import load
 from study_sets import cells, example, scored_set, words
 
-PAGE = DOCS / "studies.md"
+PAGE = DOCS / "reference" / "studies.md"
 ZHAO = JUDGED / "zhao2020_dailydialog.jsonl.gz"
 
 

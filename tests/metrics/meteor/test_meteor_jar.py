@@ -2,7 +2,7 @@
 
 On real replies and references, lower-cased and split at white space, each pair and the corpus must score the same. The
 one known difference is that the original tells words apart by Java's 32-bit hash, to which "let" and "n't" are
-the same word: pairs with both are left out here and counted in docs/meteor.md.
+the same word: pairs with both are left out here and counted in docs/reference/meteor.md.
 """
 
 from __future__ import annotations

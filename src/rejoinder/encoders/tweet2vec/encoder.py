@@ -1,4 +1,4 @@
-"""Sentence vectors from characters, by the network of tweet2vec (Dhingra et al. 2016): docs/adem.md.
+"""Sentence vectors from characters, by the network of tweet2vec (Dhingra et al. 2016): docs/reference/adem.md.
 
 A gated recurrent network reads a text's characters forwards, another backwards; the vector is a linear map of where
 both end. Spelling mistakes and words that were never seen get a vector like any other text. The paper learns it by

@@ -1,4 +1,4 @@
-"""ADEM, the evaluator that learns from human scores (adem; Lowe et al. 2017): docs/adem.md.
+"""ADEM, the evaluator that learns from human scores (adem; Lowe et al. 2017): docs/reference/adem.md.
 
     score = (c^T M r^ + r^T N r^ - alpha) / beta
 

@@ -1,7 +1,7 @@
 """Could a person have said it? A judge that tells human replies from those of models (adem and how-not, discussion).
 
 It learns from a pool of replies whose `system` says who made them, and from no human score: a reply that many models
-give, whatever was asked, is easily told and scores low. docs/adem.md says what it can and cannot tell.
+give, whatever was asked, is easily told and scores low. docs/reference/adem.md says what it can and cannot tell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small encoder that says what one or several evaluators say: docs/distillation.md."""
+"""A small encoder that says what one or several evaluators say: docs/guide/distillation.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A static evaluator that says what another evaluator says: docs/default-fast.md."""
+"""A static evaluator that says what another evaluator says: docs/reference/default-fast.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator of roberta-eval over any pretrained encoder: docs/encoder-evaluator.md.
+"""The evaluator of roberta-eval over any pretrained encoder: docs/reference/encoder-evaluator.md.
 
 Training needs the extra `train`. A folder that was exported scores with ONNX Runtime and `tokenizers` alone.
 """

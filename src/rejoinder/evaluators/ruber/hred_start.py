@@ -15,7 +15,7 @@ from torch import nn
 from rejoinder.errors import CallError
 from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
 from rejoinder.evaluators.ruber.pieces import PieceReader
-from rejoinder.generators.neural.networks import Hred
+from rejoinder.reply_models.neural.networks import Hred
 from rejoinder.text.vocabulary import Vocabulary
 
 _KINDS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")

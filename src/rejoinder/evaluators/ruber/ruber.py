@@ -1,4 +1,4 @@
-"""RUBER: near to a reference, and fitting the context; learned from dialogues, without labels (docs/ruber.md)."""
+"""RUBER: how close a reply is to a reference, and how well it fits its context (docs/reference/ruber.md)."""
 
 from __future__ import annotations
 

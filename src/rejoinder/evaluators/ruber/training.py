@@ -25,7 +25,7 @@ from rejoinder.evaluators.ruber.unref import AUTO, HIERARCHICAL, NONE, NetworkEv
 from rejoinder.evaluators.ruber.words import FIRST_WORD, UNKNOWN, WordReader
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
 from rejoinder.learning.data import TrainingData, labels
-from rejoinder.registry import load_generator
+from rejoinder.registry import load_reply_model
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Scores
 
@@ -122,7 +122,7 @@ def _start(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors
     with torch.random.fork_rng():
         torch.manual_seed(data.seed)
         if evaluator.start != NONE:
-            network, reader = started(load_generator(evaluator.start), max_length=evaluator.max_length, **same)
+            network, reader = started(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
         elif vectors is None:
             reader = TextEncoder.start(evaluator.encoder, evaluator.max_length)
             network = PairNetwork(PairShape(dims=reader.width, **same))

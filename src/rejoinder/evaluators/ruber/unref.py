@@ -19,7 +19,7 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import load_generator
+from rejoinder.registry import load_reply_model
 from rejoinder.types import JudgedExample, Scores
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class NetworkEvaluator(CorpusEvaluator):
         """Those of the reply model that the GRUs started from, if they did."""
         if self.start == NONE:
             return TrainedContexts()
-        inherited: TrainedContexts = load_generator(self.start).trained_contexts
+        inherited: TrainedContexts = load_reply_model(self.start).trained_contexts
         return inherited
 
     def fit_with(self, data: TrainingData) -> Fit:

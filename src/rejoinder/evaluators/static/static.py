@@ -1,4 +1,4 @@
-"""An evaluator without a neural encoder: tens of thousands of replies a second on one core (docs/default-fast.md).
+"""A fast evaluator without a neural encoder: tens of thousands of replies per second (docs/reference/default-fast.md).
 
 Training needs the extra `train`; scoring needs nothing but the core.
 """

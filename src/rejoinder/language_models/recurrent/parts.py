@@ -183,7 +183,7 @@ class Decoder(nn.Module):
         return nats
 
     def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
-        """Log-probabilities after one more token, and the state then: see `generators/search.py`."""
+        """Log-probabilities after one more token, and the state then: see `reply_models/neural/search.py`."""
         inputs = self.words(last) + state.given
         if isinstance(self.gru, NormalisedGru):
             hidden = self.gru.cell(self.gru.read_norm(self.gru.read(inputs)), state.hidden)

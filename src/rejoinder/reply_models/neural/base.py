@@ -1,0 +1,168 @@
+"""What reply models that write have in common: tokens, training, perplexity, decoding and their folder.
+
+A model names its parameters and builds its network; see `recurrent.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rejoinder.data.digests import digest_of
+from rejoinder.errors import NeedsError
+from rejoinder.language_models.likelihood import Likelihood
+from rejoinder.learning.extras import require_extra
+from rejoinder.learning.settings import TrainingSettings
+from rejoinder.reply_models.base import Context, ReplyData, ReplyModel, Request, Vectors
+from rejoinder.reply_models.decoding import Decoding
+from rejoinder.types import Dialogue
+
+if TYPE_CHECKING:
+    from rejoinder.language_models.recurrent.networks import ReplyNetwork
+    from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, Tokens
+
+WEIGHTS = "model.safetensors"
+
+_AT_ONCE = 64
+"""Contexts that are answered together."""
+
+OWN_DECODING = Decoding(method="greedy", block_ngrams=3)
+"""Where none is asked for."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NeuralReplyModel(TrainingSettings, ReplyModel):
+    """A model that says a reply token by token."""
+
+    decodes: ClassVar[bool] = True
+    has_encoder: ClassVar[bool] = True
+    extra: ClassVar[str] = "train"
+
+    vocabulary_: Tokens = dataclasses.field(init=False, repr=False, compare=False)
+    network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def make_vocabulary(self, data: ReplyData) -> Tokens:
+        """How texts are written in tokens."""
+
+    @abstractmethod
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """The network before it has learned; what is random in it is drawn from torch's own seed."""
+
+    @abstractmethod
+    def load_vocabulary(self, folder: Path) -> Tokens:
+        """What `vocabulary_.save` wrote."""
+
+    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+        """The vocabulary, and the network with the weights of the best validation perplexity."""
+        require_extra("train", self.name)
+        import torch
+
+        from rejoinder.reply_models.neural.training import ReplyStage, train_replies
+
+        vocabulary = self.make_vocabulary(data)
+        dialogues = self._token_dialogues(data.dialogues, vocabulary)
+        if not dialogues:
+            raise NeedsError(f"{self.name} learns to reply: expected a dialogue of two turns at least")
+        with torch.random.fork_rng():
+            torch.manual_seed(data.seed)
+            network = self.make_network(vocabulary)
+        stage = ReplyStage(network, dialogues, self._token_dialogues(data.valid, vocabulary), data.seed)
+        key = digest_of([self.name, self.parameters, data.digest, data.seed])
+        return {"vocabulary_": vocabulary, "network_": train_replies(stage, self.schedule, data.run, key)}
+
+    @property
+    def learned_at_once(self) -> int:
+        """Turns of a piece into which a longer dialogue is cut."""
+        return self.turns
+
+    def likelihood(self, dialogues: Iterable[Dialogue]) -> Likelihood:
+        """What every reply of the dialogues costs, with `perplexity` over the model's own tokens."""
+        from rejoinder.reply_models.neural.training import likelihood
+
+        _ = self.fitted
+        tokens = self._token_dialogues(dialogues, self.vocabulary_)
+        if not tokens:
+            raise NeedsError("perplexity is that of replies: expected a dialogue of two turns at least")
+        return likelihood(self.network_, tokens)
+
+    def answer(self, request: Request) -> list[str]:
+        """One reply a context."""
+        from rejoinder.reply_models.neural.search import search
+
+        decoding = request.decoding or OWN_DECODING
+        contexts, seeds = self._token_contexts(request.contexts), request.seeds
+        replies: list[list[int]] = [[] for _ in contexts]
+        for rows in _by_size(contexts):
+            drawn = [seeds[row] for row in rows]
+            state, first = self._start([contexts[row] for row in rows], drawn if decoding.samples else None)
+            found = search(self.network_, state, first, decoding, drawn)
+            for row, reply in zip(rows, found, strict=True):
+                replies[row] = reply
+        return self.vocabulary_.decode(replies)
+
+    def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
+        """One vector a context: what the network has read when a reply begins. (contexts, width)"""
+        import torch
+
+        tokens = self._token_contexts(contexts)
+        found: list[Vectors] = [np.empty(0, np.float32)] * len(tokens)
+        with torch.inference_mode():
+            for rows in _by_size(tokens):
+                vectors = self.network_.encode([tokens[row] for row in rows]).float().cpu().numpy()
+                for row, vector in zip(rows, vectors, strict=True):
+                    found[row] = vector
+        return np.stack(found)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write vocabulary and weights."""
+        from safetensors.torch import save_file
+
+        from rejoinder.learning.weights import plain_state
+
+        self.vocabulary_.save(folder)
+        save_file(plain_state(self.network_), folder / WEIGHTS)
+        return {}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        del plain
+        require_extra("train", self.name)
+        from rejoinder.learning.weights import load_weights
+
+        vocabulary = self.load_vocabulary(folder)
+        network = self.load_network(folder, vocabulary)
+        load_weights(network, folder / WEIGHTS)
+        return {"vocabulary_": vocabulary, "network_": network.eval()}
+
+    def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """A network of the saved shape, whatever its weights."""
+        del folder
+        return self.make_network(vocabulary)
+
+    def _start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> Any:
+        import torch
+
+        with torch.inference_mode():
+            return self.network_.start(contexts, seeds)
+
+    def _token_dialogues(self, dialogues: Iterable[Dialogue], vocabulary: Tokens) -> list[TokenDialogue]:
+        from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
+
+        return token_dialogues(dialogues, vocabulary, turns=self.learned_at_once, longest=self.longest)
+
+    def _token_contexts(self, contexts: Iterable[Context]) -> list[TokenContext]:
+        from rejoinder.language_models.recurrent.token_dialogues import token_contexts
+
+        return token_contexts(contexts, self.vocabulary_, turns=self.turns, longest=self.longest)
+
+
+def _by_size(contexts: Sequence[TokenContext]) -> list[list[int]]:
+    """Row numbers of contexts that are read together: those of like length."""
+    order = sorted(range(len(contexts)), key=lambda row: sum(map(len, contexts[row])))
+    return [order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)]

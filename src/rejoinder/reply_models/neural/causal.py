@@ -1,0 +1,71 @@
+"""Fine-tuning of a pretrained causal language model (GPT-2, SmolLM2, ...) to reply, as roberta-eval did with GPT-2."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from rejoinder.errors import CallError
+from rejoinder.reply_models.base import ReplyData
+from rejoinder.reply_models.neural.base import NeuralReplyModel
+
+if TYPE_CHECKING:
+    from rejoinder.language_models.recurrent.networks import ReplyNetwork
+    from rejoinder.language_models.recurrent.token_dialogues import Tokens
+    from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CausalLanguageModel(NeuralReplyModel):
+    """A pretrained language model that goes on with the dialogue as a script, one turn a line."""
+
+    name: ClassVar[str] = "causal-lm"
+    about: ClassVar[str] = "a pretrained causal language model, trained further on dialogues as scripts"
+    citation: ClassVar[str] = "Radford et al. 2019, Language Models are Unsupervised Multitask Learners"
+
+    model: str
+    """A Hugging Face name, a folder, or a GGUF file."""
+    turns: int = 20
+    context_tokens: int = 512
+    """Tokens of a script that are learned at once; half of them are read before a reply."""
+    batch: int = 8
+    epochs: int = 2
+    learning_rate: float = 5e-5
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        if self.context_tokens <= 2 * self.longest:
+            raise CallError(f"{self.name}: context_tokens must have room for two turns of {self.longest}")
+
+    def make_vocabulary(self, data: ReplyData) -> Tokens:
+        """The pretrained tokeniser."""
+        del data
+        from rejoinder.reply_models.neural.causal_network import CausalReplies
+
+        return CausalReplies.pretrained(self.model, self.context_tokens)[1]
+
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """The pretrained model."""
+        del vocabulary
+        from rejoinder.reply_models.neural.causal_network import CausalReplies
+
+        return CausalReplies.pretrained(self.model, self.context_tokens)[0]
+
+    def load_vocabulary(self, folder: Path) -> Tokens:
+        """The tokeniser that was saved."""
+        from rejoinder.reply_models.neural.causal_network import ScriptTokens
+
+        return ScriptTokens.load(folder)
+
+    def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """A network of the saved shape: the pretrained model is not needed any more."""
+        from rejoinder.reply_models.neural.causal_network import CausalReplies
+
+        return CausalReplies.of_shape(folder, cast("ScriptTokens", vocabulary), self.context_tokens)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write tokeniser, shape and weights."""
+        cast("CausalReplies", self.network_).save_shape(folder)
+        return super().save_learned(folder)

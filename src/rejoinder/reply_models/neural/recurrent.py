@@ -1,0 +1,144 @@
+"""The recurrent reply models of the papers: LSTM language model, seq2seq, seq2seq with attention, HRED, VHRED."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.reply_models.base import ReplyData
+from rejoinder.reply_models.neural.base import NeuralReplyModel
+
+if TYPE_CHECKING:
+    from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes
+    from rejoinder.language_models.recurrent.token_dialogues import Tokens
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecurrentReplyModel(RecurrentSettings, NeuralReplyModel):
+    """A network of its own, over byte pairs of the dialogues that it learns from."""
+
+    def make_vocabulary(self, data: ReplyData) -> Tokens:
+        """Byte pairs, learned from the same dialogues."""
+        from rejoinder.text.vocabulary import Vocabulary
+
+        return Vocabulary.learn((turn for dialogue in data.dialogues for turn in dialogue.turns), self.vocabulary)
+
+    def load_vocabulary(self, folder: Path) -> Tokens:
+        """What was learned."""
+        from rejoinder.text.vocabulary import Vocabulary
+
+        return Vocabulary.load(folder)
+
+    def sizes(self, vocabulary: Tokens) -> Sizes:
+        """How large the network is."""
+        return self.sizes_for(len(vocabulary))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LstmLanguageModel(RecurrentReplyModel):
+    """An LSTM that reads the dialogue as one text and goes on."""
+
+    name: ClassVar[str] = "lstm-lm"
+    about: ClassVar[str] = "an LSTM language model that goes on where the context ends"
+    citation: ClassVar[str] = "Mikolov et al. 2010, Recurrent neural network based language model; Liu et al. 2016"
+
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """An LSTM."""
+        from rejoinder.reply_models.neural.networks import LanguageModel
+
+        return LanguageModel(self.sizes(vocabulary))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Seq2SeqModel(RecurrentReplyModel):
+    """One GRU reads the last turns as one text, another replies."""
+
+    name: ClassVar[str] = "seq2seq"
+    about: ClassVar[str] = "a GRU reads the last turns as one text, another says the reply"
+    citation: ClassVar[str] = "Vinyals and Le 2015, A Neural Conversational Model"
+    attention: ClassVar[bool] = False
+
+    turns: int = 3
+    context_tokens: int = 80
+    """Tokens of the context that are read, from its end."""
+
+    @property
+    def learned_at_once(self) -> int:
+        """Turns of a piece into which a longer dialogue is cut: more than are read for a reply."""
+        return NeuralReplyModel.turns
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        return super().least() | {"turns": 1, "context_tokens": 1}
+
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """Encoder and decoder."""
+        from rejoinder.reply_models.neural.networks import Seq2Seq
+
+        sizes = self.sizes(vocabulary)
+        return Seq2Seq(sizes, attention=self.attention, turns=self.turns, context_tokens=self.context_tokens)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Seq2SeqAttention(Seq2SeqModel):
+    """The same; each word of the reply looks back at every word of the context."""
+
+    name: ClassVar[str] = "seq2seq-attention"
+    about: ClassVar[str] = "seq2seq whose every word looks back at the words of the context"
+    citation: ClassVar[str] = "Luong et al. 2015, Effective Approaches to Attention-based Neural Machine Translation"
+    attention: ClassVar[bool] = True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HredModel(RecurrentReplyModel):
+    """A GRU reads each turn, another the turns, a third replies."""
+
+    name: ClassVar[str] = "hred"
+    about: ClassVar[str] = "a hierarchical encoder-decoder: words to turns, turns to a context, the context to a reply"
+    citation: ClassVar[str] = "Serban et al. 2016, Building End-To-End Dialogue Systems"
+
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """The hierarchical encoder-decoder."""
+        from rejoinder.reply_models.neural.networks import Hred
+
+        return Hred(self.sizes(vocabulary))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VhredModel(RecurrentReplyModel):
+    """HRED with a Gaussian latent a turn; its perplexity is a bound."""
+
+    name: ClassVar[str] = "vhred"
+    about: ClassVar[str] = "HRED with a Gaussian latent for each turn"
+    citation: ClassVar[str] = (
+        "Serban et al. 2017, A Hierarchical Latent Variable Encoder-Decoder Model; Lowe et al. 2017"
+    )
+
+    patience: int = 4
+    latent: int = 64
+    """Numbers of the latent."""
+    annealing: int = 4000
+    """Batches over which the KL comes to count fully; 60,000 in Lowe et al. 2017, who trained for days."""
+    word_drop: float = 0.25
+    """The share of words that are hidden from the decoder while it learns."""
+    free_nats: float = 0.0
+    """So much KL a reply costs nothing in training; 0 in the papers."""
+    bag: float = 0.0
+    """How much it counts that context and latent foretell all words of the reply at once; 0 in the papers."""
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        return super().least() | {"latent": 1, "annealing": 0, "free_nats": 0, "bag": 0}
+
+    def shares(self) -> dict[str, float]:
+        """Parameters that are shares -> their value."""
+        return super().shares() | {"word_drop": self.word_drop}
+
+    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+        """HRED with prior and posterior."""
+        from rejoinder.reply_models.neural.vhred import Vhred
+
+        chosen = {name: getattr(self, name) for name in ("latent", "annealing", "word_drop", "free_nats", "bag")}
+        return Vhred(self.sizes(vocabulary), **chosen)

@@ -1,0 +1,162 @@
+"""Writing a pool, batch by batch, so that an interrupted run goes on where it stopped.
+
+While it runs, `replies.jsonl.part` holds the finished rows and `replies.jsonl.part.json` says which run they belong to
+and how far it came. At the end `replies.jsonl` appears whole, with `replies.pool.json` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rejoinder._version import __version__
+from rejoinder.data.digests import digest_of
+from rejoinder.data.output import write_text
+from rejoinder.data.survey import in_batches
+from rejoinder.data.unanswered import each_once
+from rejoinder.errors import CallError, DataError, RejoinderError
+from rejoinder.progress import bar
+from rejoinder.reply_models.pool.pool import Pool, Tally, true_reply
+from rejoinder.reply_models.pool.systems import RANDOM
+from rejoinder.types import Example
+
+_BATCH = 64
+_START_OVER = "start over without --resume"
+
+
+@dataclass(frozen=True)
+class PoolSummary:
+    """What became of a pool."""
+
+    contexts: int
+    systems: tuple[str, ...]
+    tally: Tally
+    trained_on: dict[str, int]
+    """Model -> how many of the contexts it was trained on."""
+
+    def count(self, what: str, system: str) -> int:
+        """How many `replies`, `duplicate`, `offensive`, `empty` or `missing` a system has."""
+        return self.tally[f"{what}:{system}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        kinds = ("replies", "duplicate", "offensive", "empty", "missing")
+        counts = {system: {kind: self.count(kind, system) for kind in kinds} for system in self.systems}
+        return {"contexts": self.contexts, "systems": counts, "trained_on": self.trained_on}
+
+    def __str__(self) -> str:
+        width = max(len("system"), *map(len, self.systems))
+        lines = [f"{'system':<{width}}  replies  duplicate  offensive  empty  missing"]
+        for system, counts in self.to_dict()["systems"].items():
+            cells = (f"{counts[kind]:>{len(kind)}}" for kind in counts)
+            lines.append(f"{system:<{width}}  {'  '.join(cells)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PoolRun:
+    """One run of a pool over contexts that can be read through more than once."""
+
+    pool: Pool
+    contexts: Iterable[Example]
+    name: str = "contexts"
+    quiet: bool = True
+
+    def write(self, target: Path, *, resume: bool = False) -> PoolSummary:
+        """Write the replies to the target."""
+        count, digest, trained_on, pool = self._look_through()
+        part, state = Path(f"{target}.part"), Path(f"{target}.part.json")
+        run = self._run(digest)
+        done, tally = _restored(part, state, run) if resume else (0, Counter())
+        if not done:
+            state.unlink(missing_ok=True)
+            part.write_bytes(b"")
+            tally = Counter()
+        try:
+            self._fill(pool, part, done, count, tally, lambda so_far: _write_state(state, part, run, so_far, tally))
+        except RejoinderError:  # the data or the call are wrong: no use in going on from here
+            part.unlink()
+            state.unlink(missing_ok=True)
+            raise
+        summary = PoolSummary(count, tuple(pool.signatures), tally, trained_on)
+        write_text(about_path(target), json.dumps({**run, **summary.to_dict()}, indent=2, ensure_ascii=False) + "\n")
+        part.replace(target)
+        state.unlink(missing_ok=True)
+        return summary
+
+    def _look_through(self) -> tuple[int, str, dict[str, int], Pool]:
+        """How many contexts there are, what identifies them, who was trained on how many, and the pool to draw from."""
+        count, parts, others = 0, list[str](), list[str]()
+        trained_on = {system.name: 0 for system in self.pool.systems}
+        for batch in in_batches(each_once(self.contexts), 4096):
+            count += len(batch)
+            parts.append(digest_of([one.id, one.context_id, one.context, one.references] for one in batch))
+            others += [truth for one in batch if (truth := true_reply(one)) is not None]
+            for system in self.pool.systems:
+                trained_on[system.name] += int(system.model.trained_contexts.holds(batch).sum())
+        if not count:
+            raise DataError("holds no contexts: expected at least one", file=self.name)
+        pool = self.pool
+        if RANDOM in pool.also:
+            pool = Pool(pool.systems, pool.also, pool.filters, pool.deduplicate, pool.seed, others)
+            pool = pool.without_offensive_others()
+        return count, digest_of(parts), {name: held for name, held in trained_on.items() if held}, pool
+
+    def _run(self, digest: str) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "data": {"name": self.name, "digest": digest},
+            "seed": self.pool.seed,
+            "signatures": self.pool.signatures,
+            "filters": [one.signature for one in self.pool.filters],
+            "deduplicate": self.pool.deduplicate,
+        }
+
+    def _fill(self, pool: Pool, part: Path, done: int, count: int, tally: Tally, keep: Callable[[int], None]) -> None:
+        with (
+            part.open("a", encoding="utf-8", newline="\n") as file,
+            bar("replying", total=count, unit="contexts", quiet=self.quiet) as moving,
+        ):
+            moving.update(done)
+            for batch in in_batches(self._left(done), _BATCH):
+                file.writelines(row.json for row in pool.rows(batch, tally))
+                file.flush()
+                done += len(batch)
+                keep(done)
+                moving.update(len(batch))
+
+    def _left(self, done: int) -> Iterator[Example]:
+        return islice(each_once(self.contexts), done, None)
+
+
+def about_path(target: Path) -> Path:
+    """Where signatures, seed, version and counts go: replies.jsonl -> replies.pool.json."""
+    return target.with_suffix(".pool.json")
+
+
+def _write_state(state: Path, part: Path, run: dict[str, Any], done: int, tally: Tally) -> None:
+    so_far = {"run": run, "done": done, "bytes": part.stat().st_size, "tally": dict(tally)}
+    write_text(state, json.dumps(so_far, ensure_ascii=False))
+
+
+def _restored(part: Path, state: Path, run: dict[str, Any]) -> tuple[int, Tally]:
+    """How many contexts an interrupted run has finished, and its tally; rows beyond them are cut off."""
+    if not part.exists() or not state.exists():
+        return 0, Counter()
+    try:
+        kept = json.loads(state.read_text(encoding="utf-8"))
+        same, done, size, tally = kept["run"] == run, int(kept["done"]), int(kept["bytes"]), Counter(kept["tally"])
+    except (ValueError, LookupError, TypeError):
+        raise DataError(f"is damaged: expected JSON about an unfinished run; {_START_OVER}", file=str(state)) from None
+    if not same:
+        raise CallError(f"{part} is of another run: its contexts, systems, seed or version differ; {_START_OVER}")
+    if part.stat().st_size < size:
+        raise DataError(f"is damaged: expected {size} bytes at least; {_START_OVER}", file=str(part))
+    with part.open("r+b") as file:
+        file.truncate(size)
+    return done, tally

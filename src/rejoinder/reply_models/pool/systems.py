@@ -1,0 +1,78 @@
+"""Who replies in a pool: trained models, each under a name, with how it decodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.errors import CallError
+from rejoinder.registry import load_reply_model
+from rejoinder.reply_models.base import ReplyModel
+from rejoinder.reply_models.decoding import Decoding
+
+TRUE, RANDOM = "true", "random"
+"""Systems that are no model: the true reply, and a true reply of another context."""
+
+_BETWEEN = re.compile(r",(?![^()]*\))")  # a comma that is not within the parentheses of a decoding
+
+
+@dataclass(frozen=True)
+class System:
+    """A reply model under the name that its replies bear."""
+
+    name: str
+    model: ReplyModel
+    decoding: Decoding | None = None
+
+    @property
+    def signature(self) -> str:
+        """All that decides its replies, in one line."""
+        decoded = "" if self.decoding is None else f"|decoding:{self.decoding.signature}"
+        return f"{self.model.signature}{decoded}"
+
+
+def systems_of(specs: Iterable[str], decoding: Decoding | None = None) -> list[System]:
+    """From 'NAME=FOLDER' or 'NAME=FOLDER@nucleus(p=0.9)', several of them separated by commas.
+
+    The name may be left out: it is then the model's own. `decoding` is for models that decode and name none.
+    """
+    systems: dict[str, System] = {}
+    for spec in (part.strip() for given in specs for part in _BETWEEN.split(given)):
+        system = _system(spec, decoding)
+        if system.name in systems or system.name in {TRUE, RANDOM}:
+            raise CallError(f"two systems are named {system.name!r}: expected a name of its own for each, NAME=FOLDER")
+        systems[system.name] = system
+    return list(systems.values())
+
+
+def also_of(given: str) -> list[str]:
+    """From 'true,random'."""
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    for name in names:
+        if name not in {TRUE, RANDOM} or names.count(name) > 1:
+            raise CallError(f"also takes {TRUE} and {RANDOM}, each once, not {given!r}")
+    return names
+
+
+def check_decodes(model: ReplyModel, asked: str) -> None:
+    """Raise a CallError where a model that copies replies is given a decoding, in what was `asked`."""
+    if not model.decodes:
+        raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, as {asked!r} would have it")
+
+
+def _system(spec: str, decoding: Decoding | None) -> System:
+    name, folder, how = "", spec, ""
+    if not Path(folder).is_dir():
+        name, equals, rest = spec.partition("=")
+        name, folder = (name.strip(), rest.strip()) if equals and "@" not in name else ("", spec)
+    if not Path(folder).is_dir():
+        folder, _, how = folder.rpartition("@") if "@" in folder else (folder, "", "")
+    if not folder:
+        raise CallError(f"cannot read the system {spec!r}: expected NAME=FOLDER")
+    model = load_reply_model(folder)
+    chosen = Decoding.parse(how) if how else decoding if model.decodes else None
+    if chosen is not None:
+        check_decodes(model, spec)
+    return System(name or model.name, model, chosen)

@@ -1,0 +1,78 @@
+"""Retrieval by p = sigmoid(c^T M r + b), whatever reads contexts and replies: what both dual encoders share."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rejoinder.arrays import Ints
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.reply_models.base import Context, Vectors
+from rejoinder.reply_models.retrieval.base import Corpus, Retrieval
+from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, Index
+from rejoinder.types import Scores
+
+BILINEAR = "bilinear.safetensors"
+GRAPH = "graph.safetensors"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BilinearRetrieval(Retrieval):
+    """The reply r of the highest p = sigmoid(c^T M r + b)."""
+
+    has_encoder: ClassVar[bool] = True
+    extra: ClassVar[str] = "train"
+
+    matrix_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
+    """M. (width, width)"""
+    bias_: float = dataclasses.field(init=False, repr=False, compare=False)
+    vectors_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
+    """Those of the corpus's replies. (rows, width)"""
+    index_: Index = dataclasses.field(init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def encode_replies(self, texts: Sequence[str]) -> Vectors:
+        """One vector a reply. (texts, width)"""
+
+    def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
+        """The row of the highest p; every row has one, so that the seeds are not used."""
+        del seeds
+        queries = self.encode_contexts(tuple(contexts)) @ self.matrix_
+        found = self.index_.search(queries, 2)  # (contexts, 2)
+        taken = found[:, 0] == left_out
+        best: Ints = np.where(taken, found[:, 1], found[:, 0])
+        return best
+
+    def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
+        """p of each candidate."""
+        flat = [text for texts in candidates for text in texts]
+        sizes = [len(texts) for texts in candidates]
+        queries = np.repeat(self.encode_contexts(tuple(contexts)) @ self.matrix_, sizes, axis=0)
+        logits = np.einsum("rw,rw->r", queries, self.encode_replies(flat)).astype(np.float64) + self.bias_
+        return np.split(1 / (1 + np.exp(-logits)), np.cumsum(sizes)[:-1])
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write corpus, vectors and M; b is given back."""
+        self.corpus_.save(folder)
+        write_arrays(folder / BILINEAR, {"matrix": self.matrix_, "vectors": self.vectors_})
+        graph = self.index_.arrays()
+        if graph:
+            write_arrays(folder / GRAPH, graph)
+        return {"bias_": self.bias_}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        arrays = read_arrays(folder / BILINEAR)
+        graph = read_arrays(folder / GRAPH) if (folder / GRAPH).is_file() else None
+        return {
+            "corpus_": Corpus.load(folder),
+            "matrix_": arrays["matrix"],
+            "bias_": plain["bias_"],
+            "vectors_": arrays["vectors"],
+            "index_": GraphIndex.from_arrays(graph) if graph else ExactIndex(arrays["vectors"]),
+        }

@@ -1,0 +1,118 @@
+"""The dual encoder of how-not (section 3) over one pretrained encoder: p = sigmoid(c^T M r + b).
+
+The encoder reads contexts and replies, and its weights stay as they are; M and b are learned from dialogues, true
+replies against random ones. Encoding is then the only slow part, and is done once a text. The paper's own form, two
+recurrent networks that are trained along, is in `dual_encoder_rnn.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rejoinder.data.negatives import Place, places_of
+from rejoinder.learning.extras import require_extra
+from rejoinder.learning.parameters import check_least, check_rates
+from rejoinder.reply_models.base import Context, ReplyData, Vectors
+from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
+from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
+from rejoinder.reply_models.retrieval.nearest import EXACT_UP_TO, index_of
+
+if TYPE_CHECKING:
+    from rejoinder.encoders.text_encoder import TextEncoder
+    from rejoinder.reply_models.retrieval.bilinear_training import VectorPairs
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DualEncoder(BilinearRetrieval):
+    """The reply r of the highest p = sigmoid(c^T M r + b)."""
+
+    name: ClassVar[str] = "dual-encoder"
+    about: ClassVar[str] = "copies the reply whose vector fits that of the context best, by a learned matrix"
+    citation: ClassVar[str] = "Lowe et al. 2015, The Ubuntu Dialogue Corpus; Liu et al. 2016, How NOT To Evaluate"
+
+    encoder: str
+    """A Hugging Face name, or the folder of a pretrained encoder."""
+    turns: int | None = 3
+    """How many of a context's last turns are read; None: all."""
+    max_length: int = 64
+    """Tokens that are read of a context, from its end, and of a reply."""
+    negatives: int = 9
+    """Random replies that each true one is learned against."""
+    epochs: int = 20
+    """At most; with validation dialogues it ends sooner."""
+    learning_rate: float = 1e-3
+    exact_up_to: int = EXACT_UP_TO
+    """Above so many replies the nearest are found by a graph, not by comparing all."""
+
+    encoder_: TextEncoder = dataclasses.field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_least(self, {"turns": 1, "max_length": 4, "negatives": 1, "epochs": 1, "exact_up_to": 1})
+        check_rates(self, "learning_rate")
+
+    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+        """The vectors of all replies, M and b."""
+        require_extra("train", "a dual encoder")
+        from rejoinder.encoders.text_encoder import TextEncoder
+        from rejoinder.reply_models.retrieval.bilinear_training import BilinearTraining, learn_bilinear
+
+        places = places_to_learn(self.name, data.dialogues)
+        corpus = Corpus.of_replies(places)
+        encoder = TextEncoder.start(self.encoder, self.max_length)
+        quiet = data.run is None or data.run.quiet
+        pairs = self._pairs(encoder, places, corpus.replies, quiet=quiet)
+        apart = places_of(data.valid)
+        valid = self._pairs(encoder, apart, _different_replies(apart), quiet=quiet) if apart else None
+        how = BilinearTraining(negatives=self.negatives, epochs=self.epochs, learning_rate=self.learning_rate)
+        matrix, bias = learn_bilinear(pairs, valid, how, data.seed)
+        return {
+            "corpus_": corpus,
+            "encoder_": encoder,
+            "matrix_": matrix,
+            "bias_": bias,
+            "vectors_": pairs.replies,
+            "index_": index_of(pairs.replies, self.exact_up_to),
+        }
+
+    def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
+        """One vector a context, of length 1. (contexts, width)"""
+        return self.encoder_.encode([self._text(context) for context in contexts])
+
+    def encode_replies(self, texts: Sequence[str]) -> Vectors:
+        """One vector a reply, of length 1. (texts, width)"""
+        return self.encoder_.encode(texts)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the encoder with the rest."""
+        self.encoder_.save(folder)
+        return super().save_learned(folder)
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        require_extra("train", "a dual encoder")
+        from rejoinder.encoders.text_encoder import TextEncoder
+
+        return {**super().load_learned(folder, plain), "encoder_": TextEncoder.load(folder, self.max_length)}
+
+    def _pairs(
+        self, encoder: TextEncoder, places: Sequence[Place], replies: Sequence[str], *, quiet: bool
+    ) -> VectorPairs:
+        from rejoinder.reply_models.retrieval.bilinear_training import VectorPairs
+
+        number = {text: place for place, text in enumerate(replies)}
+        answers = np.array([number[place.response] for place in places], np.int64)
+        contexts = encoder.encode([self._text(place.context) for place in places], quiet=quiet)
+        return VectorPairs(contexts, encoder.encode(replies, quiet=quiet), answers)
+
+    def _text(self, context: Context) -> str:
+        return " ".join(context if self.turns is None else context[-self.turns :])
+
+
+def _different_replies(places: Sequence[Place]) -> list[str]:
+    return list(dict.fromkeys(place.response for place in places))

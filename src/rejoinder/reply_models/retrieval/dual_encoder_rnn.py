@@ -1,0 +1,144 @@
+"""The dual encoder of how-not (section 3) as the paper has it: two GRUs, M and b, all learned together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rejoinder.data.digests import digest_of
+from rejoinder.data.negatives import Place, places_of
+from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.learning.extras import require_extra
+from rejoinder.reply_models.base import Context, ReplyData, Vectors
+from rejoinder.reply_models.neural.base import WEIGHTS
+from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
+from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
+from rejoinder.reply_models.retrieval.nearest import EXACT_UP_TO, index_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rejoinder.reply_models.retrieval.dual_network import DualNetwork, TokenPlace
+    from rejoinder.text.vocabulary import Ids, Vocabulary
+
+_AT_ONCE = 256
+"""Texts that are read together."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
+    """The reply r of the highest p = sigmoid(c^T M r + b), where one GRU reads c and another r."""
+
+    name: ClassVar[str] = "dual-encoder-rnn"
+    about: ClassVar[str] = "copies the reply that fits best by two GRUs, one for contexts and one for replies"
+    citation: ClassVar[str] = "Lowe et al. 2015, The Ubuntu Dialogue Corpus; Liu et al. 2016, How NOT To Evaluate"
+
+    turns: int = 3
+    batch: int = 64
+    """Replies that are learned from at once; each is learned against the others."""
+    context_tokens: int = 80
+    """Tokens of the context that are read, from its end."""
+    negatives: int = 9
+    """How much the wrong replies of a context weigh together, beside its true one."""
+    exact_up_to: int = EXACT_UP_TO
+    """Above so many replies the nearest are found by a graph, not by comparing all."""
+
+    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    network_: DualNetwork = dataclasses.field(init=False, repr=False, compare=False)
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        own = {"turns": 1, "batch": 2, "context_tokens": 1, "negatives": 1, "exact_up_to": 1}
+        return super().least() | own
+
+    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+        """The vocabulary, the networks with the best weights by recall, and the vectors of all replies."""
+        require_extra("train", self.name)
+        import torch
+
+        from rejoinder.learning.loop import train_stage
+        from rejoinder.reply_models.retrieval.dual_network import DualNetwork, PlaceStage
+        from rejoinder.text.vocabulary import Vocabulary
+
+        places = places_to_learn(self.name, data.dialogues)
+        vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)
+        with torch.random.fork_rng():
+            torch.manual_seed(data.seed)
+            network = DualNetwork(self.sizes_for(len(vocabulary)))
+        learned, held_out = (self._token_places(some, vocabulary) for some in (places, places_of(data.valid)))
+        stage = PlaceStage(network, learned, held_out, data.seed, self.negatives)
+        key = digest_of([self.name, self.parameters, data.digest, data.seed])
+        train_stage(stage, self.schedule, data.seed, data.run, key)
+        corpus = Corpus.of_replies(places)
+        vectors = _vectors(network.replies, vocabulary.encode(corpus.replies, self.longest))
+        return {
+            "corpus_": corpus,
+            "vocabulary_": vocabulary,
+            "network_": network,
+            "matrix_": network.matrix.detach().cpu().numpy().copy(),
+            "bias_": float(network.bias.detach()),
+            "vectors_": vectors,
+            "index_": index_of(vectors, self.exact_up_to),
+        }
+
+    def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
+        """One vector a context: the last states of the GRU that reads contexts. (contexts, hidden)"""
+        return _vectors(self.network_.contexts, self._context_rows(contexts, self.vocabulary_))
+
+    def encode_replies(self, texts: Sequence[str]) -> Vectors:
+        """One vector a reply: the last states of the GRU that reads replies. (texts, hidden)"""
+        return _vectors(self.network_.replies, self.vocabulary_.encode(texts, self.longest))
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write vocabulary and weights with the rest."""
+        from safetensors.torch import save_file
+
+        from rejoinder.learning.weights import plain_state
+
+        self.vocabulary_.save(folder)
+        save_file(plain_state(self.network_), folder / WEIGHTS)
+        return super().save_learned(folder)
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        require_extra("train", self.name)
+        from rejoinder.learning.weights import load_weights
+        from rejoinder.reply_models.retrieval.dual_network import DualNetwork
+        from rejoinder.text.vocabulary import Vocabulary
+
+        vocabulary = Vocabulary.load(folder)
+        network = DualNetwork(self.sizes_for(len(vocabulary)))
+        load_weights(network, folder / WEIGHTS)
+        found = super().load_learned(folder, plain)
+        return {**found, "vocabulary_": vocabulary, "network_": network.eval()}
+
+    def _token_places(self, places: Sequence[Place], vocabulary: Vocabulary) -> list[TokenPlace]:
+        from rejoinder.reply_models.retrieval.dual_network import TokenPlace
+
+        contexts = self._context_rows((place.context for place in places), vocabulary)
+        replies = vocabulary.encode([place.response for place in places], self.longest)
+        return [TokenPlace(*pair) for pair in zip(contexts, replies, strict=True)]
+
+    def _context_rows(self, contexts: Iterable[Context], vocabulary: Vocabulary) -> list[Ids]:
+        """The last turns of each context as one row of tokens."""
+        from rejoinder.language_models.recurrent.token_dialogues import context_of, token_contexts
+
+        tokens = token_contexts(contexts, vocabulary, turns=self.turns, longest=self.longest)
+        return [context_of(turns, self.context_tokens) for turns in tokens]
+
+
+def _vectors(read: Callable[[Sequence[Ids]], Tensor], rows: Sequence[Ids]) -> Vectors:
+    """What a reader makes of each row; rows of like length are read together. (rows, hidden)"""
+    import torch
+
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+    found: list[Vectors] = []
+    with torch.inference_mode():
+        for start in range(0, len(order), _AT_ONCE):
+            chosen = [rows[row] for row in order[start : start + _AT_ONCE]]
+            found.append(read(chosen).float().cpu().numpy())
+    return np.concatenate(found)[np.argsort(order)]

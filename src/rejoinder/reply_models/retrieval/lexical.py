@@ -1,0 +1,102 @@
+"""Retrieval by words: what R-TFIDF, C-TFIDF and BM25 share.
+
+A context is a sparse row of word weights, and so is each row of the corpus; the nearest has the largest dot product.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.errors import CallError
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.reply_models.base import Context
+from rejoinder.reply_models.retrieval.bags import Vocabulary, matrix_of, plain_arrays
+from rejoinder.reply_models.retrieval.base import Corpus, Retrieval, context_text
+from rejoinder.types import Scores
+
+MATRIX = "matrix.safetensors"
+_BLOCK_CELLS = 1 << 23  # contexts x rows that are compared at once: 32 MiB
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Lexical(Retrieval):
+    """Compares the words of a context with those of each row."""
+
+    turns: int | None = None
+    """How many of a context's last turns are read; by default all."""
+
+    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    word_weights_: NDArray[np.float64] = dataclasses.field(init=False, repr=False, compare=False)
+    """How much each word counts: its inverse document frequency. (words,)"""
+    matrix_: Any = dataclasses.field(init=False, repr=False, compare=False)
+    """Sparse. (words, rows)"""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        if self.turns is not None and self.turns < 1:
+            raise CallError(f"{self.name}: turns must be at least 1, not {self.turns}")
+
+    @abstractmethod
+    def query_rows(self, counts: Any) -> Any:
+        """The weights of words in contexts, from their counts. (contexts, words)"""
+
+    @abstractmethod
+    def reply_rows(self, counts: Any) -> Any:
+        """The weights of words in replies, from their counts. (replies, words)"""
+
+    def queries(self, contexts: Sequence[Context]) -> Any:
+        """The contexts as sparse rows. (contexts, words)"""
+        return self.query_rows(self.vocabulary_.counts([context_text(context, self.turns) for context in contexts]))
+
+    def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
+        """The row of the largest dot product; a row drawn by the seed where no row shares a word with the context."""
+        queries, rows = self.queries(contexts), self.matrix_.shape[1]
+        best = np.empty(len(contexts), np.int64)
+        size = max(1, _BLOCK_CELLS // rows)
+        for start in range(0, len(contexts), size):
+            likeness = (queries[start : start + size] @ self.matrix_).toarray()
+            here = left_out[start : start + size]
+            some = np.flatnonzero(here >= 0)
+            likeness[some, here[some]] = -1
+            found = likeness.argmax(axis=1)
+            for place in np.flatnonzero(likeness.max(axis=1) <= 0):
+                drawn = seeds[start + int(place)] % max(1, rows - 1)
+                found[place] = drawn if drawn != here[place] else rows - 1
+            best[start : start + size] = found
+        return best
+
+    def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
+        """The dot product of context and candidate."""
+        flat = [text for texts in candidates for text in texts]
+        owner = np.repeat(np.arange(len(candidates)), [len(texts) for texts in candidates])
+        replies = self.reply_rows(self.vocabulary_.counts(flat))
+        likeness = np.asarray(self.queries(contexts)[owner].multiply(replies).sum(axis=1), np.float64).ravel()
+        return np.split(likeness, np.cumsum([len(texts) for texts in candidates])[:-1])
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write corpus, words and matrix; what is plain is given back."""
+        self.corpus_.save(folder)
+        self.vocabulary_.save(folder)
+        arrays = {**plain_arrays(self.matrix_.T.tocsr()), "word_weights": self.word_weights_}
+        write_arrays(folder / MATRIX, arrays)
+        kept = {"corpus_", "vocabulary_", "word_weights_", "matrix_"}
+        return {name: getattr(self, name) for name in self._learned_names() - kept}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        corpus, vocabulary, arrays = Corpus.load(folder), Vocabulary.load(folder), read_arrays(folder / MATRIX)
+        return {
+            **plain,
+            "corpus_": corpus,
+            "vocabulary_": vocabulary,
+            "word_weights_": arrays["word_weights"],
+            "matrix_": matrix_of(arrays, len(vocabulary)).T.tocsr(),
+        }

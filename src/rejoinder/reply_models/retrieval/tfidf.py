@@ -1,0 +1,105 @@
+"""TF-IDF retrieval as how-not has it (section 3): tfidf(w, c) = f(w, c) * log(N / N_w), nearest by cosine.
+
+f(w, c) counts a word in a context or reply; N is the number of dialogues, N_w of those with the word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rejoinder.reply_models.base import Context, ReplyData
+from rejoinder.reply_models.retrieval.bags import Vocabulary, document_frequencies, of_length_one, times_columns
+from rejoinder.reply_models.retrieval.base import Corpus, context_text, places_to_learn
+from rejoinder.reply_models.retrieval.lexical import Lexical
+from rejoinder.types import Scores
+
+_CITATION = "Liu et al. 2016, How NOT To Evaluate Your Dialogue System; Lowe et al. 2015, The Ubuntu Dialogue Corpus"
+_NEAREST = 50
+"""Contexts whose replies a candidate is compared with (C-TFIDF)."""
+_BLOCK = 64
+"""Contexts whose candidates are scored at once."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Tfidf(Lexical):
+    """Cosine of TF-IDF vectors."""
+
+    citation: ClassVar[str] = _CITATION
+
+    def query_rows(self, counts: Any) -> Any:
+        """TF-IDF vectors of length 1."""
+        return of_length_one(times_columns(counts, self.word_weights_))
+
+    def reply_rows(self, counts: Any) -> Any:
+        """The same."""
+        return self.query_rows(counts)
+
+    def _learned(self, data: ReplyData, corpus: Corpus, texts: Sequence[str]) -> dict[str, Any]:
+        """Everything, from what the rows of the corpus are compared by."""
+        whole = ["\n".join(dialogue.turns) for dialogue in data.dialogues]
+        vocabulary = Vocabulary.of(whole)
+        weights = np.log(len(whole) / document_frequencies(vocabulary.counts(whole)))
+        if not weights.any():  # one dialogue, or all of the same words: every word then counts the same
+            weights = np.ones(len(vocabulary))
+        rows = of_length_one(times_columns(vocabulary.counts(texts), weights))
+        return {
+            "corpus_": corpus,
+            "vocabulary_": vocabulary,
+            "word_weights_": weights,
+            "matrix_": rows.T.tocsr(),
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ResponseTfidf(_Tfidf):
+    """R-TFIDF: the reply whose own words are nearest to those of the context."""
+
+    name: ClassVar[str] = "r-tfidf"
+    about: ClassVar[str] = "copies the reply whose words are nearest to those of the context"
+
+    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+        """Vectors of the different replies."""
+        corpus = Corpus.of_replies(places_to_learn(self.name, data.dialogues))
+        return self._learned(data, corpus, corpus.replies)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ContextTfidf(_Tfidf):
+    """C-TFIDF: the reply that was given to the context nearest to this one."""
+
+    name: ClassVar[str] = "c-tfidf"
+    about: ClassVar[str] = "copies the reply that was given to the context nearest to this one"
+
+    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+        """Vectors of all contexts."""
+        places = places_to_learn(self.name, data.dialogues)
+        texts = [context_text(place.context, self.turns) for place in places]
+        return self._learned(data, Corpus.of_contexts(places), texts)
+
+    def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
+        """The largest product, over the nearest contexts, of their likeness and that of their reply to the candidate.
+
+        The papers rank no candidates by contexts; this is the nearest that keeps to the model.
+        """
+        return [
+            scores
+            for start in range(0, len(contexts), _BLOCK)
+            for scores in self._by_neighbours(contexts[start : start + _BLOCK], candidates[start : start + _BLOCK])
+        ]
+
+    def _by_neighbours(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> Iterator[Scores]:
+        likeness = (self.queries(contexts) @ self.matrix_).toarray()  # (contexts, rows)
+        most = min(_NEAREST, likeness.shape[1])
+        near = np.argpartition(-likeness, most - 1, axis=1)[:, :most]
+        given = [self.corpus_.text(row) for row in near.ravel().tolist()]
+        known = self.reply_rows(self.vocabulary_.counts(given))
+        offered = self.reply_rows(self.vocabulary_.counts([text for texts in candidates for text in texts]))
+        ends = np.cumsum([len(texts) for texts in candidates]).tolist()
+        for place, (texts, end) in enumerate(zip(candidates, ends, strict=True)):
+            own = known[place * most : (place + 1) * most]
+            fitting = (offered[end - len(texts) : end] @ own.T).toarray()  # (candidates, near)
+            yield (fitting * likeness[place, near[place]]).max(axis=1).astype(np.float64)

@@ -1,0 +1,190 @@
+"""Reply models that write: they over-fit, stop, resume, and their perplexity is that of their probabilities."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from small_dialogues import DIALOGUES, RECURRENT, small_parameters
+
+torch = pytest.importorskip("torch", reason="needs what training needs")
+
+from rejoinder.errors import CallError, DataError, NeedsError  # noqa: E402
+from rejoinder.language_models.likelihood import Likelihood  # noqa: E402
+from rejoinder.learning.run import TrainingRun  # noqa: E402
+from rejoinder.registry import build_reply_model  # noqa: E402
+from rejoinder.reply_models.decoding import Decoding  # noqa: E402
+from rejoinder.reply_models.neural.base import NeuralReplyModel  # noqa: E402
+from rejoinder.reply_models.neural.recurrent import HredModel, VhredModel  # noqa: E402
+from rejoinder.types import Dialogue  # noqa: E402
+
+if TYPE_CHECKING:
+    from conftest import Run, WriteLines
+
+THINGS = "tea rain chess bread music paper water stone river cloud".split()
+TWENTY = [
+    Dialogue(
+        str(n),
+        (
+            f"Do you like {THINGS[n % 10]}?" if n < 10 else f"Where is my {THINGS[n % 10]}?",
+            f"I like {THINGS[(n * 3 + 1) % 10]}." if n < 10 else f"Under the {THINGS[(n * 3 + 1) % 10]}.",
+            f"Thanks for the {THINGS[(n * 7 + 4) % 10]}.",
+        ),
+    )
+    for n in range(20)
+]
+
+
+@cache
+def over_fitted(name: str) -> NeuralReplyModel:
+    small: dict[str, Any] = {"embedding": 32, "hidden": 48, "vocabulary": 400, "dropout": 0.0, "learning_rate": 0.01}
+    if name == "vhred":
+        small |= {"latent": 4, "annealing": 50}
+    if name == "causal-lm":
+        small = {**small_parameters(name), "learning_rate": 0.01}
+    # What an LSTM needs of the context is far behind it.
+    epochs = {"lstm-lm": 480, "seq2seq": 240, "vhred": 220, "causal-lm": 110}.get(name, 160)
+    model: NeuralReplyModel = build_reply_model(name, {**small, "batch": 20, "epochs": epochs})
+    return model.fit(TWENTY, seed=1)
+
+
+@pytest.mark.parametrize("name", [*RECURRENT, "causal-lm"])
+def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
+    model = over_fitted(name)
+    found = model.likelihood(TWENTY)
+    assert found.perplexity < 2
+    assert found.replies == 40
+    assert (found.kl > 0) == (name == "vhred")
+    true = [dialogue.turns[2] for dialogue in TWENTY]
+    said = model.reply([dialogue.turns[:2] for dialogue in TWENTY])
+    assert np.mean([reply == truth for reply, truth in zip(said, true, strict=True)]) > 0.25  # by chance .1
+    assert model.likelihood(TWENTY[::-1]).nats == pytest.approx(found.nats, rel=0.05)
+    strangers = [Dialogue("x", (one.turns[0], one.turns[1][::-1])) for one in TWENTY]
+    assert model.likelihood(strangers).perplexity > 10
+
+
+def test_every_way_of_decoding() -> None:
+    model = over_fitted("hred")
+    contexts = [dialogue.turns[:2] for dialogue in TWENTY]
+    greedy = model.reply(contexts, decoding=Decoding())
+    assert model.reply(contexts, decoding=Decoding(method="beam", beam=1)) == greedy
+    ancestral = model.reply(contexts, decoding=Decoding(method="ancestral", temperature=2.0), seed=1)
+    everything = Decoding(method="nucleus", p=1.0, temperature=2.0)
+    assert model.reply(contexts, decoding=everything, seed=1) == ancestral
+    assert model.reply(contexts, decoding=everything, seed=2) != ancestral
+    assert all(len(reply) <= 20 for reply in model.reply(contexts, decoding=Decoding(max_tokens=2)))
+
+
+def test_perplexity_is_of_nats_a_token() -> None:
+    found = Likelihood(words=30.0, kl=10.0, tokens=20, replies=4)
+    assert found.nats == 2.0
+    assert found.perplexity == pytest.approx(math.exp(2))
+    assert (found.words_a_reply, found.kl_a_reply) == (7.5, 2.5)
+    assert found.counted_in(40).perplexity == pytest.approx(math.exp(1))
+    assert "KL 2.50" in str(found)
+
+
+def tiny(cls: type[NeuralReplyModel] = VhredModel, **parameters: Any) -> NeuralReplyModel:
+    return cls(**{**small_parameters("vhred"), "batch": 2, "epochs": 6, **parameters})
+
+
+def weights(model: NeuralReplyModel) -> dict[str, Any]:
+    return dict(model.network_.state_dict())
+
+
+@pytest.mark.parametrize("cls", [HredModel, VhredModel])
+def test_an_interrupted_run_goes_on_to_the_same_weights(
+    cls: type[NeuralReplyModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4)
+    from rejoinder.reply_models.neural import training as reply_training
+
+    calls = 0
+    measured = reply_training.likelihood
+
+    def interrupted(*given: Any) -> Likelihood:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return measured(*given)
+
+    monkeypatch.setattr(reply_training, "likelihood", interrupted)
+    broken = TrainingRun(checkpoints=tmp_path, save_every=1)
+    with pytest.raises(KeyboardInterrupt):
+        tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4, run=broken)
+    assert list(tmp_path.iterdir())
+    run = TrainingRun(checkpoints=tmp_path, resume=True)
+    with pytest.raises(CallError, match="another run"):
+        tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=5, run=run)
+    resumed = tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4, run=run)
+    for name, tensor in weights(whole).items():
+        torch.testing.assert_close(weights(resumed)[name], tensor, rtol=0, atol=0)
+
+
+def test_the_seed_decides_what_is_learned() -> None:
+    one, same, other = (tiny(epochs=1).fit(DIALOGUES, seed=seed) for seed in (1, 1, 2))
+    assert all(torch.equal(tensor, weights(same)[name]) for name, tensor in weights(one).items())
+    assert not all(torch.equal(tensor, weights(other)[name]) for name, tensor in weights(one).items())
+
+
+def test_training_ends_with_the_minutes_and_the_best_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    run = TrainingRun(quiet=False)
+    model = tiny(minutes=0.01, epochs=100_000, patience=100_000).fit(DIALOGUES, valid=DIALOGUES[:1], seed=1, run=run)
+    said = capsys.readouterr().err
+    assert "perplexity" in said
+    assert "KL" in said
+    seen = [float(line.split("a token ")[1].split(",")[0]) for line in said.splitlines() if "a token" in line]
+    assert -model.likelihood(DIALOGUES[:1]).nats == pytest.approx(max(seen), abs=1e-3)
+
+
+def test_early_stopping_keeps_the_best() -> None:
+    stopped = tiny(HredModel, epochs=40, learning_rate=0.05, patience=1).fit(DIALOGUES[:2], valid=DIALOGUES[2:])
+    overdone = tiny(HredModel, epochs=40, learning_rate=0.05).fit(DIALOGUES[:2])
+    assert stopped.likelihood(DIALOGUES[2:]).nats < overdone.likelihood(DIALOGUES[2:]).nats
+    assert stopped.likelihood(DIALOGUES[:2]).nats > overdone.likelihood(DIALOGUES[:2]).nats
+
+
+def test_long_dialogues_are_learned_in_pieces() -> None:
+    long = [Dialogue("long", tuple(f"turn {n}" for n in range(11)))]
+    assert tiny(turns=4, epochs=1).fit(long).likelihood(long).replies == 10
+    assert tiny(turns=40, epochs=1).fit(long).likelihood(long).replies == 10
+
+
+def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
+    for given, message in (
+        ({"hidden": 7}, "hidden must be even"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"minutes": 0.0}, "minutes must be above 0"),
+        ({"word_drop": 1.0}, "word_drop must be from 0 to below 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+    ):
+        with pytest.raises(CallError, match=message):
+            tiny(**given)
+    with pytest.raises(CallError, match="room for two turns"):
+        build_reply_model("causal-lm", {"model": "any", "context_tokens": 50})
+    with pytest.raises(NeedsError, match="two turns at least"):
+        tiny().fit([Dialogue("1", ("alone",))])
+    model = tiny(epochs=1).fit(DIALOGUES)
+    with pytest.raises(NeedsError, match="two turns at least"):
+        model.likelihood([])
+    model.save(tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    with pytest.raises(DataError, match="is missing: expected the weights"):
+        VhredModel.load(tmp_path / "model")
+
+
+def test_train_and_generate(run: Run, write_lines: WriteLines) -> None:
+    dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
+    small = [part for key, value in small_parameters("hred").items() for part in ("--set", f"{key}={value}")]
+    ran = run("train", "hred", "--dialogues", dialogues, "--valid", dialogues, "-o", "hred", *small, "--minutes", "1")
+    assert ran.code == 0
+    assert "perplexity" in ran.err
+    ran = run("generate", dialogues, "--systems", "a=hred@nucleus(p=0.9)", "-o", "replies.jsonl", "--quiet")
+    assert ran.code == 0
+    assert run("train", "bm25", "--dialogues", dialogues, "-o", "bm25", "--minutes", "1").code == 2

@@ -1,0 +1,186 @@
+"""Networks that reply: what they learn is what they write, rows do not see each other, and VHRED's bound by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs what training needs")
+
+from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes  # noqa: E402
+from rejoinder.language_models.recurrent.parts import Decoder, NormalisedGru  # noqa: E402
+from rejoinder.language_models.recurrent.softmax import FULL_UP_TO, NextToken  # noqa: E402
+from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, packed, packed_like  # noqa: E402
+from rejoinder.reply_models.neural.networks import Hred, LanguageModel, Seq2Seq  # noqa: E402
+from rejoinder.reply_models.neural.vhred import Gaussian, Vhred  # noqa: E402
+from rejoinder.text.vocabulary import END, START  # noqa: E402
+
+SIZES = Sizes(tokens=12, embedding=6, hidden=8)
+DIALOGUES = [
+    TokenDialogue(((5, 6, 7, END), (8, END), (9, 10, 5, 6, END)), (1, 2)),
+    TokenDialogue(((END,), (11, 4, END)), (1,)),
+    TokenDialogue(((4, END), (5, 5, 5, END), (6, END), (7, 8, END)), (1, 3)),
+]
+
+
+def networks() -> dict[str, ReplyNetwork[Any]]:
+    torch.manual_seed(0)
+    return {
+        "lm": LanguageModel(SIZES),
+        "seq2seq": Seq2Seq(SIZES, attention=False, turns=2, context_tokens=6),
+        "attention": Seq2Seq(SIZES, attention=True, turns=2, context_tokens=6),
+        "hred": Hred(SIZES),
+    }
+
+
+@pytest.mark.parametrize("name", networks())
+def test_what_is_learned_is_what_is_written(name: str) -> None:
+    network = networks()[name].eval()
+    many = DIALOGUES * 8  # more rows than a sort keeps in order by chance
+    places = [(dialogue.turns[:turn], dialogue.turns[turn]) for dialogue in many for turn in dialogue.replies]
+    cost = 0.0
+    with torch.no_grad():
+        state, last = network.start([context for context, _ in places], None)
+        for place in range(max(len(reply) for _, reply in places)):
+            logs, state = network.step(state, last)
+            for row, (_, reply) in enumerate(places):
+                cost -= float(logs[row, reply[place]]) if place < len(reply) else 0.0
+            last = torch.tensor([reply[min(place, len(reply) - 1)] for _, reply in places])
+        nats = network(many)
+    assert float(nats.words) == pytest.approx(cost, rel=1e-5)
+    assert (nats.tokens, nats.replies) == (sum(len(reply) for _, reply in places), len(places))
+
+
+@pytest.mark.parametrize("name", networks())
+def test_rows_do_not_see_each_other(name: str) -> None:
+    network = networks()[name].eval()
+    with torch.no_grad():
+        together = float(network(DIALOGUES).words)
+        apart = sum(float(network([dialogue]).words) for dialogue in DIALOGUES)
+        vectors = network.encode([dialogue.turns for dialogue in DIALOGUES])
+        alone = torch.cat([network.encode([dialogue.turns]) for dialogue in DIALOGUES])
+        state, last = network.start([dialogue.turns for dialogue in DIALOGUES], None)
+        turned = torch.tensor([2, 0, 0])
+        logs = network.step(state, last)[0][turned]
+        again = network.step(network.reorder(state, turned), last[turned])[0]
+    assert together == pytest.approx(apart, rel=1e-5)
+    torch.testing.assert_close(vectors, alone)
+    torch.testing.assert_close(again, logs)
+
+
+@pytest.mark.parametrize("tokens", [12, FULL_UP_TO + 100])
+def test_probabilities_sum_to_one_and_agree_with_what_is_learned(tokens: int) -> None:
+    torch.manual_seed(0)
+    layer = NextToken(8, tokens)
+    hidden, wanted = torch.randn(5, 8), torch.tensor([2, 5, 11, tokens // 2, tokens - 1])
+    logs = layer.logs(hidden)
+    nats = layer(hidden, wanted)
+    np.testing.assert_allclose(-nats.detach(), logs.gather(1, wanted[:, None]).squeeze(1).detach(), rtol=1e-4)
+    assert torch.isneginf(logs[:, START]).all()
+    said = logs.exp().sum(1).detach()
+    every = torch.stack([(-layer(hidden, torch.full((5,), token))).exp() for token in (0, 1, 3)]).sum(0).detach()
+    np.testing.assert_allclose(said + every, 1.0, rtol=1e-4)
+
+
+def test_a_normalised_gru_reads_packed_rows_like_single_ones() -> None:
+    torch.manual_seed(0)
+    gru = NormalisedGru(3, 4)
+    rows = packed([(0, 1), (2, 3, 4), (5,)], torch.device("cpu"))
+    vectors = torch.randn(6, 3)
+    states, last = gru(packed_like(vectors[rows.data], rows), torch.zeros(1, 3, 4))
+    for number, ids in enumerate([(0, 1), (2, 3, 4), (5,)]):
+        state = torch.zeros(1, 4)
+        for token in ids:
+            state = gru.cell(gru.read_norm(gru.read(vectors[token][None])), state)
+        torch.testing.assert_close(last[0, number], state[0])
+    assert states.data.shape == (6, 4)
+
+
+def test_words_are_hidden_only_while_learning() -> None:
+    torch.manual_seed(0)
+    decoder = Decoder(50, 6, 4, 8, word_drop=0.25)
+    ids = torch.randint(4, 50, (4000,))
+    hidden = decoder._hidden_at_random(ids) != ids
+    assert float(hidden.float().mean()) == pytest.approx(0.25, abs=0.03)  # four standard errors
+    assert (decoder._hidden_at_random(torch.full((100,), START)) == START).all()
+    assert (decoder.eval()._hidden_at_random(ids) == ids).all()
+
+
+def test_kl_of_gaussians() -> None:
+    ours = Gaussian(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 2.0]]))
+    other = Gaussian(torch.zeros(1, 2), torch.ones(1, 2))
+    # (1 + 1 - 1 - ln 1) / 2 = .5 and (4 + 0 - 1 - ln 4) / 2 = .80685
+    assert float(ours.kl(other)) == pytest.approx(0.5 + 0.80685, abs=1e-5)
+    assert float(ours.kl(ours)) == pytest.approx(0.0, abs=1e-6)
+    library = torch.distributions
+    expected = library.kl_divergence(library.Normal(*ours), library.Normal(*other)).sum()
+    assert float(ours.kl(other)) == pytest.approx(float(expected), rel=1e-6)
+
+
+def vhred_without_weights() -> Vhred:
+    """Every weight is 0 but the biases that say: words by their share, posterior N((1, 0), (1, 2)), prior N(0, 1)."""
+    network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.25)
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+
+    def spread(*deviations: float) -> list[float]:
+        return [math.log(math.expm1(deviation - 1e-3)) for deviation in deviations]  # softplus backwards
+
+    with torch.no_grad():
+        weights = dict(network.named_parameters())
+        shares = torch.tensor([0.1, 0.1, 0.2, 0.1, 0.3, 0.2])
+        weights["decoder.next_token.scores.bias"].copy_(shares.log())
+        weights["posterior.layers.2.bias"].copy_(torch.tensor([1.0, 0.0, *spread(1.0, 2.0)]))
+        weights["prior.layers.2.bias"].copy_(torch.tensor([0.0, 0.0, *spread(1.0, 1.0)]))
+    return network
+
+
+def test_the_loss_of_vhred_by_hand() -> None:
+    network = vhred_without_weights().requires_grad_(False)
+    dialogue = TokenDialogue(((4, END), (4, 5, END), (4, END)), (1, 2))
+    nats = network([dialogue])
+    # -ln(.3 * .2 * .2) - ln(.3 * .2) = 4.42285 + 2.81341; two replies of KL 1.30685 each, as above
+    assert float(nats.words) == pytest.approx(7.23626, abs=1e-4)
+    assert float(nats.kl) == pytest.approx(2.61371, abs=1e-4)
+    assert (nats.tokens, nats.replies) == (5, 2)
+    assert float(network.objective(nats)) == pytest.approx(7.23626 / 5, abs=1e-4)  # the first batch: KL counts 0
+    for _ in range(4):
+        network.objective(nats)
+    # the sixth of ten: KL counts half. (7.23626 + .5 * 2.61371) / 5
+    assert float(network.objective(nats)) == pytest.approx(1.70862, abs=1e-4)
+    for _ in range(10):
+        network.objective(nats)
+    assert float(network.objective(nats)) == pytest.approx((7.23626 + 2.61371) / 5, abs=1e-4)
+    network.free_nats = 1.0
+    assert float(network.objective(nats)) == pytest.approx((7.23626 + 0.61371) / 5, abs=1e-4)
+
+
+def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
+    network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.0, bag=0.5)
+    network.requires_grad_(False)
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    dialogue = TokenDialogue(((4, END), (4, 5, END), (4, END)), (1, 2))
+    nats = network([dialogue])
+    assert float(nats.aside) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
+    with_bag = float(network.objective(nats))
+    assert with_bag == pytest.approx(float(nats.words + nats.aside) / 5, rel=1e-5)
+    assert network.eval()([dialogue]).aside == 0.0
+
+
+def test_the_latent_is_drawn_by_the_seed_of_its_context() -> None:
+    torch.manual_seed(0)
+    network = Vhred(SIZES, latent=3, annealing=10).eval()
+    contexts = [dialogue.turns for dialogue in DIALOGUES]
+    with torch.no_grad():
+        drawn = network.start(contexts, [1, 2, 3])[0].hidden
+        turned = network.start(contexts[::-1], [3, 2, 1])[0].hidden
+        other = network.start(contexts, [1, 2, 4])[0].hidden
+        likeliest = network.start(contexts, None)[0].hidden
+    torch.testing.assert_close(turned.flip(0), drawn)
+    torch.testing.assert_close(other[:2], drawn[:2])
+    assert not torch.allclose(other[2], drawn[2])
+    assert not torch.allclose(likeliest, drawn)

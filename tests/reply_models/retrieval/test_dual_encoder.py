@@ -1,0 +1,133 @@
+"""Dual encoders: M is learned, two RNNs are, the graph finds what comparing all finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
+
+torch = pytest.importorskip("torch", reason="needs what training needs")
+
+from rejoinder.errors import CallError  # noqa: E402
+from rejoinder.learning.run import TrainingRun  # noqa: E402
+from rejoinder.reply_models.retrieval.bilinear_training import BilinearTraining, VectorPairs, learn_bilinear  # noqa: E402
+from rejoinder.reply_models.retrieval.dual_encoder import DualEncoder  # noqa: E402
+from rejoinder.reply_models.retrieval.dual_encoder_rnn import RecurrentDualEncoder  # noqa: E402
+from rejoinder.reply_models.retrieval.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
+from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, index_of  # noqa: E402
+from rejoinder.reply_models.retrieval.recall import recall  # noqa: E402
+from rejoinder.types import Dialogue  # noqa: E402
+
+
+def test_m_learns_which_reply_belongs_to_which_context() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(40, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # nothing alike before M
+    pairs = VectorPairs(vectors, turned, np.arange(40))
+    matrix, bias = learn_bilinear(pairs, None, BilinearTraining(epochs=300, learning_rate=0.05), seed=1)
+    again, _ = learn_bilinear(pairs, None, BilinearTraining(epochs=300, learning_rate=0.05), seed=1)
+    logits = vectors @ matrix @ turned.T + bias
+    assert (logits.argmax(axis=1) == np.arange(40)).mean() > 0.95
+    assert (1 / (1 + np.exp(-np.diag(logits)))).mean() > 0.8
+    np.testing.assert_array_equal(again, matrix)
+
+
+def test_validation_ends_training_and_keeps_the_best() -> None:
+    rng = np.random.default_rng(0)
+    train, valid = (
+        VectorPairs(
+            rng.normal(size=(20, 8)).astype(np.float32), rng.normal(size=(20, 8)).astype(np.float32), np.arange(20)
+        )
+        for _ in range(2)
+    )
+    how = BilinearTraining(epochs=300, patience=3, learning_rate=0.2)
+    stopped, _ = learn_bilinear(train, valid, how, seed=0)  # what fits random pairs does not fit other random pairs
+    overfitted, _ = learn_bilinear(train, None, how, seed=0)
+    assert np.abs(overfitted - stopped).max() > 1
+
+
+def test_probabilities_rank_candidates_as_replies_do() -> None:
+    model = DualEncoder(**small_parameters("dual-encoder")).fit(DIALOGUES, valid=DIALOGUES[:1])
+    scores = model.candidate_scores(CONTEXTS, [model.corpus_.replies] * len(CONTEXTS))
+    assert all(((one > 0) & (one < 1)).all() for one in scores)
+    assert model.reply(CONTEXTS) == [model.corpus_.replies[int(one.argmax())] for one in scores]
+    best = model.reply(CONTEXTS[:1])
+    assert model.reply(CONTEXTS[:1], true_replies=best) != best
+
+
+def test_exact_neighbours_are_in_order() -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    query = np.array([[0.1, 0.9, 0.5, 0.0]], np.float32)
+    assert ExactIndex(vectors).search(query, 3).tolist() == [[1, 2, 0]]
+    assert ExactIndex(vectors[:1]).search(query, 2).tolist() == [[0, -1]]
+
+
+def test_the_graph_finds_what_comparing_all_finds(tmp_path: Path) -> None:
+    pytest.importorskip("faiss", reason="needs the extra retrieval")
+    rng = np.random.default_rng(1)
+    vectors, queries = (rng.normal(size=(n, 16)).astype(np.float32) for n in (500, 50))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    graph = index_of(vectors, exact_up_to=499)
+    assert isinstance(graph, GraphIndex)
+    assert isinstance(index_of(vectors, exact_up_to=500), ExactIndex)
+    exact = ExactIndex(vectors).search(queries, 2)
+    assert (graph.search(queries, 2) == exact).mean() > 0.95
+    again = GraphIndex.from_arrays(graph.arrays())
+    np.testing.assert_array_equal(again.search(queries, 2), graph.search(queries, 2))
+    model = DualEncoder(**small_parameters("dual-encoder"), exact_up_to=1).fit(DIALOGUES)
+    model.save(tmp_path / "model")
+    assert DualEncoder.load(tmp_path / "model").reply(CONTEXTS) == model.reply(CONTEXTS)
+
+
+def test_wrong_parameters() -> None:
+    with pytest.raises(CallError, match="negatives must be at least 1"):
+        DualEncoder(encoder="any", negatives=0)
+    with pytest.raises(CallError, match="learning_rate must be above 0"):
+        DualEncoder(encoder="any", learning_rate=0)
+
+
+def things(count: int) -> list[Dialogue]:
+    """Each question has an answer that no word of it tells."""
+    words = "tea rain chess bread music paper water stone river cloud".split()
+    return [
+        Dialogue(str(n), (f"Do you like {words[n % 10]} {words[n // 10]}?", f"I like {words[(3 * n + 1) % 10]} {n}."))
+        for n in range(count)
+    ]
+
+
+def test_two_rnns_learn_which_reply_belongs_to_which_context() -> None:
+    dialogues = things(20)
+    small = {"vocabulary": 400, "embedding": 16, "hidden": 24, "dropout": 0.0, "batch": 20}
+    model = RecurrentDualEncoder(**small, epochs=120, learning_rate=0.02).fit(dialogues, seed=1)  # type: ignore[arg-type]
+    contexts, true = [one.turns[:1] for one in dialogues], [one.turns[1] for one in dialogues]
+    assert np.mean([said == truth for said, truth in zip(model.reply(contexts), true, strict=True)]) > 0.9
+    scores = model.candidate_scores(contexts, [true] * 20)
+    assert np.mean([one[row] for row, one in enumerate(scores)]) > 0.8
+    assert np.mean([np.delete(one, row) for row, one in enumerate(scores)]) < 0.05
+    assert recall(model, dialogues).at[1].estimate > 0.9
+    untrained = RecurrentDualEncoder(**small, epochs=1, learning_rate=1e-6).fit(dialogues, seed=1)  # type: ignore[arg-type]
+    assert recall(untrained, dialogues).at[1].estimate < 0.4
+
+
+def test_validation_of_two_rnns_keeps_the_best(capsys: pytest.CaptureFixture[str]) -> None:
+    run = TrainingRun(quiet=False)
+    model = RecurrentDualEncoder(**small_parameters("dual-encoder-rnn"), batch=2)
+    model.fit(DIALOGUES, valid=things(12), run=run)
+    assert "recall@1 of 10 0." in capsys.readouterr().err
+    assert model.vectors_.shape == (len(model.corpus_), model.hidden)
+
+
+def test_the_loss_of_two_rnns_by_hand() -> None:
+    places = [TokenPlace((4,), (5, 2)), TokenPlace((6,), (7, 2)), TokenPlace((8,), (5, 2))]
+    wrong = wrong_replies(places)
+    assert wrong.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    # ln 2 for each p of one half: one true and `negatives` wrong replies a place, however many there are.
+    assert float(pair_loss(torch.zeros(3, 3), wrong, 9)) == pytest.approx(np.log(2))
+    logits = torch.tensor([[2.0, -1.0], [-1.0, 2.0]])
+    # ln(1 + e^-2) + 3 ln(1 + e^-1) over 1 + 3
+    expected = (np.log1p(np.exp(-2)) + 3 * np.log1p(np.exp(-1))) / 4
+    assert float(pair_loss(logits, ~torch.eye(2, dtype=torch.bool), 3)) == pytest.approx(expected, rel=1e-6)
