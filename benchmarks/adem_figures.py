@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from am_fm_figures import STYLE
+from rejoinder.arrays import Floats
 from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
 from rejoinder.evaluators.adem.vectors import Projection, Reading
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.report.figures import Line, line_plot
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Floats
 
 EPOCHS = 30
 COMPONENTS, GAMMA = 7, 0.02  # adem's

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from am_fm_figures import write_dimensions, write_lambdas, write_sentences
 from am_fm_published import BY_SYSTEM, FM_ORDERS, OUTLIER, TABLE_1, TABLE_3, Dialogue3
@@ -30,6 +29,7 @@ from am_fm_scores import (
     out_of_domain,
     sentences,
 )
+from rejoinder.arrays import Bools
 from rejoinder.evaluators.am_fm.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
@@ -45,7 +45,6 @@ MARKS = {"<no_reply>", "<URL>"}
 """What 578 replies consist of, 310 of them S_20's."""
 CORPORA = {"DailyDialog": "dailydialog.train", "Self-dialogue": "self_dialogue.train"}
 Columns = Mapping[str, Scores]
-Booleans = NDArray[np.bool_]
 
 
 def main() -> None:
@@ -219,7 +218,7 @@ class Page:
             f"{checks[0]:.2f} by its ground truth, {checks[1]:.2f} on average",
         ]
 
-    def fitted(self, usable: Booleans) -> Scores:
+    def fitted(self, usable: Bools) -> Scores:
         """AM-FM of each fold, with the lambda that suits the systems best on the usable replies of all other folds."""
         found = np.full(len(self.total), np.nan)
         fold_of = self.data.fold_of(self.data.folds)
@@ -231,7 +230,7 @@ class Page:
             found[mine] = mixed(self.am[mine], self.fm[mine], int(np.argmax(tried)) / 100)
         return found
 
-    def system_means(self, columns: Sequence[Scores], rows: Booleans) -> list[Scores]:
+    def system_means(self, columns: Sequence[Scores], rows: Bools) -> list[Scores]:
         """The mean of each column by system, over some rows."""
         codes = np.unique(self.data.judged.systems[rows], return_inverse=True)[1]
         return [np.bincount(codes, column[rows]) / np.bincount(codes) for column in columns]

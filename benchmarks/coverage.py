@@ -26,25 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from rejoinder.stats import (
-    Interval,
-    LabelledScores,
-    bootstrap_correlations,
-    compare_correlations,
-    compare_paired,
-    compare_unpaired,
-    correlate,
-    correlation_replicates,
-    mean_interval,
-    pairwise_agreement,
-    prediction_powered_difference,
-    prediction_powered_mean,
-)
-from rejoinder.stats.correlation import KINDS
+from rejoinder.arrays import Floats
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_replicates
+from rejoinder.stats.compare_correlations import compare_correlations
+from rejoinder.stats.compare_means import compare_paired, compare_unpaired
+from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.fixed_systems import FixedSystems
-from rejoinder.stats.resampling import bootstrap_counts
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.pairs import pairwise_agreement
+from rejoinder.stats.prediction_powered import LabelledScores, prediction_powered_difference, prediction_powered_mean
+from rejoinder.stats.resampling import bootstrap_counts, mean_interval
 
-Floats = NDArray[np.float64]
 CONTEXTS, REPLIES, ALIKE = 50, 4, 0.4
 POPULATION = 400_000
 """Contexts in the sample that stands for the truth: its own error is a fiftieth of that of a data set."""

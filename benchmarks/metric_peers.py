@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejoinder.arrays import Vectors
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.rouge import as_strings
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Example, Scores
-
-Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -230,19 +228,19 @@ def plain_embedding_loop(vectors: str) -> Run:
     known = load_vectors(vectors)
     table = dict(zip(known.words, np.asarray(known.matrix, np.float32), strict=True))
 
-    def embed(text: str) -> list[Vector]:
+    def embed(text: str) -> list[Vectors]:
         words = (word.replace("’", "'") for word in _WORD.findall(text.lower()))
         return [table[word] for word in words if word in table]
 
-    def cosine(left: Vector, right: Vector) -> float:
+    def cosine(left: Vectors, right: Vectors) -> float:
         return float(np.dot(left, right) / (np.linalg.norm(left) * np.linalg.norm(right)))
 
-    def extrema(words: list[Vector]) -> Vector:
+    def extrema(words: list[Vectors]) -> Vectors:
         highest, lowest = np.max(words, axis=0), np.min(words, axis=0)
-        chosen: Vector = np.where(highest >= -lowest, highest, lowest)
+        chosen: Vectors = np.where(highest >= -lowest, highest, lowest)
         return chosen
 
-    def one_way(these: list[Vector], those: list[Vector]) -> float:
+    def one_way(these: list[Vectors], those: list[Vectors]) -> float:
         return sum(max(cosine(word, other) for other in those) for word in these) / len(these)
 
     def score(reply: str, reference: str) -> float:

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from am_fm_figures import STYLE
 from rejoinder.evaluators.ruber.unref import NONE
@@ -55,7 +54,6 @@ from ruber_text import (
 
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max", *TUNED)
 QUANTILES = 5
-Booleans = NDArray[np.bool_]
 
 
 def main() -> None:

@@ -25,16 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rejoinder.stats import (
-    bootstrap_counts,
-    compare_correlations,
-    compare_paired,
-    compare_unpaired,
-    correlation_replicates,
-    mean_intervals,
-)
+from rejoinder.arrays import Floats
+from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.compare_correlations import compare_correlations
+from rejoinder.stats.compare_means import compare_paired, compare_unpaired
+from rejoinder.stats.resampling import bootstrap_counts, mean_intervals
 
-Floats = NDArray[np.float64]
 PEERS: dict[str, Callable[..., Any]] = {
     "pearson": stats.pearsonr,
     "spearman": stats.spearmanr,

@@ -24,10 +24,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import pearsonr, rankdata, spearmanr
 
+from rejoinder.arrays import Floats
 from rejoinder.text.tokenise import tokenise
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
-
-Floats = NDArray[np.float64]
 
 CORPORA = ("self_dialogue", "chitchat", "personachat", "topicalchat")  # free for any use
 DIMS, MIN_COUNT, SEED = 50, 3, 1

@@ -10,13 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.data.judged import JudgedSource
 from rejoinder.data.pairs import Pair
 from rejoinder.types import Example, JudgedExample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

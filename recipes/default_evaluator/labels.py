@@ -48,11 +48,12 @@ from recipes.default_evaluator.student import (
     score_rows,
     start_student,
 )
-from recipes.default_evaluator.targets import Floats, read_taught
+from recipes.default_evaluator.targets import read_taught
 from recipes.default_evaluator.teacher import draw
 from safetensors.torch import save_file
 from torch import Tensor
 
+from rejoinder.arrays import Floats
 from rejoinder.evaluators.encoder.branch_encoder import on_scale
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.learning.weights import plain_state

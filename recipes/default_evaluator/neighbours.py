@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from recipes.default_evaluator.towers import TwoTowers
 
-Vectors = NDArray[np.float32]
+from rejoinder.arrays import Vectors
 
 
 class Neighbours:

@@ -23,7 +23,7 @@ import torch
 from recipes.default_evaluator.descent import Descent
 from recipes.default_evaluator.lesson import Group, grouped, plan_batches, read_groups
 from recipes.default_evaluator.plan import Plan, add_options, plan_of
-from recipes.default_evaluator.targets import Floats, Taught, print_kinds, read_taught, targets
+from recipes.default_evaluator.targets import Taught, print_kinds, read_taught, targets
 from recipes.default_evaluator.teacher import draw, teach
 from recipes.default_evaluator.towers import TwoTowers
 from recipes.default_evaluator.train_towers import train_towers
@@ -31,6 +31,7 @@ from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 from torch import Tensor
 
+from rejoinder.arrays import Floats
 from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, Reading
 from rejoinder.evaluators.encoder.distill_stage import centred
 from rejoinder.evaluators.encoder.torch_model import TorchModel

@@ -16,11 +16,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.data.pairs import Pair
-
-Floats = NDArray[np.float64]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({"share": 0.5, "cond": 1, "cosine": 2, "true": 0.8})
 BOTTOM = 0.08

@@ -10,19 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from rejoinder.arrays import Floats
 from rejoinder.evaluators.encoder.cross_encoder import tower_vectors
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.towers import Towered, padded_towers, towered
 from rejoinder.learning.pretrained import mean_over, pretrained
-
-Floats = NDArray[np.float64]
 
 
 def length_of(pair: Towered) -> int:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from recipes.default_evaluator.corpora import TURNS
 from torch import Tensor
 
+from rejoinder.arrays import Floats
 from rejoinder.data.pairs import by_replier
 from rejoinder.language_models.causal import CausalModel
 
@@ -30,7 +30,6 @@ ALONE_IN_A_ROW = 8
 _HIDDEN = -1e9
 
 Ids = list[int]
-Floats = NDArray[np.float64]
 
 
 class Tree(NamedTuple):

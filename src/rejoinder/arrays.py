@@ -1,4 +1,7 @@
-"""Many sequences of different length as one flat array, so that numpy works on a whole batch at once."""
+"""The types of arrays, and sequences of different lengths as one flat array.
+
+`Ragged` lets numpy work on a whole batch of sequences at once.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+"""One row per text, usually."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.calibration import Calibration, assess, on_human_scale
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 from small_evaluators import Lengthy, judged
-
-Floats = NDArray[np.float64]
 
 EXAMPLES = [item.example for item in judged()]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from rejoinder.arrays import Floats
 from rejoinder.stats.compare_correlations import compare_correlations, permutation_p_values
 from rejoinder.stats.fixed_systems import FixedSystems, row_correlations
-from rejoinder.stats.intervals import Floats
 
 
 def drawn(rng: np.random.Generator, quality: Floats, contexts: int, noise: float) -> FixedSystems:

@@ -40,7 +40,8 @@ def test_intervals_cover_what_they_promise(benchmark: ModuleType, family: str) -
 
 def test_an_interval_that_ignores_the_contexts_covers_too_little(benchmark: ModuleType) -> None:
     """The harness can tell: the same mean without its groups."""
-    from rejoinder.stats import Interval, mean_interval
+    from rejoinder.stats.intervals import Interval
+    from rejoinder.stats.resampling import mean_interval
 
     def intervals(rng: object, n: int) -> dict[str, Interval]:
         latent, _, _ = benchmark.replies(rng)

@@ -19,10 +19,10 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.types import Dialogue, Example
 
 Keys = NDArray[np.uint64]
-Groups = NDArray[np.int64]
 
 FORMULA = 30
 """Bytes of two turns below which they are no sign of a dialogue. Of the turns that common judged sets and unrelated
@@ -70,7 +70,7 @@ def context_keys(example: Example) -> tuple[int, ...]:
 
 def context_groups(
     examples: Sequence[Example], keys_of: Callable[[Example], Iterable[Hashable]] = context_keys
-) -> Groups:
+) -> Ints:
     """A number an example, counted up as they come; equal numbers share a context.
 
     Two examples share one when any of their keys is equal, and so do two that share one with a third: parts that are

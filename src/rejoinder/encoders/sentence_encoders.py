@@ -14,9 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError
@@ -27,7 +25,6 @@ from rejoinder.registry import load_sentence_encoder
 if TYPE_CHECKING:
     from rejoinder.encoders.text_encoder import TextEncoder
 
-Vectors = NDArray[np.float32]
 KIND = "sentence encoder"
 
 

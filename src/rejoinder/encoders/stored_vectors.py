@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError
 from rejoinder.learning.learned import ARRAYS, CONTEXTS
@@ -22,7 +23,6 @@ from rejoinder.learning.saving import read_arrays, read_config, replacing_folder
 
 Text = str | Sequence[str]
 """An utterance, or the turns of a context."""
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)

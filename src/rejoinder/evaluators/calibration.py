@@ -14,11 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import CallError
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.stats.correlation import midranks
-from rejoinder.stats.intervals import Floats, Interval, check_confidence
-from rejoinder.stats.resampling import Groups, Ints, group_codes, mean_interval
+from rejoinder.stats.intervals import Interval, check_confidence
+from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 from rejoinder.types import Scores
 
 LEVEL = 0.9

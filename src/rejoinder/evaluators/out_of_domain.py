@@ -20,10 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
-from rejoinder.stats.intervals import Floats
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 

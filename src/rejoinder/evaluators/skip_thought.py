@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Vectors
 from rejoinder.data.digests import digest_of
-from rejoinder.encoders.sentence_encoders import Vectors
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from rejoinder.arrays import Ints
 
 
 class Encoded(NamedTuple):

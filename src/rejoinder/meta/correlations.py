@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.compare_correlations import permutation_p_values, williams
 from rejoinder.stats.correlation import correlate, midranks
 from rejoinder.stats.fixed_systems import FixedSystems
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.multiple import holm, significance_clusters
 from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreement
 from rejoinder.types import Scores

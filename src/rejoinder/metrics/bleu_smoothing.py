@@ -10,14 +10,13 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.metrics.ngrams import NgramOverlap
 from rejoinder.types import Scores
 
 SMOOTHINGS = ("none", "floor", "add-k", "exp", *(f"nltk-{method}" for method in range(8)))
 
-Floats = NDArray[np.float64]
 
 # NLTK's defaults for its methods 1, 6 and 4.
 _EPSILON, _ALPHA, _K = 0.1, 5.0, 5.0

@@ -14,9 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged
+from rejoinder.arrays import Floats, Ints, Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
@@ -34,8 +33,6 @@ from rejoinder.types import Scores
 
 _ORDERS = 4
 _SCALE = 10.0
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.arrays import Ints, Ragged, Vectors, offsets_of
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
-
-Floats = NDArray[np.float32]
 
 _ROWS = 1024
 _PAIRS = 256
@@ -34,7 +32,7 @@ def shared_vectors(name: str) -> WordVectors:
 class Embedded:
     """A batch's words that have a vector."""
 
-    vectors: Floats  # (words, dims)
+    vectors: Vectors  # (words, dims)
     responses: Ragged  # rows of `vectors`, a row an example
     references: Ragged  # a row a reference
     identical: NDArray[np.bool_]  # (references,): same tokens as the reply
@@ -54,9 +52,9 @@ class Embedded:
 class Pooled:
     """The word vectors of each row joined, dimension by dimension; zeros for a row without words. (rows, dims)"""
 
-    total: Floats
-    highest: Floats
-    lowest: Floats
+    total: Vectors
+    highest: Vectors
+    lowest: Vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +114,7 @@ class PooledMetric(EmbeddingMetric):
     """A text is one vector, and two texts are compared by its cosine."""
 
     @abstractmethod
-    def vector(self, pooled: Pooled) -> Floats:
+    def vector(self, pooled: Pooled) -> Vectors:
         """One vector a row. (rows, dims)"""
 
     def score_batch(self, batch: Batch) -> Scores:
@@ -143,7 +141,7 @@ class EmbeddingAverage(PooledMetric):
     measures: ClassVar[str] = "cosine of the mean word vectors of reply and reference"
     citation: ClassVar[str] = "Wieting et al. 2015; Liu et al. 2016"
 
-    def vector(self, pooled: Pooled) -> Floats:
+    def vector(self, pooled: Pooled) -> Vectors:
         """The sum, whose direction is that of the mean."""
         return pooled.total
 
@@ -156,7 +154,7 @@ class VectorExtrema(PooledMetric):
     measures: ClassVar[str] = "cosine of the most extreme values of the word vectors of reply and reference"
     citation: ClassVar[str] = "Forgues et al. 2014; Liu et al. 2016"
 
-    def vector(self, pooled: Pooled) -> Floats:
+    def vector(self, pooled: Pooled) -> Vectors:
         """In each dimension the value of largest magnitude, the positive one on a tie."""
         return np.where(pooled.highest >= -pooled.lowest, pooled.highest, pooled.lowest)
 
@@ -195,7 +193,7 @@ def _chunks(longest: Ints, pairs: Ints) -> Iterator[Ints]:
         yield from np.array_split(alike, -(-len(alike) // _PAIRS))
 
 
-def _greedy(unit: Floats, own: Ragged, own_rows: Ints, theirs: Ragged, their_rows: Ints) -> Scores:
+def _greedy(unit: Vectors, own: Ragged, own_rows: Ints, theirs: Ragged, their_rows: Ints) -> Scores:
     left, in_left = _padded_words(own, own_rows)
     right, in_right = _padded_words(theirs, their_rows)
     cosines = unit[left] @ unit[right].transpose(0, 2, 1)  # (pairs, own, theirs)
@@ -206,7 +204,7 @@ def _greedy(unit: Floats, own: Ragged, own_rows: Ints, theirs: Ragged, their_row
     return np.minimum(mean, 1.0)
 
 
-def _greedy_long(unit: Floats, own: Ints, theirs: Ints) -> float:
+def _greedy_long(unit: Vectors, own: Ints, theirs: Ints) -> float:
     """The same of one pair that is too long for a table: each different word once, some of them at a time."""
     words, counts = np.unique(own, return_counts=True)
     their_words, their_counts = np.unique(theirs, return_counts=True)
@@ -228,7 +226,7 @@ def _padded_words(texts: Ragged, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return texts.values[firsts + np.minimum(position, lengths - 1)], position < lengths
 
 
-def pool_rows(vectors: Floats, rows: Ragged) -> Pooled:
+def pool_rows(vectors: Vectors, rows: Ragged) -> Pooled:
     """Sum, maximum and minimum of the word vectors of each row."""
     pooled = Pooled(*(np.zeros((len(rows), vectors.shape[1]), np.float32) for _ in range(3)))
     longest_first = np.argsort(-rows.lengths, kind="stable")
@@ -252,14 +250,14 @@ def pool_rows(vectors: Floats, rows: Ragged) -> Pooled:
     return pooled
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Vectors) -> Vectors:
     """The vectors at length 1; a zero vector stays one."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
-def _cosine(left: Floats, right: Floats) -> Scores:
+def _cosine(left: Vectors, right: Vectors) -> Scores:
     """Row by row; NaN where a vector is zero."""
     dot = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     length = np.sqrt(

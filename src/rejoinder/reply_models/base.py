@@ -30,10 +30,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rejoinder._version import __version__
+from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.data.negatives import places_of
@@ -47,7 +45,6 @@ from rejoinder.types import Dialogue, JudgedExample
 
 Context = tuple[str, ...]
 """Turns, oldest first."""
-Vectors = NDArray[np.float32]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
-from rejoinder.stats.resampling import Groups, Ints, bootstrap_chunks, group_codes
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes
 from rejoinder.stats.weighted_correlation import (
     Sample,
     WeightedCorrelation,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.arrays import Floats
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Floats
 from rejoinder.stats.kappa import rating_matrix
 
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate, dot, midranks
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.permutation import permutation_p_value, swap_chunks
-from rejoinder.stats.resampling import Groups, Ints, group_codes, group_sums
+from rejoinder.stats.resampling import Groups, group_codes, group_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.effect_size import (
     Outcomes,
     cohens_dz,
@@ -23,18 +24,9 @@ from rejoinder.stats.effect_size import (
     paired_outcomes,
     unpaired_outcomes,
 )
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds, t_quantile
+from rejoinder.stats.intervals import Interval, bootstrap_bounds, t_quantile
 from rejoinder.stats.permutation import membership_chunks, permutation_p_value, swap_chunks
-from rejoinder.stats.resampling import (
-    FEW,
-    LARGE,
-    Groups,
-    Ints,
-    group_codes,
-    group_sums,
-    mean_replicates,
-    means_without_each,
-)
+from rejoinder.stats.resampling import FEW, LARGE, Groups, group_codes, group_sums, mean_replicates, means_without_each
 
 ENOUGH_EXTREME = 20
 """Permutations as extreme as the data that make a p-value precise enough to stop drawing."""

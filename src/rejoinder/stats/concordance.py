@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.correlation import dense_codes, dot
-from rejoinder.stats.intervals import Floats
-from rejoinder.stats.resampling import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejoinder.stats.intervals import Floats
+from rejoinder.arrays import Floats
 
 KINDS = ("pearson", "spearman", "kendall")
 

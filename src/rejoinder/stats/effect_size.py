@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.stats.intervals import Floats
+from rejoinder.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

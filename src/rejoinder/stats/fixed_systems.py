@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.stats.intervals import Floats, Interval, t_quantile
+from rejoinder.arrays import Floats, Ints
+from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.permutation import swap_chunks
-from rejoinder.stats.resampling import Groups, Ints, bootstrap_chunks, group_codes, group_sums
+from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes, group_sums
 
 _NEARLY_ONE = 1 - 1e-9
 

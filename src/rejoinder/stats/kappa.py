@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.arrays import Floats
 from rejoinder.stats.correlation import jointly_known
-from rejoinder.stats.intervals import Floats
 
 
 def cohens_kappa(first: ArrayLike, second: ArrayLike, weights: str = "quadratic") -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.stats.intervals import Floats
-from rejoinder.stats.resampling import Ints
+from rejoinder.arrays import Floats, Ints
 
 ALPHA = 0.05
 """The level of every verdict."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejoinder.stats.intervals import Floats
+from rejoinder.arrays import Floats
 from rejoinder.stats.kappa import rating_matrix
 
 NORMAL_SCALE = 1.4826

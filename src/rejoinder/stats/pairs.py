@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.correlation import jointly_known
-from rejoinder.stats.intervals import Floats, Interval
-from rejoinder.stats.resampling import Groups, Ints, group_codes, mean_interval
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 
 MOST_PAIRS = 50_000_000
 """Beyond this the pairs would fill memory; contexts with so many replies are not contexts."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.stats.intervals import Floats
+from rejoinder.arrays import Floats
 
 CHUNK_VALUES = 4_000_000
 

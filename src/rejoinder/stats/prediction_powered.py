@@ -22,8 +22,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.stats.intervals import Floats, Interval, check_confidence, t_quantile
-from rejoinder.stats.resampling import Groups, Ints
+from rejoinder.arrays import Floats, Ints
+from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
+from rejoinder.stats.resampling import Groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds, check_confidence, t_quantile
+from rejoinder.arrays import Floats, Ints
+from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confidence, t_quantile
 
-Ints = NDArray[np.int64]
 Groups = Sequence[Any] | NDArray[Any] | None
 
 CHUNK_VALUES = 4_000_000

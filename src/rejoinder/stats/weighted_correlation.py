@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.concordance import Concordance
 from rejoinder.stats.correlation import dense_codes, dot
-from rejoinder.stats.intervals import Floats
-from rejoinder.stats.resampling import Ints, group_sums
+from rejoinder.stats.resampling import group_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from rejoinder.arrays import Vectors
 from rejoinder.errors import DataError
-
-Floats = NDArray[np.float32]
 
 _HEAD_BYTES = 1 << 18  # enough for two lines of several thousand dimensions
 _CHUNK_BYTES = 8 << 20
@@ -54,7 +52,7 @@ class Layout:
     """The byte at which the first word begins."""
 
 
-def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Floats]:
+def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vectors]:
     """The words of a file, each once and in its order, and their vectors. (words, dims)"""
     layout = detect_layout(path)
     bar = tqdm(
@@ -132,10 +130,10 @@ def _shown(line: bytes) -> str:
 class _Collected:
     """Vectors as they come in; the first of a repeated word stays."""
 
-    matrix: Floats
+    matrix: Vectors
     rows: dict[str, int] = field(default_factory=dict)
 
-    def add(self, words: list[str], vectors: Floats) -> None:
+    def add(self, words: list[str], vectors: Vectors) -> None:
         before, fresh = len(self.rows), []
         for position, word in enumerate(words):
             if word not in self.rows:
@@ -170,7 +168,7 @@ def _count_lines(path: Path) -> int:
         return 1 + sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""))
 
 
-def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Floats] | None:
+def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Vectors] | None:
     """Words and vectors of lines that are all one word and `dims` numbers, fast; None where one is not."""
     schema = {"word": pl.String} | {f"number {i}": pl.Float32 for i in range(dims)}
     source = BytesIO(b"\n".join(lines))
@@ -180,11 +178,11 @@ def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Floats] | 
         return None
     if len(frame) != len(lines) or any(column.null_count() for column in frame):
         return None
-    vectors: Floats = frame.select(pl.exclude("word")).to_numpy()
+    vectors: Vectors = frame.select(pl.exclude("word")).to_numpy()
     return (frame["word"].to_list(), vectors) if np.isfinite(vectors).all() else None
 
 
-def _parse_exactly(lines: list[bytes], dims: int, path: Path, first_line: int) -> tuple[list[str], Floats]:
+def _parse_exactly(lines: list[bytes], dims: int, path: Path, first_line: int) -> tuple[list[str], Vectors]:
     """The same line by line: words may have spaces in them, and an error knows its line."""
     words: list[str] = []
     vectors = np.empty((len(lines), dims), np.float32)

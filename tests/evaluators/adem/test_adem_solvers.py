@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rejoinder.arrays import Floats
 from rejoinder.evaluators.adem.learning import Setting, anchored, chosen, descended, kept_aside, learned, settings_of
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend, objective, path, solve, squared_error
-from rejoinder.stats.intervals import Floats
 
 GAMMA = 0.02
 

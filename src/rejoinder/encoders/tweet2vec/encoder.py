@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from rejoinder._version import __version__
+from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import dialogues_digest
 from rejoinder.errors import DataError, NeedsError
@@ -30,7 +31,6 @@ from rejoinder.learning.parameters import check_least, check_rates
 from rejoinder.learning.saving import WEIGHTS, read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.types import Dialogue
 
-Vectors = NDArray[np.float32]
 PAD, UNKNOWN = 0, 1
 _KNOWN = 2
 """The number of the first character of the alphabet."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.data.contexts import context_groups
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.learning import (
@@ -39,7 +39,6 @@ from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Example, JudgedExample, Scores
 
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import PAPER
 from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits
@@ -22,7 +23,6 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.metrics.batch import Batch
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Example, JudgedExample, Scores
 
 HUMAN = ("true", "human", "ground-truth")

@@ -13,10 +13,9 @@ from itertools import product
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend, path, solve
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Scores
 
 TOWARDS = ("zero", "identity")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.metrics.batch import Batch, TextOptions, encodable
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Scores
 
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import RejoinderError
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Scores
 
 Watch = Callable[[int, Floats], None]

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, offsets_of
+from rejoinder.arrays import Floats, Ints, Vectors, offsets_of
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.sentence_encoders import (
     SentenceEncoder,
-    Vectors,
     encoder_digest,
     opened_folder,
     sentence_encoder,
@@ -23,7 +22,6 @@ from rejoinder.encoders.sentence_encoders import (
 from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.stats.intervals import Floats
 from rejoinder.types import Example, Scores
 
 ENCODER = "encoder"

@@ -12,15 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ragged
+from rejoinder.arrays import Floats, Ragged
 from rejoinder.errors import DataError
 from rejoinder.language_models.ngram import Counts, NgramModel, good_turing, kneser_ney, prune, read_arpa
 from rejoinder.language_models.ngram.model import Level
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
 from rejoinder.metrics.batch import Batch, TextOptions
-
-Floats = NDArray[np.float64]
 
 ARRAYS = "fluency.safetensors"
 NGRAM = "ngram"

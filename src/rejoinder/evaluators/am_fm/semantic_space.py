@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged
+from rejoinder.arrays import Ints, Ragged, Vectors
 from rejoinder.learning.extras import require_extra
-
-Floats = NDArray[np.float32]
-
 
 _NO_DIRECTION = 1e-5
 """Of the largest singular value: less is rounding of numbers of single precision."""
@@ -24,7 +20,7 @@ class SemanticSpace:
     """The words that a space knows, and where each lies in it."""
 
     words: tuple[str, ...]
-    vectors: Floats  # (words, dimensions): the right singular vectors, largest singular value first
+    vectors: Vectors  # (words, dimensions): the right singular vectors, largest singular value first
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], texts: Ragged, dimensions: int, seed: int = 0) -> SemanticSpace:
@@ -60,7 +56,7 @@ class SemanticSpace:
         number = self._number.get
         return np.fromiter((number(word, -1) for word in words), np.int64, len(words))
 
-    def points(self, texts: Ragged) -> Floats:
+    def points(self, texts: Ragged) -> Vectors:
         """Where each text lies, r^T U: the sum of its known words' vectors. (texts, dimensions)"""
         from scipy.sparse import csr_array
 
@@ -69,9 +65,9 @@ class SemanticSpace:
         words = np.where(texts.values < 0, len(self.words), texts.values)
         ones = np.ones(len(words), np.float32)
         bag = csr_array((ones, words, texts.offsets), shape=(len(texts), len(self.words) + 1))
-        points: Floats = bag @ self._with_zero
+        points: Vectors = bag @ self._with_zero
         return points
 
     @cached_property
-    def _with_zero(self) -> Floats:
+    def _with_zero(self) -> Vectors:
         return np.concatenate([self.vectors, np.zeros((1, self.dimensions), np.float32)])

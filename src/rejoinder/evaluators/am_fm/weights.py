@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.errors import NeedsError
 from rejoinder.types import Scores
-
-Floats = NDArray[np.float64]
 
 MEANS = ("arithmetic", "geometric", "harmonic")
 LEVELS = ("no", "replies", "systems")

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.evaluators.encoder.towers import text_ends
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ PADDING, EARLIER, LAST_TURN, AFTER, ALONE = range(5)
 """The parts of a row: nothing, the turns before the last, the last turn, a reply after them, a reply by itself."""
 MOST_TURNS = 4
 
-Ints = NDArray[np.int64]
 Ids = tuple[int, ...]
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -19,8 +20,6 @@ MOST_TURNS = 4
 MOST_CONTEXT = 64
 """Tokens of a context, special ones included."""
 MOST_REPLY = 32
-
-Ints = NDArray[np.int64]
 
 
 class Towered(NamedTuple):

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Ragged, offsets_of
+from rejoinder.arrays import Ragged, Vectors, offsets_of
 from rejoinder.encoders.word2vec import CORPUS, Word2VecTraining, learned_vectors
 from rejoinder.errors import DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Use
@@ -31,8 +30,6 @@ from rejoinder.types import Scores
 PAPER = "Tao et al. 2018, RUBER: an unsupervised method for automatic evaluation of open-domain dialog systems"
 VECTORS = "vectors.safetensors"
 _MOST_WORDS = 200_000  # that have a vector
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +196,7 @@ def referenced(batch: Batch, known: WordVectors, text: TextOptions) -> Scores:
     return best_reference(pairs, batch, "max")
 
 
-def pooled_texts(texts: Sequence[str], known: WordVectors, text: TextOptions) -> Floats:
+def pooled_texts(texts: Sequence[str], known: WordVectors, text: TextOptions) -> Vectors:
     """[highest; lowest] of each text's word vectors; zeros where no word is known. (texts, 2 * dims)"""
     vocabulary, rows = tokenised(texts, text)
     place = known.lookup(vocabulary)
@@ -213,7 +210,7 @@ def pooled_texts(texts: Sequence[str], known: WordVectors, text: TextOptions) ->
     return np.concatenate([pooled.highest, pooled.lowest], axis=1)
 
 
-def cosines(left: Floats, right: Floats) -> Scores:
+def cosines(left: Vectors, right: Vectors) -> Scores:
     """Row by row; NaN where a vector is zero."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     lengths = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from rejoinder.arrays import Ragged
+from rejoinder.arrays import Ragged, Vectors
 from rejoinder.data.pairs import Pair
 from rejoinder.encoders.text_encoder import TextEncoder
 from rejoinder.errors import DataError
@@ -35,7 +35,6 @@ from rejoinder.types import Scores
 NETWORK, WORDS = "network.safetensors", "words.safetensors"
 _ROWS = 64
 
-Vectors = NDArray[np.float32]
 Reader = WordReader | PieceReader | TextEncoder
 
 

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from rejoinder.arrays import Vectors
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.evaluators.static.reading import BEFORE, LAST, OWN, REPLY, STRETCHES, Reading
 from rejoinder.types import Scores
-
-Floats = NDArray[np.float32]
 
 PRODUCTS = 5
 """Vectors among the MLP's inputs: r, l, m * l, m * e, r * l."""
@@ -38,17 +37,17 @@ class StaticNetwork:
     table: NDArray[np.int8]  # (words, dims)
     steps: NDArray[np.float16]  # (words,): what one step of a word's vector is worth
     weights: NDArray[np.float16]  # (words,): logarithm of a word's share in a mean
-    bridge: Floats  # (dims, dims)
-    centre: Floats  # (dims,): of the replies it was trained on
-    shift: Floats  # (counts,)
-    scale: Floats  # (counts,): counts are shifted, then divided by it
-    hidden: Floats  # (inputs, units)
-    hidden_bias: Floats  # (units,)
-    out: Floats  # (units, 1)
-    out_bias: Floats  # (1,)
+    bridge: Vectors  # (dims, dims)
+    centre: Vectors  # (dims,): of the replies it was trained on
+    shift: Vectors  # (counts,)
+    scale: Vectors  # (counts,): counts are shifted, then divided by it
+    hidden: Vectors  # (inputs, units)
+    hidden_bias: Vectors  # (units,)
+    out: Vectors  # (units, 1)
+    out_bias: Vectors  # (1,)
 
     @classmethod
-    def of_table(cls, vectors: Floats, weights: Floats, rest: Mapping[str, Floats]) -> StaticNetwork:
+    def of_table(cls, vectors: Vectors, weights: Vectors, rest: Mapping[str, Vectors]) -> StaticNetwork:
         """The network with its word vectors rounded to one byte."""
         steps = (np.abs(vectors).max(axis=1, initial=TINY) / 127).astype(np.float16)
         divisor = np.maximum(steps.astype(np.float32), TINY)[:, None]
@@ -61,13 +60,13 @@ class StaticNetwork:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
-    def _summands(self) -> Floats:
+    def _summands(self) -> Vectors:
         """Vector and 1, both times the word's weight. (words, dims + 1)"""
         vectors = self.table * self.steps.astype(np.float32)[:, None]
         weights = np.exp(self.weights.astype(np.float32))[:, None]
         return np.concatenate([vectors * weights, weights], axis=1)
 
-    def score(self, reading: Reading, counts: Floats) -> Scores:
+    def score(self, reading: Reading, counts: Vectors) -> Scores:
         """One score an example, from 1 to 5."""
         inputs = self._inputs(reading, counts)
         units = np.maximum(_product(inputs, self.hidden) + self.hidden_bias, 0)
@@ -75,7 +74,7 @@ class StaticNetwork:
         scores: Scores = LOWEST + (HIGHEST - LOWEST) * expit(logits.astype(np.float64))
         return scores
 
-    def _inputs(self, reading: Reading, counts: Floats) -> Floats:
+    def _inputs(self, reading: Reading, counts: Vectors) -> Vectors:
         """What the MLP reads. (examples, inputs)"""
         ones = np.ones(len(reading.words), np.float32)
         bag = csr_array((ones, reading.words, reading.offsets), shape=(STRETCHES * len(reading), len(self.table)))
@@ -92,17 +91,17 @@ class StaticNetwork:
         return np.concatenate([r, to_last, *products, np.stack(numbers, axis=1), scaled], axis=1)
 
 
-def _mean(sums: Floats) -> Floats:
+def _mean(sums: Vectors) -> Vectors:
     """Sums over their weight, which is the last column; zeros where there are no words."""
     return (sums[:, :-1] / np.maximum(sums[:, -1:], TINY)).astype(np.float32, copy=False)
 
 
-def _unit(vectors: Floats) -> Floats:
-    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
     return unit
 
 
-def _product(rows: Floats, matrix: Floats) -> Floats:
+def _product(rows: Vectors, matrix: Vectors) -> Vectors:
     """rows @ matrix, in products of one shape: libraries choose other sums for other shapes."""
     whole = -(-len(rows) // _ROWS) * _ROWS
     filled = np.zeros((whole, rows.shape[1]), np.float32)

@@ -15,14 +15,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged
+from rejoinder.arrays import Floats, Ints, Ragged
 from rejoinder.language_models.ngram import NgramModel
 from rejoinder.language_models.ngram.model import UNKNOWN, ended
 from rejoinder.text.cleaning import writable
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
-
-Floats = NDArray[np.float64]
 
 STRETCHES = 4
 BEFORE, OWN, LAST, REPLY = range(STRETCHES)

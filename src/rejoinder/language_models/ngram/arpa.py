@@ -10,8 +10,9 @@ from typing import IO, Literal
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.errors import DataError
-from rejoinder.language_models.ngram.model import UNKNOWN, Floats, Level, NgramModel, with_special
+from rejoinder.language_models.ngram.model import UNKNOWN, Level, NgramModel, with_special
 
 NEVER = -99.0
 """What stands for log10 of 0."""

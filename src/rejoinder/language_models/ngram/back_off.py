@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rejoinder.arrays import Ints
-from rejoinder.language_models.ngram.model import END, START, Floats, Level, NgramModel
+from rejoinder.arrays import Floats, Ints
+from rejoinder.language_models.ngram.model import END, START, Level, NgramModel
 
 EPSILON = 3e-6
 """What counts as no probability at all: SRILM's Prob_Epsilon."""

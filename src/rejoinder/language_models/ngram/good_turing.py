@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.language_models.ngram.back_off import EPSILON, level_of, with_back_off
 from rejoinder.language_models.ngram.counts import Counts
-from rejoinder.language_models.ngram.model import START, UNKNOWN, Floats, Level, NgramModel
+from rejoinder.language_models.ngram.model import START, UNKNOWN, Level, NgramModel
 
 
 def min_count(order: int) -> int:

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged, offsets_of
-
-Floats = NDArray[np.float64]
+from rejoinder.arrays import Floats, Ints, Ragged, offsets_of
 
 UNKNOWN, START, END = 0, 1, 2
 SPECIAL = ("<unk>", "<s>", "</s>")

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.errors import UnknownNameError
 from rejoinder.meta import study
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.study import StudyResult
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.types import Scores
 
 KINDS = ("pearson", "spearman")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Floats, Ints
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
 from rejoinder.meta.studies.true_replies import left_out, own_references
@@ -17,7 +17,7 @@ from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import group_codes, group_sums, mean_replicates
 from rejoinder.types import Example, Scores
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Bools
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
 from rejoinder.meta.studies.true_replies import left_out, own_references
@@ -23,8 +24,6 @@ from rejoinder.meta.studies.wording import listed, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-
-Marks = NDArray[np.bool_]
 
 SHOWN = 3
 """Replies drawn as instances, as many as adem's Table 9 shows."""
@@ -46,8 +45,8 @@ HEADER = (
 class Verdicts:
     """Which replies one evaluator finds good, and which bad."""
 
-    high: Marks
-    low: Marks
+    high: Bools
+    low: Bools
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
@@ -135,14 +134,14 @@ def _row(
     )
 
 
-def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Marks, Marks]:
+def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Bools, Bools]:
     """What all overlap metrics score low, and what any of them scores high."""
-    low: Marks = np.logical_and.reduce([metrics[label].low for label in overlap or metrics])
-    high: Marks = np.logical_or.reduce([metrics[label].high for label in overlap or metrics])
+    low: Bools = np.logical_and.reduce([metrics[label].low for label in overlap or metrics])
+    high: Bools = np.logical_or.reduce([metrics[label].high for label in overlap or metrics])
     return low, high
 
 
-def _share(marks: Marks, among: Marks, part: ScoredSet) -> Interval:
+def _share(marks: Bools, among: Bools, part: ScoredSet) -> Interval:
     contexts = part.judged.contexts[among]
     return mean_interval(marks[among].astype(np.float64), contexts, part.resamples, seed=part.seed)
 

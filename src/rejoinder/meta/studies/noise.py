@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.meta.panels import Curve, LinePanel
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
 from rejoinder.meta.studies.wording import signed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.correlation import correlate, midranks
-from rejoinder.stats.intervals import Floats
 from rejoinder.text.grid import number
 from rejoinder.types import Scores
 

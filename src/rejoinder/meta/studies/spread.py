@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.meta.panels import HistogramPanel, IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import ROUNDING, above, below, listed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes, group_sums
 from rejoinder.text.grid import number
 from rejoinder.types import Scores

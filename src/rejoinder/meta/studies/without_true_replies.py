@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Floats
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable
 from rejoinder.meta.studies.true_replies import of_true_systems, own_references
@@ -19,7 +20,7 @@ from rejoinder.meta.studies.wording import above, below, listed_with, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Floats, Interval, bootstrap_bounds
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
 
 KINDS = ("pearson", "spearman")
 PEOPLE = "people"

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Vectors
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
 from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.settings import TrainingSettings
-from rejoinder.reply_models.base import Context, ReplyData, ReplyModel, Request, Vectors
+from rejoinder.reply_models.base import Context, ReplyData, ReplyModel, Request
 from rejoinder.reply_models.decoding import Decoding
 from rejoinder.types import Dialogue
 

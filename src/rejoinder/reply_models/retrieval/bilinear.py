@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Ints, Vectors
 from rejoinder.learning.saving import read_arrays, write_arrays
-from rejoinder.reply_models.base import Context, Vectors
+from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, Retrieval
 from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, Index
 from rejoinder.types import Scores

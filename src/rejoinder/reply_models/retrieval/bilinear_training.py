@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-Vectors = NDArray[np.float32]
+from rejoinder.arrays import Vectors
 
 _START = 5.0
 """M starts as so many times the identity: what is alike fits, before anything is learned."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Vectors
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates
-from rejoinder.reply_models.base import Context, ReplyData, Vectors
+from rejoinder.reply_models.base import Context, ReplyData
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
 from rejoinder.reply_models.retrieval.nearest import EXACT_UP_TO, index_of

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.arrays import Vectors
 from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.language_models.recurrent.settings import RecurrentSettings
 from rejoinder.learning.extras import require_extra
-from rejoinder.reply_models.base import Context, ReplyData, Vectors
+from rejoinder.reply_models.base import Context, ReplyData
 from rejoinder.reply_models.neural.base import WEIGHTS
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval

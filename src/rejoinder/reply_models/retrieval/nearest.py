@@ -14,10 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Ints, Vectors
 from rejoinder.learning.extras import require_extra
-
-Vectors = NDArray[np.float32]
 
 EXACT_UP_TO = 300_000
 """Rows up to which every one is compared: at 384 dimensions some 30 ms a query on one core."""
