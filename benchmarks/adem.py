@@ -36,8 +36,10 @@ from rejoinder.evaluators.adem.dot import EncoderDot
 from rejoinder.evaluators.adem.human_likeness import HUMAN, HumanLikeness
 from rejoinder.evaluators.adem.human_likeness import LEFT_OUT as NEITHER
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.meta.experiments import PUBLISHED, cross_validate, label_amounts, leave_one_system_out
-from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.meta.experiments.amounts import label_amounts
+from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.left_out import leave_one_system_out
+from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet
 from rejoinder.meta.experiments.result import measure
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.studies.length_bias import study as length_bias

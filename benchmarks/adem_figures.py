@@ -14,17 +14,18 @@ from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
 from rejoinder.evaluators.adem.vectors import Projection, Reading
 from rejoinder.meta.experiments.partition import LabelledSet
-from rejoinder.report.figures import Line, line_plot
+from rejoinder.meta.panels import Curve
+from rejoinder.report.figures import line_plot
 from rejoinder.stats.correlation import correlate
 
 EPOCHS = 30
 COMPONENTS, GAMMA = 7, 0.02  # adem's
 
-Curve = dict[str, list[float]]
+Epochs = dict[str, list[float]]
 """Kind of correlation -> one an epoch, from before the first."""
 
 
-def curves(tested: LabelledSet, encoder: str) -> Curve:
+def curves(tested: LabelledSet, encoder: str) -> Epochs:
     """Correlations with people on contexts that are not learned from, epoch by epoch; mean over folds."""
     reading = Reading.of(tested.judged.examples, sentence_encoder(encoder))
     found: dict[str, list[list[float]]] = {"pearson": [], "spearman": []}
@@ -40,9 +41,9 @@ def curves(tested: LabelledSet, encoder: str) -> Curve:
     return {kind: np.mean(values, axis=0).tolist() for kind, values in found.items()}
 
 
-def _fold(train: Compared, test: Compared) -> Curve:
+def _fold(train: Compared, test: Compared) -> Epochs:
     scale = Scale.of(train)
-    curve: Curve = {"pearson": [], "spearman": []}
+    curve: Epochs = {"pearson": [], "spearman": []}
 
     def watch(epoch: int, matrices: Floats) -> None:  # noqa: ARG001 - epochs come in their order
         scores = scale.scores(test.products(matrices))
@@ -59,10 +60,10 @@ def _compared(points: Floats, reading: Reading, human: NDArray[np.float64]) -> C
     return Compared(np.stack([points[reading.contexts], points[first]]), points[reading.responses], human)
 
 
-def write_curves(path: Path, found: Mapping[str, Curve]) -> None:
+def write_curves(path: Path, found: Mapping[str, Epochs]) -> None:
     """A line an encoder and kind."""
     lines = [
-        Line(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
+        Curve(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
         for name, curve in found.items()
         for kind, values in curve.items()
     ]

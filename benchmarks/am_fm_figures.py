@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.report.figures import Line, line_plot, scatter
+from rejoinder.meta.panels import Curve
+from rejoinder.report.figures import line_plot, scatter
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
@@ -59,9 +60,9 @@ def write_sentences(path: Path, points: Mapping[str, tuple[Pairs, Pairs, Pairs]]
     )
 
 
-def _line(name: str, x: Sequence[float], intervals: list[Interval], *, band: bool = True) -> Line:
+def _line(name: str, x: Sequence[float], intervals: list[Interval], *, band: bool = True) -> Curve:
     low, high = ([row.low for row in intervals], [row.high for row in intervals]) if band else ((), ())
-    return Line(name, x, [row.estimate for row in intervals], low, high)
+    return Curve(name, x, [row.estimate for row in intervals], low, high)
 
 
 def _write(path: Path, svg: object) -> None:

@@ -19,7 +19,8 @@ import numpy as np
 
 from am_fm_figures import STYLE
 from rejoinder.evaluators.ruber.unref import NONE
-from rejoinder.report.figures import Line, line_plot
+from rejoinder.meta.panels import Curve
+from rejoinder.report.figures import line_plot
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
 from rejoinder.stats.correlation import correlate
@@ -264,7 +265,7 @@ class Page:
             for encoder in self.encoders:
                 means = by_quantile(self.column(corpus, encoder, "s_U"), replies.human)
                 short = {"DailyDialog": "DD", "PersonaChat": "PC"}[corpus]
-                lines.append(Line(f"{short} {encoder}", range(1, QUANTILES + 1), means))
+                lines.append(Curve(f"{short} {encoder}", range(1, QUANTILES + 1), means))
                 rows.append([corpus, encoder, *(f"{mean:.3f}" for mean in means)])
         svg = str(
             line_plot(lines, label="mean s_U by human score", x_label="fifth of human scores", y_label="mean s_U")

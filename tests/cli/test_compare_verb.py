@@ -45,7 +45,7 @@ def test_notes_and_what_was_left_out_go_to_standard_error(run: Run, two: tuple[P
     ran = run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip")
     assert ran.code == 0
     assert ran.err.splitlines() == [
-        "note: old and new are compared on the 6 contexts that both answered; 2 replies to others are left out",
+        "note: old and new are compared on the 6 contexts that both answered; 2 other replies are left out",
         "left out 1 unreadable example:",
         "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object a line",
     ]
@@ -62,11 +62,11 @@ def test_labels_are_said_to_be_a_random_sample(capsys: pytest.CaptureFixture[str
     ("arguments", "message"),
     [
         (["old.jsonl"], "compare needs at least two systems, found only 'old'"),
-        (["old.jsonl", "old.jsonl"], "two systems would bear one name (old.jsonl, old.jsonl): give them names"),
+        (["old.jsonl", "old.jsonl"], "two systems would have the same name (old.jsonl, old.jsonl): give them"),
         (["old.jsonl", "gone.jsonl"], "gone.jsonl: no such file"),
         (["old.jsonl", "new.jsonl", "-m", "bleu"], "bleu needs references, but none of the 16 examples of old.jsonl, "),
         (["old.jsonl", "new.jsonl", "--pair-by", "turn"], "unknown field in old.jsonl: 'turn'; known: context, "),
-        (["-", "-"], "standard input can be read only once: expected - for one of the files at most"),
+        (["-", "-"], "standard input can be read only once: expected - for at most one of the files"),
     ],
 )
 def test_wrong_calls(arguments: list[str], message: str, run: Run, two: tuple[Path, Path]) -> None:

@@ -65,14 +65,15 @@ def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> HumanD
 def test_what_more_labels_could_do() -> None:
     start = "Whether people would rate B above A is open (0.100 [-0.100, 0.300], p = 0.200); "
     assert an_open_difference(123, 83).sentence() == (
-        start + "if the true difference is the estimated one, about 83 more labels would show it four times in five."
+        start + "if this is the true difference, about 83 more labels would detect it with 80% power."
     )
     for needed in (124, math.inf):
         assert an_open_difference(needed, 83).sentence() == (
             start + "labelling all 83 remaining replies would not be expected to settle it."
         )
     assert (
-        an_open_difference(90, 0).sentence() == start + "all replies are labelled: only more replies could settle it."
+        an_open_difference(90, 0).sentence()
+        == start + "all replies are labelled, so only more replies could settle it."
     )
     assert an_open_difference(math.nan, 9, math.nan).sentence() == (
         "Whether people would rate B above A is open: too few contexts with labels."
@@ -108,7 +109,7 @@ def test_replies_without_a_score_keep_their_labels() -> None:
     means = human_means(table, contexts, labels, "overall", "metric")
     assert means.means["A"].n_labelled == 60
     assert means.means["A"].interval.covers(float(truth[of_a].mean()))
-    assert means.notes == (f"metric could not score {bad.sum()} replies: they count with their system's mean score",)
+    assert means.notes == (f"metric could not score {bad.sum()} replies: they were given their system's mean score",)
     nothing = ScoreTable({"metric": np.full(600, np.nan)}, table.signatures, ("A", "B"), table.system_of)
     for result in human_means(nothing, contexts, labels, "overall", "metric").means.values():
         assert result.interval == result.labels_only
@@ -119,7 +120,7 @@ def test_few_labels_are_noted() -> None:
     assert human_means(table, contexts, labels, "overall", "metric").notes == ()
     labels[(contexts >= 12) & (table.system_of == 1)] = np.nan
     (note,) = human_means(table, contexts, labels, "overall", "metric").notes
-    assert note.startswith("B: fewer than 20 labels, so 95 % intervals of human means are a little short")
+    assert note.startswith("B: fewer than 20 labels, so the 95 % intervals of human means are slightly too narrow")
 
 
 def test_too_few_labels() -> None:
@@ -144,7 +145,7 @@ def test_labels_join_by_id_and_system() -> None:
 
 
 def test_labels_that_fit_several_replies_or_none() -> None:
-    with pytest.raises(CallError, match="the label of '1' fits several replies"):
+    with pytest.raises(CallError, match="the label of '1' matches several replies"):
         labels_by_row(REPLIES, judged(("1", "", 4.0)), None)
     with pytest.raises(CallError, match="labels none of the replies"):
         labels_by_row(REPLIES, judged(("9", "", 4.0)), None)
@@ -168,7 +169,10 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert human["differences"][0]["verdict"].startswith("People would rate long above short")
     assert main(call) == 0
     told = capsys.readouterr().out
-    assert "What people would say (overall), from the labels and length, if the labelled replies are a random" in told
+    assert (
+        "Estimated mean human scores (overall), from the labels and length; the labelled replies must be a random"
+        in told
+    )
     assert main([*call, "--predictor", "lenght"]) == 2
     assert "did you mean length?" in capsys.readouterr().err
 

@@ -91,5 +91,5 @@ def test_there_and_back() -> None:
 
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "judged.jsonl").write_text("")
-    with pytest.raises(DataError, match="holds no judged examples"):
+    with pytest.raises(DataError, match="has no judged examples"):
         read_judged(tmp_path / "judged.jsonl")

@@ -197,14 +197,14 @@ def test_scores_from_a_file(made_up: ScoredSet, tmp_path: Path, capsys: pytest.C
     from_file = json.loads(capsys.readouterr().out)
     assert main(["meta", str(judged), "-m", "length", "--resamples", "50", "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["dimensions"] == from_file["dimensions"]
-    with pytest.raises(CallError, match="under the name 'length', which is taken"):
+    with pytest.raises(CallError, match="scores named 'length', which another"):
         meta_evaluate(judged, ["length"], scores=[scores])
 
 
 def test_scores_of_other_examples(tmp_path: Path) -> None:
     (tmp_path / "judged.jsonl").write_text('{"id": "1", "response": "a", "scores": 1}\n')
     (tmp_path / "scores.jsonl").write_text('{"id": "2", "system": "", "scores": {"x": 1}}\n')
-    with pytest.raises(CallError, match="has no score of any example"):
+    with pytest.raises(CallError, match="scores none of the examples"):
         meta_evaluate(tmp_path / "judged.jsonl", scores=[tmp_path / "scores.jsonl"])
 
 
@@ -215,7 +215,7 @@ def test_too_few_examples(tmp_path: Path) -> None:
 
 
 def test_agreement_of_zhao_as_published() -> None:
-    """roberta-eval, section 4: Krippendorff's alpha .431, and .815 after removing outliers by MAD with threshold 1."""
+    """Zhao et al. 2020, section 4: Krippendorff's alpha .431, and .815 without outliers (MAD, threshold 1)."""
     judged = read_judged(shared("zhao2020_dailydialog.jsonl.gz"))
     assert krippendorff_alpha(judged.ratings["overall"]) == pytest.approx(0.431, abs=5e-4)
     cleaned = judged.without_outliers()

@@ -86,5 +86,5 @@ def test_systems_of_several_files_have_names_of_their_own(systems: list[list[str
 
 
 def test_names_that_would_clash_are_refused() -> None:
-    with pytest.raises(CallError, match=r"^two systems would bear one name \(b, b\): give them names of their own$"):
+    with pytest.raises(CallError, match=r"^two systems would have the same name \(b, b\): give them different names$"):
         join(sources(["b"], [""]), ["a", "b"])

@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from rejoinder.meta.panels import Curve
 from rejoinder.report.axes import Scale, fitted, span, tick_labels, ticks
 from rejoinder.report.bins import bins_for
-from rejoinder.report.figures import WIDTH, Line, histogram, interval_plot, line_plot, scatter
+from rejoinder.report.figures import WIDTH, histogram, interval_plot, line_plot, scatter
 from rejoinder.stats.intervals import Interval
 
 NAN = float("nan")
@@ -30,7 +31,7 @@ def test_every_figure_escapes_names_and_labels() -> None:
         interval_plot([(NASTY, Interval(0.5, 0.4, 0.6))], label=NASTY),
         histogram([(NASTY, values)], label=NASTY),
         scatter(values, values, label=NASTY, x_label=NASTY, y_label=NASTY),
-        line_plot([Line(NASTY, [1, 2], [0.1, 0.2])], label=NASTY, x_label=NASTY, y_label=NASTY),
+        line_plot([Curve(NASTY, [1, 2], [0.1, 0.2])], label=NASTY, x_label=NASTY, y_label=NASTY),
     ]
     for figure in figures:
         root = parsed(figure)
@@ -97,7 +98,7 @@ def test_scatter_jitters_the_asked_axis_with_its_seed() -> None:
 
 
 def test_line_plot_keeps_its_labels_apart() -> None:
-    lines = [Line(name, [1, 2], [0.5, 0.5], [0.4, NAN], [0.6, NAN]) for name in "abc"]
+    lines = [Curve(name, [1, 2], [0.5, 0.5], [0.4, NAN], [0.6, NAN]) for name in "abc"]
     names = of_class(line_plot(lines, label="l"), "name")
     heights = sorted(float(name.get("y", "")) for name in names)
     assert all(np.diff(heights) >= 12)

@@ -10,16 +10,15 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
-from rejoinder.report.figures import histogram
-from rejoinder.report.html import Section, render_report, rows_to_show
-from rejoinder.report.markup import Html, element
-from rejoinder.report.page import render_page
-from rejoinder.report.thread import turns_of
+from rejoinder.report.chosen import rows_to_show
+from rejoinder.report.html import render_report
+from rejoinder.report.markup import Html
+from rejoinder.report.page import Section, render_page
+from rejoinder.report.sections.thread import turns_of
 from rejoinder.types import Example
 from scored_replies import NAN, examples_for, hostile_table, random_table, table_of
 
@@ -86,7 +85,7 @@ def test_header_tells_size_version_and_seed() -> None:
 
 def test_without_texts_the_report_says_so() -> None:
     report = render_report(random_table(30), None)
-    assert words_of(report).count("The texts are left out") == 2
+    assert words_of(report).count("Texts are not shown") == 2
     assert "response" not in json.dumps(data_of(report)["rows"])
     assert "bubble" not in re.sub(r"<(script|style)\b.*?</\1>", "", report, flags=re.DOTALL)
 
@@ -96,13 +95,13 @@ def test_a_sample_is_called_a_sample() -> None:
     chosen = rows_to_show(table, most=50, seed=4)
     texts = {row: example for row, example in examples_for(table).items() if row in chosen.needed}
     report = render_report(table, texts, chosen=chosen)
-    assert "50 of 120 replies, sampled with seed 4" in words_of(report)
+    assert "A random sample of 50 of 120 replies (seed 4)" in words_of(report)
     assert len(data_of(report)["rows"]) == 50  # type: ignore[arg-type]
 
 
 def test_the_limit_of_the_table_is_5000() -> None:
     report = render_report(random_table(5003), None)
-    assert "5,000 of 5,003 replies, sampled with seed 0" in words_of(report)
+    assert "A random sample of 5,000 of 5,003 replies (seed 0)" in words_of(report)
 
 
 def test_missing_scores_are_counted_and_embedded_as_null() -> None:
@@ -138,8 +137,8 @@ def test_lower_is_better_marks_the_lowest_mean() -> None:
 def test_a_single_system_has_nothing_to_compare() -> None:
     table = table_of({"bleu": [0.1, 0.3]}, ["", ""])
     words = words_of(render_report(table, examples_for(table)))
-    assert "nothing to compare it with" in words
-    assert "Metrics can disagree only where at least two rank the replies." in words
+    assert "there is nothing to compare" in words
+    assert "Disagreement needs at least two metrics that rank the replies." in words
 
 
 def test_an_empty_table_makes_a_report() -> None:
@@ -151,15 +150,6 @@ def test_signatures_and_notes_are_shown() -> None:
     words = words_of(render_report(table, None))
     assert "bleu|v:0" in words
     assert "Two replies are <empty>." in words
-
-
-def test_extra_sections_come_before_the_replies_and_into_the_menu() -> None:
-    figure = histogram([("x", np.array([0.1, 0.2]))], label="l")
-    report = render_report(random_table(5), None, extra_sections=[Section("Is B better?", element("p", figure))])
-    assert (
-        report.index("Distributions of scores</h2>") < report.index("Is B better?</h2>") < report.index("Best, worst")
-    )
-    assert '<a href="#part-3-is-b-better">Is B better?</a>' in report
 
 
 def test_a_section_body_that_nobody_escaped_is_refused() -> None:
@@ -174,7 +164,7 @@ def test_texts_of_other_replies_are_refused() -> None:
     with pytest.raises(CallError, match="row 4 is 'id-3' in the scores and 'other' in the replies"):
         render_report(table, texts | {3: Example("other", (), "reply")})
     del texts[5]
-    with pytest.raises(CallError, match="lack row 6 of the 8"):
+    with pytest.raises(CallError, match="row 6 of the 8 scored replies is missing"):
         render_report(table, texts)
 
 

@@ -58,5 +58,5 @@ def test_table_escapes_every_cell_and_its_caption() -> None:
 
 
 def test_table_refuses_a_row_of_another_length() -> None:
-    with pytest.raises(ValueError, match="a row of 1 cells under a header of 2"):
+    with pytest.raises(ValueError, match="a row has 1 cells: expected 2"):
         html_table(["a", "b"], [["only one"]], caption="c")

@@ -45,7 +45,7 @@ def test_one_metric_does_not_differ_from_itself() -> None:
     assert williams_test(0.5, 0.5, 1.0, 50).p_value == 1
     assert math.isnan(williams_test(0.5, 0.4, 0.1, 3).t)
     assert math.isnan(williams_test(math.nan, 0.4, 0.1, 30).t)
-    with pytest.raises(ValueError, match=r"-1\.\.1"):
+    with pytest.raises(ValueError, match="between -1 and 1"):
         williams_test(1.5, 0.4, 0.1, 30)
 
 
@@ -93,5 +93,5 @@ def test_without_variation_there_is_nothing_to_compare() -> None:
     result = compare_correlations([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], n_resamples=5)
     assert math.isnan(result.p_value)
     assert math.isnan(compare_correlations([], [], []).p_value)
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="equal length"):
         compare_correlations([1.0], [1.0, 2.0], [1.0, 2.0])

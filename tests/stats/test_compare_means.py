@@ -10,7 +10,7 @@ from scipy import stats
 
 from rejoinder.stats import compare_means, permutation
 from rejoinder.stats.compare_means import compare_paired, compare_unpaired
-from rejoinder.stats.effect_size import cohens_dz, hedges_g, needed_examples, paired_outcomes, unpaired_outcomes
+from rejoinder.stats.effect_size import cohens_dz, hedges_g, needed_examples, unpaired_outcomes
 from rejoinder.stats.permutation import permutation_p_value
 
 
@@ -187,15 +187,9 @@ def test_cliffs_delta_is_the_rescaled_u_statistic() -> None:
     rng = np.random.default_rng(6)
     a, b = rng.integers(1, 6, 30).astype(float), rng.integers(2, 6, 20).astype(float)
     u = stats.mannwhitneyu(b, a).statistic
-    assert unpaired_outcomes(a, b).dominance == pytest.approx(2 * u / 600 - 1)
     outcomes = unpaired_outcomes(a, b)
+    assert outcomes.wins - outcomes.losses == pytest.approx(2 * u / 600 - 1)
     assert outcomes.wins + outcomes.ties + outcomes.losses == pytest.approx(1)
-
-
-def test_a_tolerance_makes_ties() -> None:
-    a, b = np.array([1.0, 1.0, 1.0]), np.array([1.5, 3.0, -1.0])
-    assert paired_outcomes(a, b, 0.5).ties == pytest.approx(1 / 3)
-    assert unpaired_outcomes(a, b, 0.5).ties == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +219,7 @@ def test_the_needed_examples_deliver_their_power() -> None:
 
 
 def test_bad_shapes_are_told() -> None:
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="equal length"):
         compare_paired([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="vector"):
         compare_unpaired([[1.0]], [1.0])

@@ -59,7 +59,7 @@ def test_midranks_share_tied_ranks() -> None:
 
 
 def test_bad_calls_are_told() -> None:
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="equal length"):
         correlate([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="unknown correlation 'person'"):
         correlate([1.0, 2.0], [1.0, 2.0], "person")

@@ -29,18 +29,11 @@ def p_table(significant: set[tuple[int, int]], n: int) -> np.ndarray:
     return table
 
 
-def test_the_two_rules_differ_where_neighbours_overlap() -> None:
-    """0 beats 2, but 1 is settled against neither: by `every` all share a cluster, by `any` 2 starts its own."""
-    table = p_table({(0, 2)}, 3)
-    assert significance_clusters([0.9, 0.8, 0.7], table).tolist() == [1, 1, 1]
-    assert significance_clusters([0.9, 0.8, 0.7], table, rule="any").tolist() == [1, 1, 2]
-
-
-def test_what_the_rule_every_does_not_promise() -> None:
-    """2 is worse than 0 and 1 and opens a cluster; 3, in the same one, differs from 2 but not from 1."""
+def test_one_significant_difference_within_a_cluster_starts_a_new_one() -> None:
+    """0 beats 2, and 1 differs from neither; then 3 differs from 2, but not from 1."""
+    assert significance_clusters([0.9, 0.8, 0.7], p_table({(0, 2)}, 3)).tolist() == [1, 1, 2]
     table = p_table({(0, 2), (1, 2), (2, 3)}, 4)
-    assert significance_clusters([0.9, 0.8, 0.7, 0.6], table).tolist() == [1, 1, 2, 2]
-    assert significance_clusters([0.9, 0.8, 0.7, 0.6], table, rule="any").tolist() == [1, 1, 2, 3]
+    assert significance_clusters([0.9, 0.8, 0.7, 0.6], table).tolist() == [1, 1, 2, 3]
 
 
 def test_clusters_follow_the_estimates_not_the_order_given() -> None:
@@ -55,5 +48,3 @@ def test_an_item_without_an_estimate_is_in_no_cluster() -> None:
 def test_bad_calls_are_told() -> None:
     with pytest.raises(ValueError, match="square"):
         significance_clusters([1.0, 2.0], [0.5])
-    with pytest.raises(ValueError, match="'some'"):
-        significance_clusters([1.0], [[1.0]], rule="some")

@@ -59,7 +59,6 @@ def test_the_gain_is_what_the_correlation_allows() -> None:
     """With N far above n the variance shrinks to 1 - r^2 of the labels' (r^2 = 1 / 1.25 here): a gain of 5."""
     result = prediction_powered_mean(simulated(n=2000, others=400_000))
     assert result.gain == pytest.approx(5, rel=0.1)
-    assert result.effective_labels == pytest.approx(10_000, rel=0.1)
     assert result.weights[0] == pytest.approx(0.8 / 2, rel=0.05)  # the regression of labels on scores
 
 
@@ -162,7 +161,7 @@ def test_the_p_value_agrees_with_the_interval() -> None:
 
 
 def test_bad_calls_are_told() -> None:
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="equal length"):
         prediction_powered_mean(LabelledScores([1.0], [1.0, 2.0], [1.0]))
     with pytest.raises(ValueError, match="groups must be given for all"):
         prediction_powered_mean(LabelledScores([1.0, 2.0], [1.0, 2.0], [1.0], groups=["a", "b"]))

@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a file of scores."""
     from rejoinder.data.output import check_target, write_text
-    from rejoinder.report.html import render_report, rows_to_show
+    from rejoinder.report.chosen import rows_to_show
+    from rejoinder.report.html import render_report
     from rejoinder.scoring.score_file import read_scores
 
     target = Path(arguments.output)

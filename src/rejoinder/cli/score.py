@@ -103,7 +103,8 @@ def _say_what_is_dropped(output: Path, arguments: argparse.Namespace) -> None:
 
 def _write_report(path: Path, table: ScoreTable, source: Source) -> None:
     from rejoinder.data.output import write_text
-    from rejoinder.report.html import render_report, rows_to_show
+    from rejoinder.report.chosen import rows_to_show
+    from rejoinder.report.html import render_report
 
     chosen = rows_to_show(table, seed=table.seed)
     examples = {row: example for row, example in enumerate(source) if row in chosen.needed}

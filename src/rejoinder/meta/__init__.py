@@ -1,1 +1,20 @@
-"""Scores put to use: systems against each other, metrics against people."""
+"""Systems compared with each other, and metrics compared with people.
+
+In reading order:
+
+| module | contents |
+|---|---|
+| `pairing` | which examples of several systems answer the same context |
+| `compare`, `comparison` | `compare`: is B better than A?; the result as table, sentences, JSON, LaTeX |
+| `ranking` | systems in order, with significance clusters |
+| `judged` | `JudgedSet`: examples with human ratings |
+| `human_means` | mean human scores from a few labels and many automatic scores |
+| `human` | how well the raters agree |
+| `study`, `panels` | what studies start from and return, and the contents of their figures |
+| `correlations` | how well metrics agree with people, by reply, system and context |
+| `meta` | `meta_evaluate`: the whole report |
+| `studies` | length bias, noise, damaged replies and other studies of metrics |
+| `experiments` | cross-validation, transfer and other studies of evaluators that learn |
+
+Nothing is imported here: import what you need from its module.
+"""

@@ -1,4 +1,4 @@
-"""Is B better than A, or is it noise? Paired where both answered the same contexts, and said in plain words."""
+"""Is B better than A, or is it noise? Systems are compared in pairs, on the contexts that both answered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rejoinder.types import Scores
 FIRST_PERMUTATIONS = 9999
 
 SMALLEST_ADJUSTED = ALPHA / 10
-"""The adjusted p-value that permutations must be able to reach, however many systems are compared."""
+"""Enough permutations are drawn for adjusted p-values to get this small, however many systems are compared."""
 
 
 def compare(
@@ -46,20 +46,20 @@ def compare(
     resamples: int = 1000,
     quiet: bool = True,
 ) -> Comparison:
-    """Compare the systems of two or more files, lists or frames of replies (or of one that holds several systems).
+    """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).
 
-    Replies pair by `context_id`, else by equal context and references; `pair_by` names another field. Where two systems
-    share less than half of the contexts of the one that answered fewer, they are compared unpaired, on all replies.
+    Replies are paired by `context_id`, else by equal context and references; `pair_by` names another field. Two systems
+    that share fewer than half of the contexts of the one with fewer contexts are compared unpaired, on all replies.
     Several comparisons by one metric are Holm-corrected.
 
-    `labels` are human scores of some of the replies, a random sample of them (a judged set, joined by id and system).
-    With them the comparison also tells what people would say of all replies: `predictor` names the metric that is
-    joined with the labels (the first one by default), `dimension` what was judged.
+    `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
+    comparison also estimates the mean human score over all replies: `predictor` names the metric that is combined with
+    the labels (by default the first one), `dimension` the judged dimension.
     """
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
-        raise CallError("standard input can be read only once: expected - for one of the files at most")
+        raise CallError("standard input can be read only once: expected - for at most one of the files")
     given = fields if isinstance(fields, FieldMap) else FieldMap(fields or {})
     mapping, pair_field = _mapping(given, pair_by)
     with ExitStack() as stack:
@@ -85,7 +85,7 @@ def compare(
 
 
 def _mapping(fields: FieldMap, pair_by: str | None) -> tuple[FieldMap, str | None]:
-    """The fields to read, and which one pairs; a field of the data that is none of ours is read as the context's id."""
+    """The fields to read, and the one to pair by; a field that is not one of ours is read as the context's id."""
     for ours in PAIR_FIELDS:
         if pair_by in (ours, fields.of(ours)):
             return fields, ours
@@ -95,7 +95,7 @@ def _mapping(fields: FieldMap, pair_by: str | None) -> tuple[FieldMap, str | Non
 
 
 def compare_table(table: ScoreTable, keys: Keys) -> Comparison:
-    """Compare the systems of a table whose examples pair by equal keys."""
+    """Compare the systems of a table; examples with equal keys are pairs."""
     verdicts: list[Verdict] = []
     said: dict[str, None] = {}
     pairs = list(combinations(table.system_names, 2))
@@ -117,15 +117,15 @@ def compare_table(table: ScoreTable, keys: Keys) -> Comparison:
     unranked = [label for label, ranked in rankings.items() if ranked is None]
     if unranked:
         said.setdefault(
-            f"no ranking by {', '.join(unranked)}: the systems are compared two by two on contexts so different "
-            "that one order of all could contradict the comparisons"
+            f"no ranking by {', '.join(unranked)}: the pairs of systems were compared on such different contexts "
+            "that a ranking could contradict the comparisons"
         )
     ranked = tuple(ranked for ranked in rankings.values() if ranked is not None)
     return Comparison(table, tuple(verdicts), tuple(said), rankings=ranked)
 
 
 def _rankings(table: ScoreTable, keys: Keys, verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Ranking | None]]:
-    """Each metric that says which is better, with the order of three or more systems; None where there is none."""
+    """The ranking of three or more systems by each metric that says which is better; None where there is none."""
     if len(table.system_names) < 3:
         return
     for label in table.metrics:
@@ -144,10 +144,10 @@ def _rankings(table: ScoreTable, keys: Keys, verdicts: Sequence[Verdict]) -> Ite
 
 
 def _ranked_means(table: ScoreTable, keys: Keys, label: str, pairs: Sequence[Verdict]) -> dict[str, float] | None:
-    """Each system's mean over what the comparisons rest on; None where they rest on too different contexts.
+    """Each system's mean over the contexts that were compared; None where the pairs have too few contexts in common.
 
-    Unpaired comparisons rest on all replies. Paired ones do on the contexts that two systems share, and an order of all
-    systems on those that all share: at least half of what any two do.
+    Unpaired comparisons use all replies, paired ones the contexts that two systems share. A ranking uses the contexts
+    that all systems share, which must be at least half of those that any two share.
     """
     scores, rows = table[label], {system: table.rows_of(system) for system in table.system_names}
     if not any(pair.result.paired for pair in pairs):
@@ -158,7 +158,7 @@ def _ranked_means(table: ScoreTable, keys: Keys, label: str, pairs: Sequence[Ver
     if not shared.size:
         return None
     means = np.stack([_means_by_key(scores[of], keys[of], shared) for of in rows.values()])
-    scored = ~np.isnan(means).all(axis=1)  # a system without any score is no reason to drop every context
+    scored = ~np.isnan(means).all(axis=1)  # a system without any score must not exclude every context
     complete = ~np.isnan(means[scored]).any(axis=0)
     if complete.sum() < max(2, max(pair.result.n_a for pair in pairs) / 2):
         return None
@@ -185,7 +185,7 @@ def _two_systems(scores: Scores, keys: Keys, a: Keys, b: Keys, table: ScoreTable
     first, second = _means_by_key(scores[a], keys[a], shared), _means_by_key(scores[b], keys[b], shared)
     result = compare_paired(first, second, **settings)
     alone = int((~np.isin(keys[a], shared)).sum() + (~np.isin(keys[b], shared)).sum())
-    note = f"are compared on the {len(shared)} contexts that both answered; {alone} replies to others are left out"
+    note = f"are compared on the {len(shared)} contexts that both answered; {alone} other replies are left out"
     return result, note if alone else ""
 
 

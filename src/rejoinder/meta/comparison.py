@@ -1,4 +1,4 @@
-"""What a comparison of systems says, and how it reads."""
+"""The result of a comparison of systems: as a table, sentences, JSON or LaTeX."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.meta import p_values
 from rejoinder.meta.human_means import HumanMeans
 from rejoinder.meta.ranking import Ranking
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import MeanComparison
+from rejoinder.stats.formatting import bounds_text, interval_text, p_statement, p_text, share_text, signed
+from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA
 from rejoinder.text.grid import grid, number
 
@@ -20,7 +21,7 @@ _MOST_SENTENCES = 12
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Two systems by one metric."""
+    """How two systems compare on one metric."""
 
     metric: str
     a: str
@@ -29,7 +30,7 @@ class Verdict:
     p_adjusted: float
     """Holm-corrected for all comparisons by this metric."""
     higher_is_better: bool | None
-    """None: the metric (length) says how replies differ, not which are better."""
+    """None for a metric such as length, which describes replies but does not say which are better."""
 
     @property
     def significant(self) -> bool:
@@ -38,41 +39,35 @@ class Verdict:
 
     @property
     def difference(self) -> float:
-        """B's mean less A's."""
+        """B's mean minus A's."""
         return self.result.difference.estimate
 
     def sentence(self) -> str:
-        """What a person would say of it."""
+        """The verdict in words."""
         gap = self.result.difference
+        p = p_statement(self.p_adjusted)
         if np.isnan(self.p_adjusted):
             return f"{self.metric}: too few scored replies to compare {self.a} and {self.b}."
-        low, high = (gap.low, gap.high) if gap.estimate > 0 else (-gap.high, -gap.low)
-        numbers = f"{number(abs(gap.estimate))} [{number(low)}, {number(high)}]"
         if not self.significant:
             return (
-                f"{self.metric}: {self.a} and {self.b} cannot be told apart here "
-                f"({number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}], {self._p()}){self._needed()}."
+                f"{self.metric}: no significant difference between {self.a} and {self.b} "
+                f"({interval_text(gap)}, {p}){self._needed()}."
             )
         if self.higher_is_better is None:
             word, first, second = "higher", *((self.b, self.a) if gap.estimate > 0 else (self.a, self.b))
         else:
             b_is_better = (gap.estimate > 0) == self.higher_is_better
             word, first, second = "better", *((self.b, self.a) if b_is_better else (self.a, self.b))
-        return f"{self.metric}: {first} is {word} than {second} by {numbers} ({self._p()})."
-
-    def _p(self) -> str:
-        return p_values.in_words(self.p_adjusted)
+        size = gap if gap.estimate > 0 else Interval(-gap.estimate, -gap.high, -gap.low)
+        return f"{self.metric}: {first} is {word} than {second} by {interval_text(size)} ({p})."
 
     def _needed(self) -> str:
-        """How many more contexts (unpaired: replies a side) an effect of the observed size would need."""
+        """How many more contexts (unpaired: replies per system) an effect of the observed size would need."""
         more = self.result.needed_examples - min(self.result.n_a, self.result.n_b)
         if not np.isfinite(more) or more < 1:
             return ""
-        what = "contexts" if self.result.paired else "replies of each"
-        return (
-            f"; if the true difference is the observed one, about {more:,.0f} more {what} "
-            "would show it four times in five"
-        )
+        what = "contexts" if self.result.paired else "replies per system"
+        return f"; if this is the true difference, about {more:,.0f} more {what} would detect it with 80% power"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -106,21 +101,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several systems, two by two, by several metrics; `str()` is the table with a verdict a line."""
+    """Pairwise comparisons of systems by several metrics; `str()` is a table followed by one verdict per line."""
 
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    """What was left out because it could not be read."""
+    """Messages about records that could not be read and were skipped."""
     rankings: tuple[Ranking, ...] = ()
-    """A metric each, where it says which of three or more systems is better."""
+    """One per metric that says which of three or more systems is better."""
     human: HumanMeans | None = None
-    """What people would say, where there are labels."""
+    """Estimated human scores, where there are labels."""
 
     @property
     def _several(self) -> bool:
-        """Whether a metric compares more than one pair of systems, so that p-values are corrected."""
+        """Whether there is more than one pair of systems, so that p-values are corrected."""
         return len(self.table.system_names) > 2
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +130,7 @@ class Comparison:
         }
 
     def to_latex(self) -> str:
-        """A booktabs table of the differences; significant ones in bold."""
+        """A booktabs table of the differences, significant ones in bold."""
         lines = [
             r"\begin{tabular}{lllrrr}",
             r"\toprule",
@@ -147,24 +142,23 @@ class Comparison:
             shown = number(gap.estimate)
             shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
             names = " & ".join(_latex(name) for name in (verdict.metric, verdict.a, verdict.b))
-            interval, p = f"[{number(gap.low)}, {number(gap.high)}]", _latex(p_values.in_table(verdict.p_adjusted))
-            lines.append(rf"{names} & {shown} & {interval} & {p} \\")
+            lines.append(rf"{names} & {shown} & {bounds_text(gap)} & {_latex(p_text(verdict.p_adjusted))} \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
     def __str__(self) -> str:
         rows = []
         for verdict in self.verdicts:
-            result, gap = verdict.result, verdict.result.difference
+            result = verdict.result
             rows.append(
                 [
                     verdict.metric,
                     f"{verdict.a} → {verdict.b}",
                     number(result.mean_a),
                     number(result.mean_b),
-                    f"{_signed(gap.estimate, 3)} [{number(gap.low)}, {number(gap.high)}]",
-                    _signed(result.effect_size, 2),
-                    _share(result.outcomes.wins),
-                    p_values.in_table(verdict.p_adjusted),
+                    interval_text(result.difference, sign=True),
+                    signed(result.effect_size, 2),
+                    share_text(result.outcomes.wins),
+                    p_text(verdict.p_adjusted),
                     "*" if verdict.significant else "",
                 ]
             )
@@ -173,13 +167,13 @@ class Comparison:
         parts = [grid(header, rows, left=2)]
         if self._several:
             parts[0] += "\nIntervals are not corrected for the number of comparisons."
-        if len(self.verdicts) <= _MOST_SENTENCES:  # of more, the table and the rankings are easier to read
+        if len(self.verdicts) <= _MOST_SENTENCES:  # beyond that, the table and the rankings are easier to read
             parts.append("\n".join(verdict.sentence() for verdict in self.verdicts))
         if self.rankings:
             parts.append(
                 "\n".join(
                     [
-                        "Best first, a bar before a system that is significantly worse than one since the last bar:",
+                        "Best first; a bar precedes a system that is significantly worse than one after the last bar:",
                         *(r.sentence() for r in self.rankings),
                     ]
                 )
@@ -187,14 +181,6 @@ class Comparison:
         if self.human:
             parts.append(str(self.human))
         return "\n\n".join(parts)
-
-
-def _signed(value: float, digits: int) -> str:
-    return "-" if np.isnan(value) else f"{value:+.{digits}f}"
-
-
-def _share(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.0%}"
 
 
 _LATEX = {

@@ -14,23 +14,20 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.compare_correlations import permutation_p_values, williams
-from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.correlation import KINDS, correlate, midranks
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
-from rejoinder.stats.multiple import holm, significance_clusters
+from rejoinder.stats.multiple import ALPHA, holm, significance_clusters
 from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreement
 from rejoinder.types import Scores
 
-KINDS = ("pearson", "spearman", "kendall")
-ALPHA = 0.05
-
 Compared = dict[tuple[int, int], tuple[Interval, float, float]]
-"""Two metrics' places -> difference of their correlations, permutation p-value, Williams' p-value."""
+"""Columns of two metrics -> difference of their correlations, permutation p-value, Williams' p-value."""
 
 _KENDALL_WORK = 2_000_000  # examples x resamples
 _FEWEST_RESAMPLES = 200
 _FEWEST_PERMUTATIONS = 1000
-_WORTH_MORE = 0.02  # a p-value below which more permutations may decide a corrected verdict
+_WORTH_MORE = 0.02  # below this p-value, more permutations may change a corrected verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +40,21 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One metric against people."""
+    """One metric's agreement with people."""
 
     metric: str
     measured: Mapping[str, Measured]
     """pearson, spearman, kendall"""
     n: int
     coverage: float
-    """Share of the examples that this metric could score."""
+    """The share of the examples that the metric could score."""
     cluster: int
     """1 for the best: no two metrics of one cluster differ significantly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Two metrics against each other: is B's correlation with people higher than A's?"""
+    """A comparison of two metrics: is B's correlation with people higher than A's?"""
 
     a: str
     b: str
@@ -65,7 +62,7 @@ class Contest:
     p_permutation: float
     p_williams: float
     p_adjusted: float
-    """The permutation test's, Holm-corrected over all contests of the table."""
+    """The p-value of the permutation test, Holm-corrected over all contests of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +74,21 @@ class LevelTable:
     rows: tuple[Agreement, ...]
     contests: tuple[Contest, ...]
     kind: str
-    """The coefficient that ranks."""
+    """The coefficient that metrics are ranked by."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithinContext:
-    """One metric's choices between replies to the same context."""
+    """How one metric orders the replies to the same context."""
 
     metric: str
     agreement: PairAgreement
     calibrated: Interval
-    """The accuracy with scores tied that lie closer than an epsilon, fitted on the other half of the contexts."""
+    """The accuracy when scores closer than epsilon are ties; epsilon is fitted on the other half of the contexts."""
 
 
 def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
-    """Correlation over single replies; all resampling is of contexts, because replies to one are not independent."""
+    """Correlations over single replies. Contexts are resampled, because replies to one context are not independent."""
     rows = np.flatnonzero(scored.complete)
     part = scored.take(rows)
     contexts = part.judged.contexts
@@ -111,7 +108,7 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
 
 
 def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) -> Compared:
-    """Every two metrics: the difference of their correlations, the permutation test's p-value and Williams'."""
+    """For every two metrics the difference of their correlations, the permutation test's p-value and Williams'."""
     contexts, human = part.judged.contexts, part.human
     # Swapping ranks tests Spearman's coefficient as swapping scores tests Pearson's.
     columns = np.stack([midranks(column) for column in matrix.T], axis=1) if kind == "spearman" else matrix
@@ -130,7 +127,7 @@ def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) ->
 
 
 def permutations_for(metrics: int) -> int:
-    """Enough for the least p-value, corrected for all contests, to lie far below the level."""
+    """Enough permutations for the smallest p-value, corrected for all contests, to be far below the level."""
     return max(_FEWEST_PERMUTATIONS, math.ceil(20 * (metrics * (metrics - 1) // 2) / ALPHA))
 
 
@@ -144,16 +141,17 @@ def _p_value(estimate: float, error: float, n_contexts: int) -> float:
 
 
 def _replicates(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet) -> dict[str, Floats]:
-    # Kendall's tau costs n log n a resample where the others cost n: large data get fewer resamples of it.
+    # Kendall's tau costs n log n per resample where the others cost n, so large data gets fewer resamples.
     fewer = min(scored.resamples, max(_FEWEST_RESAMPLES, _KENDALL_WORK // len(human)))
     both = correlation_replicates(matrix, human, contexts, scored.resamples, scored.seed, ("pearson", "spearman"))
     return both | correlation_replicates(matrix, human, contexts, fewer, scored.seed, ("kendall",))
 
 
 def system_level(scored: ScoredSet) -> LevelTable | None:
-    """Correlation over the systems' mean scores; None with fewer than three systems.
+    """Correlations over the systems' mean scores; None with fewer than three systems.
 
-    Intervals keep the systems and vary the contexts: see `stats.fixed_systems`. The p-value counts systems.
+    Intervals treat the systems as fixed and resample contexts: see `stats.fixed_systems`. The p-value's sample size is
+    the number of systems.
     """
     rows = np.flatnonzero(scored.complete)
     part = scored.take(rows)
@@ -181,7 +179,7 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
 
 
 def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
-    """How often each metric puts two replies to one context in the order that people do; best first."""
+    """How often each metric orders two replies to one context as people do; best metric first."""
     part = scored.take(np.flatnonzero(scored.complete))
     contexts = part.judged.contexts
     if len(np.unique(contexts)) == len(contexts):
@@ -191,7 +189,7 @@ def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
     for label in part.scores:
         column = part.oriented(label)
         plain = _agreement(scored, column, part.human, contexts)
-        # The epsilon of each half of the contexts is fitted on the other one.
+        # The epsilon for each half of the contexts is fitted on the other half.
         halves = []
         for mine in (half, ~half):
             epsilon = calibrate_ties(column[~mine], part.human[~mine], contexts[~mine])
@@ -206,7 +204,7 @@ def _agreement(scored: ScoredSet, column: Scores, human: Scores, contexts: Ints,
 
 
 def _pooled(halves: list[PairAgreement]) -> Interval:
-    """The accuracy over all contexts, from that over two independent halves of them."""
+    """The accuracy over all contexts, from the accuracies over two independent halves."""
     weights = np.array([agreement.n_contexts for agreement in halves]) / sum(a.n_contexts for a in halves)
     estimate = float(weights @ [agreement.accuracy.estimate for agreement in halves])
     reach = float(np.hypot.reduce(weights * [agreement.accuracy.half_width for agreement in halves]))
@@ -224,7 +222,7 @@ def _level(
         matrix[a, b] = matrix[b, a] = p
         contests.append(Contest(labels[a], labels[b], difference, permutation, test, float(p)))
     estimates = [each[kind].interval.estimate for each in measured]
-    clusters = significance_clusters(estimates, matrix, ALPHA, rule="any")
+    clusters = significance_clusters(estimates, matrix)
     judged = ~np.isnan(scored.human)
     rows = [
         Agreement(label, each, n, float(np.mean(~np.isnan(scored.scores[label][judged]))), int(cluster))

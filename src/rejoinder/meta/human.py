@@ -1,4 +1,4 @@
-"""How well people agree with people, and what that leaves for a metric to reach."""
+"""How well the raters agree, and what correlation that lets a metric reach."""
 
 from __future__ import annotations
 
@@ -14,48 +14,49 @@ from rejoinder.stats.krippendorff import krippendorff_alpha
 
 @dataclass(frozen=True, slots=True)
 class HumanCeiling:
-    """Agreement of the raters on one dimension; NaN where there are too few raters."""
+    """The agreement of the raters on one dimension; NaN where there are too few raters."""
 
     dimension: str
     raters: int
-    """The most that rated one example."""
+    """The largest number of ratings of one example."""
     alpha: float
     """Krippendorff's, interval scale."""
     split_half_pearson: float
     split_half_spearman: float
-    """Half of the raters against the other half, as how-not and am-fm report it; mean over random halves."""
+    """Correlation between the means of two random halves of the raters, as Liu et al. 2016 and D'Haro et al. 2019
+    report it; averaged over random splits."""
     perfect: float
-    """What a metric that knew everyone's opinion would reach: the ratings' mean is itself a sample of opinions, of
-    reliability 2 r / (1 + r) with r the split half, and no correlation with it exceeds the root of that."""
+    """The Pearson correlation that a perfect metric would reach. The mean rating is itself a sample, of reliability
+    2 r / (1 + r) with r the split-half correlation, and no correlation with it exceeds the root of that."""
     one_mean: float
     one_median: float
     one_maximum: float
-    """One rater against the mean of the rest, Pearson, as ruber reports it; over raters."""
+    """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
 
     def sentence(self) -> str:
-        """What a person would say of it."""
+        """The agreement in words."""
         if np.isnan(self.split_half_pearson):
-            return f"{self.dimension}: one rating an example, so people cannot be compared with people."
+            return f"{self.dimension}: one rating per example, so the agreement between raters is unknown."
         return (
-            f"{self.dimension}: half of the raters agree with the other half at {self.split_half_pearson:.2f} Pearson, "
-            f"{self.split_half_spearman:.2f} Spearman; one rater (a column of the data) with the rest at "
+            f"{self.dimension}: the two halves of the raters correlate at {self.split_half_pearson:.2f} (Pearson) and "
+            f"{self.split_half_spearman:.2f} (Spearman); one rater (a column of the data) with the others at "
             f"{self.one_mean:.2f} (mean), {self.one_median:.2f} (median), {self.one_maximum:.2f} (best); "
-            f"Krippendorff's alpha {self.alpha:.3f}. A perfect metric would reach about {self.perfect:.2f} Pearson."
+            f"Krippendorff's alpha is {self.alpha:.3f}. A perfect metric would reach about {self.perfect:.2f} Pearson."
         )
 
 
 def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanCeiling:
-    """How the raters of a dimension agree."""
+    """The agreement of the raters of a dimension."""
     ratings = judged.ratings[dimension]
     several = (~np.isnan(ratings)).sum(axis=1) >= 2
     raters = ratings.shape[1]
     if raters < 2 or several.sum() < 3:
         return HumanCeiling(dimension, raters, *[float("nan")] * 7)
-    # Columns are places in a list, not persons: halves are drawn anew for each example.
+    # Columns are positions in a list, not people, so each example's ratings are split on their own.
     halves = {
         kind: split_half(ratings[several], kind=kind, seed=seed, within_items=True).mean
         for kind in ("pearson", "spearman")

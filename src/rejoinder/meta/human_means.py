@@ -1,7 +1,7 @@
-"""Human-scale means of whole systems from a few labels: scores on all replies, people on some of them.
+"""Mean human scores of whole systems, estimated from automatic scores of all replies and human labels of a few.
 
-Prediction-powered inference joins the two without trusting the metric: where it is wrong, the labels correct it, and
-the interval says how sure that is. See `stats.prediction_powered`.
+Prediction-powered inference does not trust the metric: the labels correct its bias, and the interval includes the
+uncertainty of that correction. See `stats.prediction_powered`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
-from rejoinder.meta import p_values
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions
 from rejoinder.scoring.table import ScoreTable, json_ready
+from rejoinder.stats.formatting import interval_text, p_statement
+from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.stats.prediction_powered import (
     LabelledScores,
@@ -26,26 +27,26 @@ from rejoinder.stats.prediction_powered import (
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from rejoinder.text.grid import grid, number
+from rejoinder.text.grid import grid
 from rejoinder.types import Example, Scores
 
 FEWEST_LABELS = 5
-"""Labels of a system below which no interval is worth printing."""
+"""Fewest labels per system for which an interval is worth printing."""
 
 MANY_LABELS = 20
-"""Labels of a system below which intervals are a little short: in simulations with 5 to 12 labels they covered 93 to
-95 % for normal labels and ratings 1..5, and down to 90 % for skewed ones."""
+"""Labels per system below which intervals are slightly too narrow: in simulations with 5 to 12 labels they covered 93
+to 95 % for normal labels and ratings 1..5, and down to 90 % for skewed ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanDifference:
-    """By how much people would rate B above A."""
+    """The estimated difference between the mean human scores of B and A."""
 
     a: str
     b: str
     result: PredictionPowered
     p_adjusted: float
-    """Holm-corrected for all differences."""
+    """Holm-corrected over all pairs of systems."""
     labels_needed: float
 
     @property
@@ -54,43 +55,37 @@ class HumanDifference:
         return self.p_adjusted < ALPHA
 
     def sentence(self) -> str:
-        """What a person would say of it."""
-        gap = self.result.interval
+        """The verdict in words."""
+        gap, p = self.result.interval, p_statement(self.p_adjusted)
         if self.settled:
-            # Told from the better system's side, so that the number is positive.
-            better, worse, sign = (self.b, self.a, 1) if gap.estimate > 0 else (self.a, self.b, -1)
-            low, high = sorted((sign * gap.low, sign * gap.high))
-            shown = f"{number(abs(gap.estimate))} [{number(low)}, {number(high)}]"
-            return f"People would rate {better} above {worse} by {shown} ({p_values.in_words(self.p_adjusted)})."
+            better, worse = (self.b, self.a) if gap.estimate > 0 else (self.a, self.b)
+            size = gap if gap.estimate > 0 else Interval(-gap.estimate, -gap.high, -gap.low)
+            return f"People would rate {better} above {worse} by {interval_text(size)} ({p})."
         question = f"Whether people would rate {self.b} above {self.a} is open"
         if np.isnan(self.p_adjusted):
             return f"{question}: too few contexts with labels."
-        open_gap = f"{number(gap.estimate)} [{number(gap.low)}, {number(gap.high)}]"
-        return f"{question} ({open_gap}, {p_values.in_words(self.p_adjusted)}); {self._needed()}."
+        return f"{question} ({interval_text(gap)}, {p}); {self._needed()}."
 
     def _needed(self) -> str:
-        """What more labels could do."""
+        """How many more labels would settle the question."""
         more, remaining = self.labels_needed - self.result.n_labelled, self.result.n_unlabelled
         if not remaining:
-            return "all replies are labelled: only more replies could settle it"
+            return "all replies are labelled, so only more replies could settle it"
         if more > remaining:
             return f"labelling all {remaining:,} remaining replies would not be expected to settle it"
-        return (
-            f"if the true difference is the estimated one, about {max(more, 1):,.0f} more labels "
-            "would show it four times in five"
-        )
+        return f"if this is the true difference, about {max(more, 1):,.0f} more labels would detect it with 80% power"
 
 
 @dataclass(frozen=True, slots=True)
 class HumanMeans:
-    """What people would say of each system, and of each two."""
+    """The estimated mean human score of each system, and the difference of each pair."""
 
     dimension: str
     predictor: str
     means: Mapping[str, PredictionPowered]
     differences: tuple[HumanDifference, ...]
     notes: tuple[str, ...] = ()
-    """What a reader should know: replies without a score, few labels."""
+    """What a reader should know, such as replies without a score or too few labels."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -122,23 +117,23 @@ class HumanMeans:
         rows = [
             [
                 system,
-                f"{number(r.interval.estimate)} [{number(r.interval.low)}, {number(r.interval.high)}]",
-                f"{number(r.labels_only.estimate)} [{number(r.labels_only.low)}, {number(r.labels_only.high)}]",
+                interval_text(r.interval),
+                interval_text(r.labels_only),
                 str(r.n_labelled),
                 f"{r.gain:.2f}",
             ]
             for system, r in self.means.items()
         ]
         title = (
-            f"What people would say ({self.dimension}), from the labels and {self.predictor}, "
-            "if the labelled replies are a random sample of all:"
+            f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; "
+            "the labelled replies must be a random sample of all:"
         )
-        header = ["system", "mean [95 %]", "labels alone", "labels", "worth x"]
+        header = ["system", "mean [95 %]", "labels alone", "labels", "gain"]
         return "\n".join([title, grid(header, rows), *(row.sentence() for row in self.differences)])
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, Scores]:
-    """The dimension, and the mean label of each example, NaN where there is none. Joined by id, and system if given."""
+    """The dimension, and the mean label of each example (NaN: none), joined by id and, where given, by system."""
     wanted = chosen_dimensions(labelled, dimension)
     if len(wanted) > 1:
         raise CallError(f"{labelled.name} has labels on {', '.join(wanted)}: name one with --dimension")
@@ -153,23 +148,21 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
         labels.append(known.get(key, np.nan))
     twice = next((key for key, count in used.items() if count > 1), None)
     if twice is not None:
-        raise CallError(
-            f"{labelled.name}: the label of {twice[0]!r} fits several replies: expected its system beside it"
-        )
+        raise CallError(f"{labelled.name}: the label of {twice[0]!r} matches several replies: expected a system too")
     if not any(used.values()):
         raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
     return wanted[0], np.array(labels)
 
 
 def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, predictor: str) -> HumanMeans:
-    """Join labels and scores, system by system and two by two."""
+    """The estimates for each system and each pair of systems."""
     column = table[predictor]
     sides = {system: _side(system, table.rows_of(system), column, keys, labels) for system in table.system_names}
     pairs = list(combinations(table.system_names, 2))
     results = [prediction_powered_difference(sides[a], sides[b]) for a, b in pairs]
     adjusted = holm([result.p_value for result in results]).tolist()
     differences = [
-        # Bonferroni's level: the corrected test asks no more than that of a difference.
+        # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
         HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)))
         for (a, b), result, p in zip(pairs, results, adjusted, strict=True)
     ]
@@ -180,8 +173,8 @@ def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, p
 def _side(system: str, rows: Ints, column: Scores, keys: Ints, labels: Scores) -> LabelledScores:
     """A system's labels and scores; a reply without a score gets the mean of the others.
 
-    Replies that a metric cannot score (empty ones) are often the bad ones: without them and their labels the system
-    would look better than it is. The estimate is unbiased for any predictor, so also for one that knows no better.
+    Replies that a metric cannot score (empty ones) are often bad: dropping them and their labels would make the system
+    look better than it is. The estimate is unbiased whatever the predictor, so an uninformative value does no harm.
     """
     scores = column[rows]
     unscored = np.isnan(scores)
@@ -196,12 +189,12 @@ def _side(system: str, rows: Ints, column: Scores, keys: Ints, labels: Scores) -
 def _notes(column: Scores, predictor: str, means: Mapping[str, PredictionPowered]) -> Iterator[str]:
     unscored = int(np.isnan(column).sum())
     if unscored:
-        yield f"{predictor} could not score {unscored} replies: they count with their system's mean score"
+        yield f"{predictor} could not score {unscored} replies: they were given their system's mean score"
     few = [system for system, result in means.items() if result.n_labelled < MANY_LABELS]
     if few:
         yield (
-            f"{', '.join(few)}: fewer than {MANY_LABELS} labels, so 95 % intervals of human means are a little short "
-            "(in simulations they covered 90 to 95 %)"
+            f"{', '.join(few)}: fewer than {MANY_LABELS} labels, so the 95 % intervals of human means are slightly too "
+            "narrow (in simulations they covered 90 to 95 %)"
         )
 
 

@@ -1,4 +1,4 @@
-"""A set of judged replies, as arrays that statistics can work on."""
+"""A set of judged replies, with its ratings as arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ratings = NDArray[np.float64]  # (examples, raters); NaN: not rated
 
 @dataclass(frozen=True, eq=False)
 class JudgedSet:
-    """Examples with the ratings that people gave them."""
+    """Examples with their human ratings."""
 
     name: str
     examples: tuple[Example, ...]
@@ -46,7 +46,7 @@ class JudgedSet:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """What was judged."""
+        """The names of what was judged."""
         return tuple(self.ratings)
 
     @cached_property
@@ -56,7 +56,7 @@ class JudgedSet:
 
     @cached_property
     def contexts(self) -> Ints:
-        """The number of each example's context: replies to one context are not independent of each other."""
+        """The number of each example's context, from 0: replies to one context are not independent of each other."""
         codes: dict[tuple[object, ...], int] = {}
         return np.array([codes.setdefault(context_key(example), len(codes)) for example in self.examples], np.int64)
 
@@ -65,7 +65,7 @@ class JudgedSet:
         return row_means(self._known(dimension))
 
     def take(self, rows: Ints) -> JudgedSet:
-        """Some of the examples."""
+        """The examples of the given rows."""
         return JudgedSet(
             self.name,
             tuple(self.examples[row] for row in rows),
@@ -74,12 +74,12 @@ class JudgedSet:
         )
 
     def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
-        """The same set without ratings that stray from their example's median (roberta-eval, section 4)."""
+        """The same set without ratings that are far from their example's median (Zhao et al. 2020, section 4)."""
         cleaned = {dimension: without_outliers(matrix, threshold) for dimension, matrix in self.ratings.items()}
         return JudgedSet(self.name, self.examples, cleaned, self.splits)
 
     def judged_examples(self) -> list[JudgedExample]:
-        """Back to single examples."""
+        """The set as single judged examples."""
         return [
             JudgedExample(
                 example,
@@ -96,18 +96,18 @@ class JudgedSet:
 
 
 def read_judged(origin: Any, *, fields: FieldMap | None = None, on_error: OnError = "raise") -> JudgedSet:
-    """The judged set that a file, a frame or a list of records holds."""
+    """The judged set in a file, a data frame or a list of records."""
     if isinstance(origin, JudgedSet):
         return origin
     with closing(JudgedSource(origin, fields, on_error)) as source:
         judged = JudgedSet.of(source.judged(), source.name)
     if not len(judged):
-        raise DataError("holds no judged examples: expected at least one", file=judged.name)
+        raise DataError("has no judged examples: expected at least one", file=judged.name)
     return judged
 
 
 def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:
-    """The dimension asked for; by default the overall one where there is one, else all."""
+    """The dimension asked for; by default the overall one, or all where there is none."""
     if wanted == "all":
         return judged.dimensions
     if wanted is not None:
@@ -119,7 +119,7 @@ def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:
 
 
 def context_key(example: Example) -> tuple[object, ...]:
-    """What two replies to one context share; a reply without a context stands for its references, or for itself."""
+    """What identifies the example's context: its id or text; without a context its references, else itself."""
     if example.context_id:
         return ("context_id", example.context_id)
     if example.context:
@@ -132,7 +132,7 @@ def context_key(example: Example) -> tuple[object, ...]:
 def _matrix(rows: list[tuple[float, ...]]) -> Ratings:
     width = max((len(row) for row in rows), default=0)
     if width == 0:
-        raise CallError("a dimension without a single rating cannot be compared with")
+        raise CallError("a dimension has no ratings: expected at least one")
     matrix = np.full((len(rows), width), np.nan)
     for place, row in enumerate(rows):
         matrix[place, : len(row)] = row

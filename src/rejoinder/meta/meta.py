@@ -1,4 +1,4 @@
-"""Which metric can be trusted on this data? Judged replies against scores, in one report."""
+"""Which metric can be trusted on this data? Metric scores against human ratings, in one report."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
 from rejoinder.scoring.table import ScoreTable, json_ready
+from rejoinder.stats.formatting import p_text
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Scores
 
 FEWEST = 10
-"""Jointly scored examples below which no correlation is worth printing."""
+"""Fewest examples, scored by people and all metrics, for which a correlation is worth printing."""
 
 
 @dataclass(frozen=True, eq=False)
 class DimensionReport:
-    """All that is known of how metrics agree with people on one dimension."""
+    """How well metrics agree with people on one dimension."""
 
     scored: ScoredSet
     ceiling: HumanCeiling
@@ -92,7 +93,7 @@ class DimensionReport:
 
 @dataclass(frozen=True, eq=False)
 class MetaReport:
-    """How far metrics agree with people; `str()` is the tables."""
+    """How well metrics agree with people; `str()` is the tables."""
 
     judged: JudgedSet
     dimensions: tuple[DimensionReport, ...]
@@ -138,33 +139,33 @@ def meta_evaluate(
     """Compare metrics with people on judged replies.
 
     `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
-    `metrics` and `scores` the default set runs. `dimension` is one of the data's, or "all"; by default the overall
-    one. `remove_outliers` drops ratings that stray from their example's median. `studies` are names of
+    `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
+    overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
     `rejoinder.meta.studies.STUDIES`, or "all".
     """
     rated = read_judged(origin, fields=fields, on_error=on_error)
     judged = rated.without_outliers() if remove_outliers else rated
     named = [metrics] if isinstance(metrics, str) else metrics
-    chosen, columns, signatures, turned = _columns(judged, named, scores, seed=seed, quiet=quiet)
-    notes = _direction_notes(chosen, turned)
+    chosen, columns, signatures, lower_is_better = _columns(judged, named, scores, seed=seed, quiet=quiet)
+    notes = _direction_notes(chosen, lower_is_better)
     reports = []
     for name in chosen_dimensions(judged, dimension):
-        scored = ScoredSet(judged, name, columns, chosen, seed, resamples, turned)
+        scored = ScoredSet(judged, name, columns, chosen, seed, resamples, lower_is_better)
         _check_enough(scored)
-        report, silent = _dimension_report(scored, rated, studies)
+        report, without_data = _dimension_report(scored, rated, studies)
         reports.append(report)
         notes += _coverage_notes(scored)
-        notes += [f"the study {study} found nothing to look at in {name}" for study in silent]
+        notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
 
 
 def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
-    """The report, and the names of studies for which the data do not have what they look at."""
+    """The report, and the names of the studies whose data is missing."""
     names = tuple(STUDIES) if "all" in studies else studies
     results = {name: run_study(name, scored) for name in names}
     report = DimensionReport(
         scored,
-        # Outliers are removed by how far they disagree: agreement without them would measure nothing.
+        # Outliers are the ratings that disagree most: agreement measured without them would be meaningless.
         human_ceiling(rated, scored.dimension, seed=scored.seed),
         utterance_level(scored),
         system_level(scored),
@@ -182,7 +183,7 @@ def _columns(
     seed: int,
     quiet: bool,
 ) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str], frozenset[str]]:
-    """The metrics that can score, one column a metric or scored file, their signatures, whose low scores are good."""
+    """The metrics, all columns of scores, their signatures, and which columns of score files are lower-is-better."""
     examples = list(judged.examples)
     source = Source(examples)
     seen = survey(source)
@@ -193,16 +194,16 @@ def _columns(
     if chosen:
         table = LocalRun(examples, seen, chosen, judged.name, seed, 1, quiet=quiet).score()
         columns, signatures = dict(table.scores), dict(table.signatures)
-    turned: set[str] = set()
+    lower_is_better: set[str] = set()
     for file in files:
         table = read_scores(Path(file))
         for label, column in _joined(judged, table, file):
             if label in columns:
-                raise CallError(f"{file} has scores under the name {label!r}, which is taken")
+                raise CallError(f"{file} has scores named {label!r}, which another metric or file already has")
             columns[label], signatures[label] = column, table.signatures[label]
             if not table.higher_is_better.get(label, True):
-                turned.add(label)
-    return chosen, columns, signatures, frozenset(turned)
+                lower_is_better.add(label)
+    return chosen, columns, signatures, frozenset(lower_is_better)
 
 
 def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tuple[str, Scores]]:
@@ -213,14 +214,14 @@ def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tupl
     }
     rows = np.array([place.get((example.id, example.system), -1) for example in judged.examples])
     if (rows < 0).all():
-        raise CallError(f"{file} has no score of any example of {judged.name}: ids and systems must be equal")
+        raise CallError(f"{file} scores none of the examples of {judged.name}: ids and systems must be equal")
     return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
 
 
-def _direction_notes(chosen: Mapping[str, Metric], turned: frozenset[str]) -> list[str]:
-    labels = sorted({label for label, metric in chosen.items() if not metric.higher_is_better} | turned)
+def _direction_notes(chosen: Mapping[str, Metric], lower_is_better: frozenset[str]) -> list[str]:
+    labels = sorted({label for label, metric in chosen.items() if not metric.higher_is_better} | lower_is_better)
     return [
-        f"{label}: lower is better, so a positive correlation here means that low scores go with good replies"
+        f"{label}: lower is better, so a positive correlation here means that good replies have low scores"
         for label in labels
     ]
 
@@ -236,7 +237,7 @@ def _check_enough(scored: ScoredSet) -> None:
 
 
 def _coverage_notes(scored: ScoredSet) -> list[str]:
-    """Which metrics keep the others from being compared on all examples."""
+    """Which metrics could not score all examples, and what that leaves to compare on."""
     judged = ~np.isnan(scored.human)
     notes = []
     for label, column in scored.scores.items():
@@ -255,7 +256,7 @@ def _level_text(table: LevelTable) -> str:
         [
             row.metric,
             *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
-            _p(row.measured[table.kind].p_value),
+            p_text(row.measured[table.kind].p_value),
             f"{row.coverage:.0%}",
             str(row.cluster) if row.cluster else "-",
         ]
@@ -272,7 +273,3 @@ def _within_text(rows: tuple[WithinContext, ...]) -> str:
         [row.metric, shown(row.agreement.accuracy), shown(row.calibrated), number(row.agreement.tau_eq)] for row in rows
     ]
     return f"{title}\n{grid(['metric', 'accuracy', 'ties calibrated', 'tau'], cells)}"
-
-
-def _p(p_value: float) -> str:
-    return "<.001" if p_value < 0.001 else number(p_value)

@@ -1,6 +1,6 @@
-"""Which examples of several systems answer the same thing.
+"""Which examples of several systems answer the same context.
 
-Examples pair by `context_id`; without one, by equal context and references; without those, by id.
+Examples are paired by `context_id`; without one, by equal context and references; without those, by id.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Keys = NDArray[np.int64]
 PAIR_FIELDS = ("id", "context_id", "context")
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
-"""Suffixes that say nothing of the system."""
+"""Suffixes that are dropped from a file's name to get the system's."""
 
 
 @dataclass(frozen=True)
 class JoinedSources:
-    """The examples of several sources one after the other, each source's systems under names of their own."""
+    """The examples of several sources one after the other, with system names that are unique over all sources."""
 
     sources: tuple[Source, ...]
     names: tuple[dict[str, str], ...]
-    """A source each: its name for a system -> ours."""
+    """One mapping per source: its name for a system -> the unique one."""
 
     def __iter__(self) -> Iterator[Example]:
         for source, names in zip(self.sources, self.names, strict=True):
@@ -42,7 +42,7 @@ class JoinedSources:
 
 
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
-    """Several sources as one, checked, and what they hold. A system keeps its name where no other source has it."""
+    """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
     seen = [survey(source, quiet=quiet) for source in sources]
     names: list[dict[str, str]] = []
     for place, (survey_, label) in enumerate(zip(seen, labels, strict=True)):
@@ -50,7 +50,7 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
         names.append({system: _free_name(system, label, system in others) for system in survey_.systems})
     systems = tuple(name for mapping in names for name in mapping.values())
     if len(set(systems)) < len(systems):
-        raise CallError(f"two systems would bear one name ({', '.join(systems)}): give them names of their own")
+        raise CallError(f"two systems would have the same name ({', '.join(systems)}): give them different names")
     joined = Survey(
         count=sum(s.count for s in seen),
         digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
@@ -61,7 +61,7 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
 
 
 def labels_of(origins: Sequence[object]) -> list[str]:
-    """A name for each source: a file's, without its format, else A, B, C ...; a whole path where two are equal."""
+    """A name for each source: the file's without its suffix, else A, B, C ...; the whole path where two are equal."""
     labels = [
         _stem(str(origin)) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
         for place, origin in enumerate(origins)
@@ -89,7 +89,7 @@ def _free_name(system: str, label: str, taken: bool) -> str:
 
 
 def pair_keys(examples: Iterable[Example], pair_by: str | None = None, *, called: str | None = None) -> Keys:
-    """A number an example, counted up from 0 as they come; equal numbers answer the same thing.
+    """One number per example, from 0 in order of appearance; examples with equal numbers answer the same context.
 
     `called` is the data's own name for the field.
     """
@@ -98,7 +98,7 @@ def pair_keys(examples: Iterable[Example], pair_by: str | None = None, *, called
     hashes = np.frombuffer(
         array("q", (hash(_key(example, pair_by, called or pair_by)) for example in examples)), np.int64
     )
-    # Python's hashes differ from run to run. Numbers by order do not, and so neither do resamples over them.
+    # Python's hashes differ from run to run; numbers by order of appearance do not, so resampling is reproducible.
     _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -1,7 +1,8 @@
-"""What a figure shows, without how it is drawn: studies fill these in, the report draws them."""
+"""The contents of figures, without how they are drawn: studies fill these in, the report draws them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.stats.intervals import Interval
@@ -10,7 +11,7 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True, slots=True)
 class IntervalPanel:
-    """A dot with its interval for each name."""
+    """One dot with its interval per name."""
 
     title: str
     rows: tuple[tuple[str, Interval], ...]
@@ -26,7 +27,7 @@ class HistogramPanel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScatterPanel:
-    """One dot an example."""
+    """One dot per example."""
 
     title: str
     x: Scores
@@ -34,7 +35,8 @@ class ScatterPanel:
     x_label: str
     y_label: str
     x_jitter: float = 0.0
-    """Standard deviation of the noise that keeps equal x apart: .3 in adem's plots, .25 in ruber's."""
+    """Standard deviation of the noise that separates points of equal x: .3 in the plots of Lowe et al. 2017, .25 in
+    those of Tao et al. 2018."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +44,15 @@ class Curve:
     """One line of a line plot, with a band where bounds are given."""
 
     name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LinePanel:
-    """Curves over one axis."""
+    """Curves over a common axis."""
 
     title: str
     curves: tuple[Curve, ...]

@@ -1,4 +1,4 @@
-"""Systems in order, with a line wherever the evidence draws one."""
+"""Systems ranked by one metric, and grouped into clusters without significant differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.text.grid import number
 
 
 class Pairwise(Protocol):
-    """Two systems by one metric, with a corrected p-value."""
+    """A comparison of two systems by one metric, with a corrected p-value."""
 
     @property
     def a(self) -> str:
@@ -25,11 +25,11 @@ class Pairwise(Protocol):
 
     @property
     def difference(self) -> float:
-        """The second's mean less the first's, as far as the p-value looks at them."""
+        """The second's mean minus the first's, over the replies that the p-value is based on."""
 
     @property
     def p_adjusted(self) -> float:
-        """Corrected for all comparisons."""
+        """Corrected for the number of comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Ranked:
     system: str
     mean: float
     cluster: int
-    """1 for the best; no two systems of one cluster differ significantly. Those of different clusters need not either:
-    the first of a cluster is significantly worse than some system of the cluster before it."""
+    """1 for the best. No two systems of one cluster differ significantly. Systems of different clusters may not differ
+    significantly either: only the first of a cluster is significantly worse than some system of the cluster before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,17 @@ class Ranking:
 def ranking(
     metric: str, means: Sequence[tuple[str, float]], pairs: Sequence[Pairwise], *, higher_is_better: bool
 ) -> Ranking:
-    """Systems sorted by their mean; a new cluster begins where one is significantly worse than any of the current one.
+    """Systems sorted by mean; a new cluster begins where one is significantly worse than any of the current one.
 
-    A pair whose difference has not the sign of the order draws no bar: its p-value rests on other replies than the
-    means.
+    A pair whose difference contradicts the order of the means starts no cluster: its p-value is based on other replies.
     """
-    place = {system: number_ for number_, (system, _) in enumerate(means)}
+    place = {system: row for row, (system, _) in enumerate(means)}
     p_values = np.full((len(means), len(means)), np.nan)
     for pair in pairs:
         a, b = place[pair.a], place[pair.b]
         p_values[a, b] = p_values[b, a] = pair.p_adjusted if in_order(pair, means[a][1], means[b][1]) else 1.0
     estimates = np.array([mean if higher_is_better else -mean for _, mean in means])
-    clusters = significance_clusters(estimates, p_values, rule="any")
+    clusters = significance_clusters(estimates, p_values)
     order = np.argsort(-np.nan_to_num(estimates, nan=-np.inf), kind="stable")
     return Ranking(metric, tuple(Ranked(means[row][0], means[row][1], int(clusters[row])) for row in order.tolist()))
 

@@ -1,15 +1,14 @@
-"""report.html: one file that shows the scores of several systems to a colleague.
+"""HTML reports: one file per report, which fetches nothing and can be opened anywhere.
 
-| file | what comes out |
+In reading order:
+
+| module | contents |
 |---|---|
-| `html` | `render_report`: the whole file, from a table of scores and the texts of some replies |
-| `chosen` | `rows_to_show`: the rows whose texts the report needs |
-| `page` | `render_page`: any sections as a page of their own; `Section` |
-| `figures`, `axes` | inline SVG: intervals, histograms, scatter and line plots |
-| `tables`, `markup`, `numbers` | HTML tables, escaped markup, numbers as they are read |
-| `headlines`, `summary`, `distributions`, `replies`, `browse`, `signatures` | the sections of the report |
-| `thread` | a context as turns of a chat |
-| `embedded` | data as JSON inside a page |
-
-No script but ours can run in the page, and nothing is fetched: see `page`.
+| `markup`, `numbers` | escaped HTML, numbers as text |
+| `tables`, `axes`, `bins`, `figures`, `panels` | HTML tables, and figures as inline SVG |
+| `page`, `embedded` | sections as a whole page, and data as JSON inside it |
+| `chosen` | `rows_to_show`: the replies that a report of scores shows |
+| `sections` | the sections of both reports |
+| `html` | `render_report`: the report of a table of scores |
+| `meta` | `render_meta`: the report of how well metrics agree with people |
 """

@@ -1,4 +1,4 @@
-"""Scales and axes of a figure: from values to places, with round numbers along the edge."""
+"""Scales and axes of a figure: values to pixels, with round numbers along the axis."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rejoinder.text.grid import width
 from rejoinder.types import Scores
 
 CHARACTER = 6.8
-"""Mean width of a character at the figures' 12 px, in pixels; labels get room by it."""
+"""Mean width in pixels of a character at the figures' font size of 12 px."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A straight line from values (low .. high) to pixels (start .. stop)."""
+    """A linear map from values (low .. high) to pixels (start .. stop)."""
 
     low: float
     high: float
@@ -27,23 +27,23 @@ class Scale:
     stop: float
 
     def __call__(self, value: float) -> float:
-        """The place of a value."""
+        """The coordinate of a value."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.stop - self.start)
 
 
 def place(pixels: float) -> str:
-    """A coordinate, to a tenth of a pixel."""
+    """A coordinate as text, to a tenth of a pixel."""
     return f"{pixels:.1f}".removesuffix(".0")
 
 
 def span(values: Scores, margin: float = 0.06) -> tuple[float, float]:
-    """The lowest and highest finite value with some air around them; 0 .. 1 where there is none."""
+    """The lowest and highest finite value with a margin around them; 0 .. 1 where there are none."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    air = (high - low) * margin or max(abs(high), 1.0) * 0.1
-    return low - air, high + air
+    space = (high - low) * margin or max(abs(high), 1.0) * 0.1
+    return low - space, high + space
 
 
 def tick_step(low: float, high: float, most: int = 6) -> float:
@@ -61,14 +61,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_labels(numbers: Sequence[float]) -> list[str]:
-    """The ticks' numbers, all with as many decimals as tell them apart."""
+    """The ticks as text, with as many decimals as needed to distinguish them."""
     gap = min((b - a for a, b in pairwise(numbers)), default=1.0)
     decimals = max(0, -math.floor(math.log10(gap) + 1e-9))
     return [f"{number + 0.0:,.{decimals}f}" for number in numbers]
 
 
 def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
-    """Grid lines from top to bottom, their numbers under them, and the axis' label under those."""
+    """Vertical grid lines, their numbers below them, and the axis label below those."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
     for number, text in zip(numbers, tick_labels(numbers), strict=True):
@@ -82,7 +82,7 @@ def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
 
 
 def y_axis(scale: Scale, left: float, right: float) -> Html:
-    """Grid lines from left to right with their numbers at the left."""
+    """Horizontal grid lines, with their numbers on the left."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
     for number, text in zip(numbers, tick_labels(numbers), strict=True):
@@ -93,17 +93,17 @@ def y_axis(scale: Scale, left: float, right: float) -> Html:
 
 
 def label_width(label: str) -> float:
-    """Pixels that a label takes."""
+    """The width of a label in pixels."""
     return width(label) * CHARACTER
 
 
 def label_room(labels: Sequence[str], most: float = 120.0) -> float:
-    """Pixels that the longest label takes, up to `most`."""
+    """The width of the longest label in pixels, at most `most`."""
     return min(most, max(map(label_width, labels), default=0.0))
 
 
 def fitted(label: str, room: float) -> str:
-    """The label, cut in the middle where it is wider than the room: names often differ at their ends."""
+    """The label, shortened in the middle if it is too wide: names often differ at their ends."""
     if label_width(label) <= room:
         return label
     kept = int(room / CHARACTER) - 1
@@ -113,6 +113,6 @@ def fitted(label: str, room: float) -> str:
 
 
 def middle_cut(text: str, kept: int) -> str:
-    """The first and the last characters of a text, `kept` in all, around an ellipsis."""
+    """The first and the last characters of a text, `kept` in total, around an ellipsis."""
     tail = kept // 2
     return f"{text[: kept - tail]}…{text[len(text) - tail :]}"

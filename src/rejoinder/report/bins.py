@@ -1,4 +1,4 @@
-"""Bins of a histogram: the same edges for all groups, round where the values are whole numbers."""
+"""Histogram bins: the same edges for all groups, aligned to integers where the values are whole numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rejoinder.report.axes import tick_step
 from rejoinder.types import Scores
 
 TAIL = 0.99
-"""Where the largest values lie far out, the axis ends at this quantile, and the last bin takes what is beyond."""
+"""Where there are outliers, the axis ends at this quantile, and the last bin includes them."""
 FAR = 2.0
-"""Far out: so many times as far from the lowest value as that quantile."""
+"""The largest value is an outlier if it is more than so many times as far from the lowest as that quantile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Bins:
 
     edges: Scores
     beyond: int
-    """Values above the last edge, which the last bin takes."""
+    """Number of values above the last edge, which count in the last bin."""
 
     def shares(self, values: Scores) -> tuple[Scores, Scores]:
-        """How many of the values fall into each bin, and which share of them all."""
+        """The number and the share of the values in each bin."""
         inside = np.minimum(values, self.edges[-1])
         counts = np.histogram(inside, self.edges)[0].astype(np.float64)
         return counts, counts / max(len(values), 1)

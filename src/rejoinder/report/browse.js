@@ -1,6 +1,6 @@
 "use strict";
 // The table of replies: search, filter, sort and pages over the data embedded in the page.
-// Texts reach the page by textContent alone, so a reply is shown and never read as markup.
+// Texts are inserted by textContent only, so a reply is never parsed as markup.
 (() => {
   const source = document.getElementById("replies-data");
   const browser = document.getElementById("browser");
@@ -32,7 +32,7 @@
     return key === "system" ? (row) => data.systems[row.system] : (row) => row[key];
   }
 
-  // Rows without a score come last, whichever way the column is sorted; equal ones keep the order of the data.
+  // Rows without a score come last in both sort directions; equal rows keep the order of the data.
   function compare(a, b) {
     const read = columns.get(state.key);
     const x = read(data.rows[a]);
@@ -180,7 +180,7 @@
   }
 
   function sortBy(key) {
-    // Scores start with the highest, texts with the first of the alphabet; a second click turns the order round.
+    // The first click sorts scores from the highest and texts alphabetically; a second click reverses the order.
     state.descending = state.key === key ? !state.descending : key.startsWith("metric-");
     state.key = key;
     state.page = 0;

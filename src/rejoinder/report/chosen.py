@@ -1,8 +1,8 @@
 """Which replies a report shows: the best, the worst, the most disputed, and a sample for the table of replies.
 
-Metrics differ in scale, so each score counts as its percentile among all scores of that metric, turned round where
-lower is better. A metric whose range has no end (length) measures something that is neither good nor bad in
-itself, and is left out.
+Metrics differ in scale, so each score is replaced by its percentile among all scores of that metric, reversed where
+lower is better. A metric with an infinite range (length) measures something that is neither good nor bad in itself,
+and is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Scores
 
 SHOWN = 6
-"""Replies under each of "best", "worst" and "most disputed"."""
+"""Number of replies in each of "best", "worst" and "most disputed"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,16 @@ class ChosenRows:
     """Row numbers of a table of scores, counted from 0."""
 
     best: tuple[int, ...]
-    """By the mean of the percentiles, the best first."""
+    """By mean percentile, best first."""
     worst: tuple[int, ...]
     disputed: tuple[int, ...]
-    """By the distance between the highest and the lowest percentile, the greatest first."""
+    """By the difference between the highest and the lowest percentile, largest first."""
     listed: tuple[int, ...]
     """The rows of the table of replies, in order."""
     total: int
-    """All rows of the table."""
+    """Number of rows of the table."""
     seed: int
-    """What the listed rows were drawn with, where they are not all rows."""
+    """The random seed of the sample, where not all rows are listed."""
 
     @property
     def needed(self) -> frozenset[int]:
@@ -43,11 +43,11 @@ class ChosenRows:
 
 
 def rows_to_show(table: ScoreTable, *, most: int = 5000, seed: int = 0) -> ChosenRows:
-    """The rows that the report needs texts for: at most `most` of them for its table, drawn with the seed."""
+    """The rows whose texts the report needs; its table lists a random sample of at most `most` rows."""
     if most < 1:
         raise ValueError(f"most must be at least 1, not {most}")
     mean, spread = standing(table)
-    # One order, read from both ends: no reply is among the best and the worst at once, however few or equal they are.
+    # Best and worst come from the two ends of one order, so that no reply is among both, however few or equal they are.
     order = _highest_first(mean)
     total = len(table)
     drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
@@ -62,16 +62,16 @@ def rows_to_show(table: ScoreTable, *, most: int = 5000, seed: int = 0) -> Chose
 
 
 def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
-    """The metrics that say what is better: those whose range has two ends."""
+    """The metrics that say which replies are better: those with a finite range."""
     return tuple(label for label in table.metrics if all(map(math.isfinite, table.ranges.get(label, (0.0, 1.0)))))
 
 
 def standing(table: ScoreTable) -> tuple[Scores, Scores]:
-    """Mean and spread (highest less lowest) of each row's percentiles over the ranked metrics.
+    """Mean and spread (highest minus lowest) of each row's percentiles over the ranked metrics.
 
     The mean is NaN where fewer than half of them could score the row, the spread where fewer than two could.
     """
-    # Metric by metric, so that millions of rows take a few columns of memory and not one a metric.
+    # Metric by metric, so that millions of rows need memory for a few columns and not for all metrics.
     count = np.zeros(len(table))
     total, lowest, highest = np.zeros(len(table)), np.full(len(table), np.inf), np.full(len(table), -np.inf)
     labels = ranked_metrics(table)
@@ -88,7 +88,7 @@ def standing(table: ScoreTable) -> tuple[Scores, Scores]:
 
 
 def percentiles(column: Scores, *, higher_is_better: bool = True) -> Scores:
-    """The share of scores that are worse, equal ones counted half, as 0 .. 1; NaN stays NaN."""
+    """The share of scores that are worse, with equal ones counted half; 0 .. 1, and NaN for NaN."""
     placed = np.full(len(column), np.nan)
     known = ~np.isnan(column)
     values = column[known] if higher_is_better else -column[known]
@@ -108,7 +108,7 @@ def percentile_of(row: int, column: Scores, *, higher_is_better: bool = True) ->
 
 
 def _highest_first(key: Scores) -> NDArray[np.int64]:
-    """All rows that have a key, by the key and then by their place."""
+    """The rows with a key, sorted by key, then by row."""
     known = np.flatnonzero(~np.isnan(key))
     return known[np.argsort(-key[known], kind="stable")]
 

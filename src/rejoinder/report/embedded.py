@@ -1,4 +1,4 @@
-"""Data as JSON inside a page, written so that no text in it can end the script element that holds it."""
+"""Data as JSON inside a page, escaped so that no text in it can end its script element."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from rejoinder.report.markup import Html, element
 
-# "<" alone starts "</script>" and "<!--"; ">" and "&" go with it so that no markup is left at all.
+# "<" starts "</script>" and "<!--"; ">" and "&" are escaped too, so that no markup remains.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def script_json(value: Any, element_id: str) -> Html:
-    """A script element of JSON, which a browser reads but never runs."""
+    """A script element with JSON, which a browser does not execute."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Outside of strings JSON has none of these characters, so the escapes stand in strings only.
+    # JSON has these characters only inside strings, where the escapes are valid.
     return element("script", Html(text.translate(_ESCAPES)), type="application/json", id=element_id)

@@ -1,8 +1,8 @@
 """Figures as inline SVG: interval plot, histogram, scatter plot, line plot.
 
-Each function gives one `<svg>` that fills the width of its box. Colours come from the page's style sheet by
-the classes `series-0` .. `series-5`, so that a figure follows the light and the dark theme; every series is also
-named beside its marks, so that nothing hangs on colour alone. All text is escaped.
+Each function returns one `<svg>` that fills the width of its box. Colours come from the page's style sheet by the
+classes `series-0` .. `series-5`, so that a figure follows the light and the dark theme; every series is also labelled,
+so that no information is conveyed by colour alone. All text is escaped.
 """
 
 from __future__ import annotations
@@ -14,41 +14,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejoinder.meta.panels import Curve
 from rejoinder.report.axes import Scale, fitted, label_room, label_width, place, span, x_axis, y_axis
 from rejoinder.report.bins import Bins, bins_for
 from rejoinder.report.markup import Html, element, joined
-from rejoinder.report.numbers import counted, decimals_for, shown, shown_interval
+from rejoinder.report.numbers import decimals_for, shown, shown_interval
+from rejoinder.stats.formatting import counted
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
 WIDTH = 360.0
 SERIES = 6
-"""Colours before they come round again."""
+"""Number of colours."""
 _AXIS = 24.0
-"""Height of the numbers under an axis."""
+"""Height of the numbers below an axis."""
 _AXIS_LABEL = 18.0
 _NAME_ROOM = 120.0
-"""Widest name that still stands beside its marks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a line plot: a name, its points, and a band where bounds are given."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
+"""Widest name that is placed beside its marks; wider ones are placed above them."""
 
 
 def series_class(number: int) -> str:
-    """The class that colours the marks of one series."""
+    """The CSS class with the colour of a series."""
     return f"series-{number % SERIES}"
 
 
 def interval_plot(rows: Sequence[tuple[str, Interval]], *, label: str, decimals: int | None = None) -> Html:
-    """A dot with its interval for each (name, interval), one under the other, on one axis."""
+    """One dot with its interval per row (name, interval), on a common axis."""
     values = np.array([[row.estimate, row.low, row.high] for _, row in rows], np.float64).ravel()
     decimals = decimals_for(values) if decimals is None else decimals
     names = _Names.of([name for name, _ in rows])
@@ -71,7 +62,7 @@ def interval_plot(rows: Sequence[tuple[str, Interval]], *, label: str, decimals:
 
 
 def histogram(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
-    """A strip of bars for each (name, values), one under the other, on the same two axes; NaN is counted apart."""
+    """One histogram per group (name, values), below each other and on the same scales; NaN is left out."""
     known = [values[np.isfinite(values)] for _, values in groups]
     bins = bins_for(np.concatenate(known) if known else np.zeros(0))
     tallest = max((float(bins.shares(values)[1].max()) for values in known), default=0.0) or 1.0
@@ -96,12 +87,12 @@ def histogram(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Where the names of rows stand: left of the marks, or above them where one is too long for that."""
+    """The placement of row names: left of the marks, or above them where one is too long."""
 
     indent: float
     """Where the marks begin."""
     above: float
-    """Height that each name takes above its marks; 0: it stands beside them."""
+    """Height of a name above its marks; 0: names are beside the marks."""
     room: float
 
     @classmethod
@@ -126,7 +117,7 @@ def scatter(
     jitter: tuple[float, float] = (0.0, 0.0),
     seed: int = 0,
 ) -> Html:
-    """A dot for each pair of finite values, moved by normal noise of the given standard deviations (x, y)."""
+    """One dot per pair of finite values, with normal noise of the given standard deviations (x, y)."""
     pairs = np.stack([np.asarray(x, np.float64), np.asarray(y, np.float64)], axis=1)
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     pairs = pairs + np.random.default_rng(seed).normal(size=pairs.shape) * jitter
@@ -144,8 +135,8 @@ def scatter(
     )
 
 
-def line_plot(lines: Sequence[Line], *, label: str, x_label: str = "", y_label: str = "") -> Html:
-    """Lines through their points, each named at its end, with bands where bounds are given."""
+def line_plot(lines: Sequence[Curve], *, label: str, x_label: str = "", y_label: str = "") -> Html:
+    """Lines through their points, each labelled at its end, with bands where bounds are given."""
     bounds = [number for line in lines for number in (*line.y, *line.low, *line.high)]
     room = label_room([line.name for line in lines], 110.0)
     left, top, height = 44.0, 24.0, 230.0
@@ -211,7 +202,7 @@ def _mean_mark(values: Scores, scale: Scale, floor: float) -> Html:
     return element("path", element("title", f"mean {shown(float(values.mean()))}"), d=path, class_="mean")
 
 
-def _points(line: Line, across: Scale, up: Scale) -> list[Html]:
+def _points(line: Curve, across: Scale, up: Scale) -> list[Html]:
     places = [(place(across(a)), place(up(b))) for a, b in zip(line.x, line.y, strict=True) if math.isfinite(b)]
     path = "M" + "L".join(f"{x} {y}" for x, y in places) if places else ""
     return [
@@ -220,7 +211,7 @@ def _points(line: Line, across: Scale, up: Scale) -> list[Html]:
     ]
 
 
-def _band(line: Line, across: Scale, up: Scale) -> Html:
+def _band(line: Curve, across: Scale, up: Scale) -> Html:
     if not line.low:
         return Html("")
     pairs = zip(line.x, line.low, line.high, strict=True)
@@ -234,7 +225,7 @@ def _last_finite(values: Sequence[float]) -> float:
 
 
 def _apart(heights: Sequence[float], gap: float) -> list[float]:
-    """The heights, moved down where two labels would lie on each other."""
+    """The heights, moved down where two labels would overlap."""
     moved = list(heights)
     taken = -math.inf
     for number in sorted(range(len(moved)), key=lambda index: heights[index]):

@@ -1,4 +1,4 @@
-"""Numbers as they are read in a report: as many decimals as their size calls for."""
+"""Numbers in a report, with as many decimals as their size requires."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from rejoinder.text.grid import number
 from rejoinder.types import Scores
 
 UNKNOWN = "–"
@@ -19,22 +20,18 @@ def decimals_for(values: Scores) -> int:
 
 
 def decimals_of(values: Scores) -> int:
-    """Decimals for the values themselves: none where they are whole numbers."""
+    """Decimals for the values themselves: none if they are whole numbers."""
     known = values[np.isfinite(values)]
     return 0 if np.array_equal(known, np.round(known)) else decimals_for(values)
 
 
 def shown(value: float, decimals: int = 3) -> str:
-    """The number with thousands separators; NaN is a dash."""
-    if math.isnan(value):
-        return UNKNOWN
-    text = f"{value:,.{decimals}f}"
-    # What rounds to zero has no sign.
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+    """The number; an en dash where it is unknown."""
+    return UNKNOWN if math.isnan(value) else number(value, decimals)
 
 
 def shown_interval(low: float, high: float, decimals: int = 3) -> str:
-    """The bounds as "0.180–0.250", or "-0.1 to 0.2" where a minus sign would blur it; a dash where unknown."""
+    """The bounds as "0.180–0.250", or as "-0.1 to 0.2" if one is negative; an en dash where they are unknown."""
     if math.isnan(low) or math.isnan(high):
         return UNKNOWN
     if low >= 0:
@@ -42,12 +39,7 @@ def shown_interval(low: float, high: float, decimals: int = 3) -> str:
     return f"{shown(low, decimals)} to {shown(high, decimals)}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """The number with its noun: "1 reply", "5,000 replies"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def ordinal(number: int) -> str:
-    """The number as a rank: "1st", "12th", "23rd"."""
-    teens = 10 <= number % 100 <= 20
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+def ordinal(rank: int) -> str:
+    """The rank as text: "1st", "12th", "23rd"."""
+    teens = 10 <= rank % 100 <= 20
+    return f"{rank}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(rank % 10, 'th')}"

@@ -1,7 +1,7 @@
-"""A page of its own: sections in one file that fetches nothing and runs no script but ours.
+"""A self-contained page: sections in one HTML file that fetches nothing and runs no script but our own.
 
-The Content-Security-Policy forbids all that is not in the file, and names our scripts by their SHA-256: markup that
-slipped in from a reply could show itself, but never run.
+The Content-Security-Policy forbids everything that is not in the file, and allows our scripts by their SHA-256: even
+markup that was injected by a reply could not run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SCRIPTS = ("theme.js", "browse.js")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page; its body is made with `markup`, `tables` and `figures`."""
+    """A part of a page with a title; its body is made with `markup`, `tables` and `figures`."""
 
     title: str
     html_body: Html
     short: str = ""
-    """The title in the page's menu, where it should be shorter."""
+    """A shorter title for the page's menu."""
 
 
 def render_page(title: str, sections: Sequence[Section], *, lead: Html | None = None, data: Html | None = None) -> str:
-    """The whole HTML file: a head line, the lead under it, then the sections with a menu that leads to them.
+    """The whole HTML file: title, lead, and the sections with a menu of links to them.
 
-    `data` is what the scripts read: see `embedded`.
+    `data` is the input of the scripts: see `embedded`.
     """
     scripts = [_resource(name) for name in SCRIPTS]
     anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
@@ -60,14 +60,14 @@ def _section(section: Section, anchor: str) -> Html:
 
 
 def _checked(section: Section) -> Html:
-    """The body, or a TypeError where it is a plain string, which may hold text that nobody escaped."""
+    """The body; a TypeError if it is a plain string, which may contain unescaped text."""
     if not isinstance(section.html_body, Html):
         raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.report.markup")
     return section.html_body
 
 
 def _anchor(number: int, title: str) -> str:
-    """A name for links: the words of the title, with a number that keeps it the only one."""
+    """The id for links: the words of the title, with a number that makes it unique."""
     words = "-".join(re.findall("[a-z0-9]+", title.lower()))
     return f"part-{number + 1}-{words}".removesuffix("-")
 

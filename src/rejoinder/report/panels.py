@@ -1,35 +1,34 @@
-"""Panels of studies as figures: what to show comes from `meta.panels`, how it looks from `figures`."""
+"""The panels of a study (see `meta.panels`) drawn as figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rejoinder.meta.panels import HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
-from rejoinder.report.figures import Line, histogram, interval_plot, line_plot, scatter
+from rejoinder.report.figures import histogram, interval_plot, line_plot, scatter
 from rejoinder.report.markup import Html, element, own_text
 
 
 def drawn(panel: Panel, *, seed: int = 0) -> Html:
-    """The panel's figure; the noise of scatter plots is drawn with the seed."""
+    """The panel's figure; `seed` is for the noise of scatter plots."""
     if isinstance(panel, IntervalPanel):
         return interval_plot(panel.rows, label=panel.title)
     if isinstance(panel, HistogramPanel):
         return histogram(panel.groups, label=panel.title)
     if isinstance(panel, LinePanel):
-        lines = [Line(curve.name, curve.x, curve.y, curve.low, curve.high) for curve in panel.curves]
-        return line_plot(lines, label=panel.title, x_label=panel.x_label, y_label=panel.y_label)
+        return line_plot(panel.curves, label=panel.title, x_label=panel.x_label, y_label=panel.y_label)
     return _scatter(panel, seed)
 
 
 def panel_grid(panels: Sequence[Panel], *, seed: int = 0, beside: Html | None = None) -> Html:
-    """The panels as cards beside each other, as far as the page is wide enough, after what stands beside them."""
+    """The panels as cards in a grid, after the content of `beside`."""
     first = [element("div", beside)] if beside else []
     cards = [figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels]
     return element("div", *first, *cards, class_="panels")
 
 
 def figure_card(title: str, figure: Html, caption: str = "") -> Html:
-    """A figure under its title, with a caption where there is something to add."""
+    """A figure below its title, with an optional caption."""
     below = [element("figcaption", caption)] if caption else []
     return element("article", element("h3", own_text(title)), element("figure", figure, *below), class_="panel")
 

@@ -1,4 +1,4 @@
-"""HTML tables from a header and rows, every cell escaped."""
+"""HTML tables and lists of facts, with every cell escaped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def html_table(
     left: int = 1,
     class_: str | None = None,
 ) -> Html:
-    """A table in a box that scrolls where the screen is narrow.
+    """A table in a box that scrolls on narrow screens.
 
-    The first `left` columns are flush left, the others, numbers, flush right; the first names its row. A cell
-    is text, or markup from `rejoinder.report.markup`. The caption is read out, not shown.
+    The first `left` columns are left-aligned, the others are numbers and right-aligned; the first is the row's header.
+    A cell is text, or markup from `rejoinder.report.markup`. The caption is for screen readers only.
     """
     head = element("tr", *(_cell("th", cell, place, left, scope="col") for place, cell in enumerate(header)))
     body = joined(_row(row, len(header), left) for row in rows)
@@ -32,9 +32,15 @@ def html_table(
     return element("div", table, class_="scrolls", role="region", aria_label=caption, tabindex="0")
 
 
+def fact_list(facts: Iterable[tuple[str, str]]) -> Html:
+    """A list of (name, value)."""
+    entries = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    return element("dl", *entries, class_="facts")
+
+
 def _row(cells: Sequence[object], expected: int, left: int) -> Html:
     if len(cells) != expected:
-        raise ValueError(f"a row of {len(cells)} cells under a header of {expected}")
+        raise ValueError(f"a row has {len(cells)} cells: expected {expected}, as in the header")
     first = _cell("th", cells[0], 0, left, scope="row")
     return element("tr", first, *(_cell("td", cell, place, left) for place, cell in enumerate(cells[1:], start=1)))
 

@@ -1,4 +1,4 @@
-"""Intervals of correlations with people, by cluster bootstrap, many metrics over the same resamples."""
+"""Intervals of correlations with people by cluster bootstrap, for many metrics with the same resamples."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def bootstrap_correlations(
 ) -> dict[str, list[Interval]]:
     """For each kind the correlation of each metric with the human scores, with its interval.
 
-    `scores` is (examples, metrics) or one vector; an example that a metric or people did not score is left
-    out for that metric alone. The interval is an expanded percentile (see `intervals`).
+    `scores` is (examples, metrics) or one vector; an example without a score of a metric is left out for that metric
+    only. The interval is an expanded percentile interval (see `intervals`).
     """
     matrix, target = _checked(scores, human)
     replicates = correlation_replicates(matrix, target, groups, n_resamples, seed, kinds)
@@ -97,7 +97,7 @@ def _checked(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats]:
 def _complete_samples(
     matrix: Floats, human: Floats, codes: Ints, n_groups: int
 ) -> Iterator[tuple[NDArray[np.int64], Sample]]:
-    """Metrics that lack the same examples, together: they share the human ranks of a resample."""
+    """Groups of metrics that scored the same examples: they share the human ranks of a resample."""
     known = ~(np.isnan(matrix) | np.isnan(human)[:, None])
     patterns, pattern_of = np.unique(known.T, axis=0, return_inverse=True)
     for index, rows in enumerate(patterns):

@@ -1,9 +1,8 @@
-"""How well people agree with people: what a metric is to be held against.
+"""How well people agree with people: the reference for metrics.
 
-*Split half*: the annotators are divided at random, and the means of the two halves are correlated (Liu et al.
-2016). A half has fewer ratings than the whole; Spearman and Brown's formula says what the whole would reach.
-*One against the rest*: each annotator is treated as a metric and correlated with the mean of the others (Tao
-et al. 2018).
+*Split half*: the annotators are divided at random, and the means of the two halves are correlated (Liu et al. 2016).
+*One against the rest*: each annotator is treated as a metric and correlated with the mean of the others (Tao et al.
+2018).
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ class SplitHalf:
 
 @dataclass(frozen=True, slots=True)
 class OneAgainstRest:
-    """The correlation of each annotator with the mean of the others, and what is reported of it; NaN:
-    none."""
+    """The correlation of each annotator with the mean of the others, and its mean, median and maximum."""
 
     mean: float
     median: float
@@ -44,14 +42,12 @@ def split_half(
     kind: str = "pearson",
     n_splits: int = 100,
     seed: int = 0,
-    spearman_brown: bool = False,
     within_items: bool = False,
 ) -> SplitHalf:
     """The agreement of random halves of the annotators. Ratings: (items, annotators), NaN: not rated.
 
-    `within_items` splits each item's ratings on their own: for ratings whose columns are not the same people
-    throughout, or where each annotator rated few items. An item without a rating in either half is left out
-    of that split. `spearman_brown` steps each split's r up to the full number of annotators: 2 r / (1 + r).
+    `within_items` splits each item's ratings separately: for ratings whose columns are not the same people throughout,
+    or where each annotator rated few items. An item without a rating in one of the halves is left out of that split.
     """
     if n_splits < 1:
         raise ValueError(f"n_splits must be at least 1, not {n_splits}")
@@ -60,8 +56,7 @@ def split_half(
     correlations = []
     for _ in range(n_splits):
         shuffled = _shuffled_within_items(matrix, rng) if within_items else _shuffled_annotators(matrix, rng)
-        r = correlate(*_halves(shuffled), kind).coefficient
-        correlations.append(2 * r / (1 + r) if spearman_brown and r > -1 else r)
+        correlations.append(correlate(*_halves(shuffled), kind).coefficient)
     known = np.array([r for r in correlations if not np.isnan(r)])
     if not known.size:
         return SplitHalf(np.nan, np.nan, 0)
@@ -69,7 +64,7 @@ def split_half(
 
 
 def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainstRest:
-    """Each annotator's correlation with the mean of the others, over the items that both sides rated."""
+    """Each annotator's correlation with the mean of the others, over the items that both rated."""
     matrix = rating_matrix(ratings)
     each = np.array(
         [
@@ -97,8 +92,7 @@ def _shuffled_annotators(matrix: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _shuffled_within_items(matrix: Floats, rng: np.random.Generator) -> Floats:
-    """Each item's ratings in random order, dealt to the two halves in turn, so that a gap costs neither side
-    more."""
+    """Each item's ratings in random order, assigned alternately to the two halves, so that gaps affect both equally."""
     shuffled = rng.permuted(matrix, axis=1)
     rank = np.argsort(np.isnan(shuffled), axis=1, kind="stable")  # the ratings first, the gaps last
     dealt = np.take_along_axis(shuffled, rank, axis=1)

@@ -1,11 +1,10 @@
-"""Does metric B agree with people better than metric A, or is it noise: tests of two correlations with one
-target.
+"""Does metric B agree with people better than metric A, or is it noise: tests of two correlations with one target.
 
-Both correlations use the same human scores, so they depend on each other, and comparing their intervals would
-waste most of the evidence. *Williams' test* uses the correlation between the metrics; it wants independent,
-roughly normal examples. The *permutation test* swaps the two metrics' standardised scores and asks how often
-chance alone gives such a difference (Deutsch, Dror and Roth 2021): swapped one by one (their PERM-BOTH), by
-context (PERM-INPUTS) or by system (PERM-SYSTEMS), according to the groups given.
+Both correlations use the same human scores, so they are dependent, and comparing their intervals would waste most of
+the evidence. *Williams' test* uses the correlation between the metrics; it assumes independent, roughly normal
+examples. The *permutation test* swaps the two metrics' standardised scores and counts how often chance gives such a
+difference (Deutsch, Dror and Roth 2021). Scores are swapped by example (their PERM-BOTH), by context (PERM-INPUTS) or
+by system (PERM-SYSTEMS), according to the groups.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from rejoinder.stats.resampling import Groups, group_codes, group_sums
 
 @dataclass(frozen=True, slots=True)
 class CorrelationComparison:
-    """By how much metric B's correlation with people is above metric A's, and how sure that is."""
+    """The difference between the correlations of metrics B and A with people, with its uncertainty."""
 
     correlation_a: float
     correlation_b: float
@@ -40,22 +39,21 @@ class CorrelationComparison:
 
 @dataclass(frozen=True, slots=True)
 class WilliamsTest:
-    """Williams' t with n - 3 degrees of freedom, above 0 where B's correlation is the higher, and its
-    p-value."""
+    """Williams' t with n - 3 degrees of freedom, positive where B's correlation is higher, and its p-value."""
 
     t: float
     p_value: float
 
 
 def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> WilliamsTest:
-    """Whether two correlations with the same target differ, given the correlation r_ab of the two metrics.
+    """The test of whether two correlations with the same target differ, given the correlation r_ab of the two metrics.
 
     t = (r_b - r_a) sqrt((n - 1)(1 + r_ab)) / sqrt(2 K (n - 1) / (n - 3) + (r_a + r_b)^2 / 4 (1 - r_ab)^3),
     with K = 1 - r_a^2 - r_b^2 - r_ab^2 + 2 r_a r_b r_ab, the determinant of the three correlations (Williams
-    1959; Steiger 1980, eq. 7; Graham and Baldwin 2014). Two-sided. NaN under four examples.
+    1959; Steiger 1980, eq. 7; Graham and Baldwin 2014). Two-sided. NaN with fewer than four examples.
     """
     if not all(-1 <= r <= 1 or math.isnan(r) for r in (r_a, r_b, r_ab)):
-        raise ValueError(f"correlations must lie in -1..1, not {r_a}, {r_b}, {r_ab}")
+        raise ValueError(f"correlations must be between -1 and 1, not {r_a}, {r_b}, {r_ab}")
     if n < 4 or math.isnan(r_a + r_b + r_ab):
         return WilliamsTest(math.nan, math.nan)
     from scipy.special import stdtr
@@ -63,14 +61,14 @@ def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> WilliamsTest:
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     variance = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
     top = (r_b - r_a) * math.sqrt((n - 1) * (1 + r_ab))
-    if variance <= 0:  # the two metrics are one and the same, up to rounding
+    if variance <= 0:  # the two metrics are equal, up to rounding
         return WilliamsTest(0.0, 1.0)
     t = top / math.sqrt(variance)
     return WilliamsTest(t, float(2 * stdtr(n - 3, -abs(t))))
 
 
 def williams(a: ArrayLike, b: ArrayLike, human: ArrayLike, kind: str = "pearson") -> WilliamsTest:
-    """Williams' test of two metrics' scores, over the examples that both and people scored."""
+    """Williams' test of two metrics' scores, over the examples that both metrics and people scored."""
     first, second, target, _ = jointly_scored(a, b, human, None)
     pairs = ((first, target), (second, target), (first, second))
     r_a, r_b, r_ab = (correlate(x, y, kind).coefficient for x, y in pairs)
@@ -89,7 +87,7 @@ def compare_correlations(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> CorrelationComparison:
-    """How two metrics' correlations with people compare; an example with a NaN is left out.
+    """Compare two metrics' correlations with people; an example with a NaN is left out.
 
     The examples of a group are swapped and drawn together.
     """
@@ -112,8 +110,8 @@ def permutation_p_values(
 ) -> Floats:
     """For every two columns the two-sided p-value of their Pearson correlations' difference. (metrics, metrics)
 
-    The permutation test of `compare_correlations`, for all pairs by the same swaps, so that many metrics cost one
-    matrix product. Ranks in place of scores give the test for Spearman. NaN on the diagonal; no value may be missing.
+    The permutation test of `compare_correlations`, with the same swaps for all pairs, so that many metrics need one
+    matrix product. Ranks instead of scores give the test for Spearman. NaN on the diagonal; no value may be missing.
     """
     columns = np.stack([standardised(column) for column in np.asarray(scores, np.float64).T], axis=1)
     target = np.asarray(human, np.float64)
@@ -140,15 +138,15 @@ def permutation_p_values(
 
 
 def _pair_sums(a: Floats, b: Floats, target: Floats, codes: Ints, n_groups: int) -> Floats:
-    """What swapping a group moves: the sums of a, of its squares, and of its products with the target. (groups, 3)"""
+    """How swapping a group changes the sums of a, of its squares and of its products with the target. (groups, 3)"""
     return group_sums(np.stack([b - a, b**2 - a**2, (b - a) * target], axis=1), codes, n_groups)
 
 
 def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups) -> tuple[Floats, Floats, Floats, Ints]:
-    """Both metrics' scores, the human ones and the groups' numbers, where none is NaN."""
+    """Both metrics' scores, the human scores and the groups' numbers, without examples that have a NaN."""
     vectors = [np.asarray(v, np.float64) for v in (a, b, human)]
     if any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
-        raise ValueError(f"a, b and human must be vectors of one length, not {[v.shape for v in vectors]}")
+        raise ValueError(f"a, b and human must be vectors of equal length, not {[v.shape for v in vectors]}")
     known = ~np.isnan(vectors).any(axis=0)
     codes, _ = group_codes(groups, known.size)
     first, second, target = (v[known] for v in vectors)
@@ -156,7 +154,7 @@ def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups)
 
 
 def standardised(values: Floats) -> Floats:
-    """Mean 0, deviation 1: the scales of two metrics must not tell them apart once they are swapped."""
+    """Mean 0, standard deviation 1: two metrics can be swapped only on a common scale."""
     scaled: Floats = (values - values.mean()) / values.std()
     return scaled
 
@@ -166,7 +164,7 @@ _Measure = Callable[[Floats], Floats]
 
 
 def _swapped_pearson(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
-    """Sums and squares are linear in the swaps, so that all permutations are one matrix product."""
+    """Sums and squares are linear in the swaps, so all permutations are one matrix product."""
     n, target = human.size, (human - human.mean()) / np.linalg.norm(human - human.mean())
     columns = np.stack([b - a, b**2 - a**2, (b - a) * target], axis=1)
     moved = group_sums(columns, codes, int(codes.max()) + 1)
@@ -182,7 +180,7 @@ def _swapped_pearson(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measu
 
 
 def _swapped_spearman(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
-    """Ranks come from counts over the pooled distinct values, so that no permutation is sorted."""
+    """Ranks come from counts over the pooled distinct values, so no permutation needs sorting."""
     _, pooled = np.unique(np.concatenate([a, b]), return_inverse=True)
     place_a, place_b = pooled.reshape(2, -1).astype(np.int64)
     target = midranks(human)

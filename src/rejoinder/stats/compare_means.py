@@ -1,9 +1,9 @@
-"""Is B better than A, by how much, and how many examples would settle it: tests of two means.
+"""Is B better than A, by how much, and how many examples would be needed to detect it: comparison of two means.
 
-*Paired*: both systems answered the same contexts, so a pair's difference is free of how hard its context is.
-*Unpaired*: they answered different ones. Each gives a permutation test (the p-value), a bootstrap test and
-interval (under 10 groups a t-test and its interval), an effect size, the rate of wins, and the number of examples
-needed. Examples of one group (context) are swapped, shuffled and drawn together.
+*Paired*: both systems answered the same contexts, so that a pair's difference does not depend on how hard its context
+is. *Unpaired*: they answered different contexts. Both give a permutation test (the p-value), a bootstrap test and
+interval (with fewer than 10 groups a t-test and its interval), an effect size, the rate of wins, and the number of
+examples needed. The examples of one group (context) are swapped, shuffled and drawn together.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from rejoinder.stats.permutation import membership_chunks, permutation_p_value, 
 from rejoinder.stats.resampling import FEW, LARGE, Groups, group_codes, group_sums, mean_replicates, means_without_each
 
 ENOUGH_EXTREME = 20
-"""Permutations as extreme as the data that make a p-value precise enough to stop drawing."""
+"""With so many permutations as extreme as the data, a p-value is precise enough to stop drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanComparison:
-    """By how much B's mean is above A's, and how sure that is."""
+    """The difference between B's mean and A's, with its uncertainty."""
 
     mean_a: float
     mean_b: float
     difference: Interval
     """B minus A."""
     p_value: float
-    """Two-sided, by permutation; from 20,000 groups on by the cluster-robust t-test, which then agrees."""
+    """Two-sided, by permutation; with 20,000 groups or more by the cluster-robust t-test, which then agrees."""
     bootstrap_p_value: float
-    """By the bootstrap that gives the interval; under 10 groups by the t-test that does."""
+    """By the method of the interval: bootstrap, or with fewer than 10 groups a t-test."""
     effect_size: float
     effect_name: str
     """`d_z` (Cohen's, paired) or `g` (Hedges', unpaired)."""
     outcomes: Outcomes
     needed_examples: float
-    """Pairs, or examples a side, for power .8 at alpha .05 if the true effect is the observed one."""
+    """Pairs, or examples per side, for power .8 at alpha .05 if the true effect is the observed one."""
     n_a: int
     n_b: int
     n_groups: int
@@ -70,7 +70,7 @@ class _Side:
 
     @property
     def mean_variance(self) -> float:
-        """The cluster-robust variance of the mean; NaN under two groups."""
+        """The cluster-robust variance of the mean; NaN with fewer than two groups."""
         n_groups = self.sums.size
         if n_groups < 2:
             return math.nan
@@ -94,9 +94,8 @@ def compare_paired(
     most_permutations: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
-    tolerance: float = 0.0,
 ) -> MeanComparison:
-    """How two systems compare on the same examples, a[i] beside b[i]; a pair with a NaN is left out.
+    """How two systems compare on the same examples, a[i] with b[i]; a pair with a NaN is left out.
 
     The permutation test swaps a and b within groups (Fisher's sign-flip test); the bootstrap draws groups of
     pairs. Where fewer than 20 permutations are as extreme as the data, up to `most_permutations` are drawn: among many
@@ -104,7 +103,7 @@ def compare_paired(
     """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if first.shape != second.shape or first.ndim != 1:
-        raise ValueError(f"a and b must be vectors of one length, not of shapes {first.shape} and {second.shape}")
+        raise ValueError(f"a and b must be vectors of equal length, not of shapes {first.shape} and {second.shape}")
     codes, _ = group_codes(groups, first.size)
     known = ~(np.isnan(first) | np.isnan(second))
     first, second = first[known], second[known]
@@ -119,7 +118,7 @@ def compare_paired(
         bootstrap_p_value=bootstrap_p,
         effect_size=effect,
         effect_name="d_z",
-        outcomes=paired_outcomes(first, second, tolerance),
+        outcomes=paired_outcomes(first, second),
         needed_examples=needed_examples(effect, design_effect=gain.design_effect),
         n_a=first.size,
         n_b=second.size,
@@ -139,14 +138,12 @@ def compare_unpaired(
     most_permutations: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
-    tolerance: float = 0.0,
 ) -> MeanComparison:
     """How two systems compare on different examples; NaN is left out.
 
-    The permutation test shuffles whole groups between the systems and compares Welch's t, not the raw
-    difference, so it holds where the systems have unequal variances and sizes (Janssen 1997). A group belongs
-    to one system, even if both name one alike: contexts that both answered call for `compare_paired`.
-    `most_permutations` as there.
+    The permutation test shuffles whole groups between the systems and compares Welch's t, not the raw difference, so
+    that it is valid for unequal variances and sizes (Janssen 1997). Groups of the two systems with the same name are
+    different groups: for contexts that both answered use `compare_paired`. `most_permutations` as there.
     """
     first, second = _known_side(a, groups_a), _known_side(b, groups_b)
     interval, bootstrap_p = _bootstrap_difference(second, first, n_resamples, confidence, seed)
@@ -160,7 +157,7 @@ def compare_unpaired(
         bootstrap_p_value=bootstrap_p,
         effect_size=effect,
         effect_name="g",
-        outcomes=unpaired_outcomes(first.values, second.values, tolerance),
+        outcomes=unpaired_outcomes(first.values, second.values),
         needed_examples=needed_examples(effect, paired=False, design_effect=design_effect),
         n_a=first.values.size,
         n_b=second.values.size,
@@ -172,14 +169,14 @@ def compare_unpaired(
 def _known_side(values: ArrayLike, groups: Groups) -> _Side:
     vector = np.asarray(values, np.float64)
     if vector.ndim != 1:
-        raise ValueError(f"the scores of a system must be a vector, not of shape {vector.shape}")
+        raise ValueError(f"the scores of a system must be a vector, not an array of shape {vector.shape}")
     codes, _ = group_codes(groups, vector.size)
     known = ~np.isnan(vector)
     return _side(vector[known], codes[known])
 
 
 def _side(values: Floats, codes: Ints) -> _Side:
-    codes, n_groups = group_codes(codes, values.size)  # groups that lost all their values do not count
+    codes, n_groups = group_codes(codes, values.size)  # groups without any known value do not count
     columns = np.stack([values, np.ones_like(values)], axis=1)
     sums, sizes = group_sums(columns, codes, n_groups).T
     return _Side(values, sums, sizes)
@@ -190,8 +187,8 @@ def _bootstrap_difference(
 ) -> tuple[Interval, float]:
     """side's mean minus the other's (or 0) with its interval, and the two-sided bootstrap p-value.
 
-    The p-value is the share of resamples whose difference strays from the observed one by at least its size:
-    the observed difference, seen from a world in which the true one is 0.
+    The p-value is the share of resamples whose difference deviates from the observed one by at least its size: the
+    bootstrap distribution, shifted to a true difference of 0, is compared with the observed difference.
     """
     fewest = min(side.sums.size, other.sums.size if other else side.sums.size)
     if fewest < FEW or fewest >= LARGE:
@@ -199,7 +196,7 @@ def _bootstrap_difference(
     replicates = _replicates(side, n_resamples, seed)
     without, n_groups, difference = means_without_each(side.sums, side.sizes), side.sums.size, side.mean
     if other is not None:
-        # Another stream of the generator: equal draws for both sides would correlate them.
+        # A different seed: equal draws would make the two sides correlated.
         replicates = replicates - _replicates(other, n_resamples, seed + 1)
         other_without = side.mean - means_without_each(other.sums, other.sizes)
         without = np.concatenate([without - other.mean, other_without])
@@ -220,7 +217,7 @@ def _normal_difference(side: _Side, other: _Side | None, confidence: float) -> t
 
 
 def _degrees(side: _Side, other: _Side | None) -> float:
-    """The degrees of freedom of a difference's variance, by Welch and Satterthwaite."""
+    """The Welch-Satterthwaite degrees of freedom of the variance of a difference."""
     parts = [(part.mean_variance, part.sums.size - 1) for part in (side, other) if part is not None]
     squares = sum(variance**2 / degrees for variance, degrees in parts)
     if squares == 0:
@@ -267,7 +264,7 @@ def _shuffle_p_value(first: _Side, second: _Side, stages: tuple[int, int], seed:
         variance = first.mean_variance + second.mean_variance
         return _t_test(second.mean - first.mean, variance, _degrees(first, second))
     sums, sizes = np.concatenate([first.sums, second.sums]), np.concatenate([first.sizes, second.sizes])
-    sums = sums - sums.sum() / sizes.sum() * sizes  # centred: the squares below must not drown in a common offset
+    sums = sums - sums.sum() / sizes.sum() * sizes  # centred, so that the squares below do not lose precision
     moments = np.stack([sums, sizes, sums**2, sums * sizes, sizes**2], axis=1)
     in_b = np.repeat([0.0, 1.0], [groups_a, groups_b])
     observed = _welch_t(in_b[None] @ moments, moments.sum(axis=0), groups_a, groups_b)[0]

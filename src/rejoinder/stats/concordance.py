@@ -1,14 +1,13 @@
 """Concordant minus discordant pairs under example weights, for thousands of weightings of the same data.
 
-Kendall's tau of a bootstrap resample is a weighted count over pairs. Which pairs agree never changes between
-resamples, only the weights do; so the pairs are arranged once, and each resample costs a few passes over the
-examples.
+Kendall's tau of a bootstrap resample is a weighted count over pairs. Only the weights change between resamples, not
+which pairs agree, so the pairs are arranged once, and each resample costs a few passes over the examples.
 
-The arrangement: write the place of y among its distinct values as a binary number. Two examples with
-different y share a prefix of bits, then one has 0 and the other 1: so each pair is met at exactly one bit.
-Among the examples that share a prefix, ordered by x, a running sum of the weights with bit 0 tells for each
-example with bit 1 how much weight lies before it in x (concordant) and after it (discordant). There are log2
-of the distinct y passes: 6 for human means on 41 levels, 16 for 40,000 distinct scores.
+The arrangement: write the rank of y among its distinct values as a binary number. Two examples with different y share
+a prefix of bits, then one has 0 and the other 1, so each pair is counted at exactly one bit. Among the examples that
+share a prefix, ordered by x, a running sum of the weights with bit 0 gives for each example with bit 1 the weight
+before it in x (concordant) and after it (discordant). The number of passes is log2 of the number of distinct y: 6 for
+human means on 41 levels, 16 for 40,000 distinct scores.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Concordance:
 
     def __init__(self, x: Floats, y: Floats) -> None:
         by_levels = sorted((dense_codes(x), dense_codes(y)), key=_levels)
-        self._few, self._many = by_levels  # tau is symmetric: the passes run over the side with fewer values
+        self._few, self._many = by_levels  # tau is symmetric, so the passes run over the side with fewer values
         bits = int(_levels(self._few) - 1).bit_length()
         self._passes = [_arrange(self._many, self._few, bit) for bit in range(bits)]
 
@@ -54,7 +53,7 @@ class Concordance:
         return total
 
     def tau_b(self, weights: NDArray[np.int64]) -> float:
-        """Kendall's tau-b where each example stands `weights` times; NaN where all is tied on one side."""
+        """Kendall's tau-b with each example repeated `weights` times; NaN where one side is constant."""
         n = float(weights.sum())
         pairs = n * (n - 1) / 2
         untied = [pairs - _tied_pairs(codes, weights) for codes in (self._few, self._many)]

@@ -17,7 +17,7 @@ KINDS = ("pearson", "spearman", "kendall")
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A coefficient, its two-sided p-value against no correlation, and the examples it rests on."""
+    """A coefficient, its two-sided p-value against no correlation, and the number of examples."""
 
     coefficient: float
     p_value: float
@@ -28,7 +28,7 @@ UNKNOWN = math.nan
 
 
 def correlate(x: ArrayLike, y: ArrayLike, kind: str = "pearson") -> Correlation:
-    """The correlation of the given kind; NaN under two joint examples or where one side does not vary."""
+    """The correlation of the given kind; NaN with fewer than two joint examples or where one side is constant."""
     if kind not in KINDS:
         raise ValueError(f"unknown correlation {kind!r}; known: {', '.join(KINDS)}")
     measures: dict[str, Callable[[ArrayLike, ArrayLike], Correlation]]
@@ -37,13 +37,13 @@ def correlate(x: ArrayLike, y: ArrayLike, kind: str = "pearson") -> Correlation:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """The linear correlation; its p-value is the t-test that `scipy.stats.pearsonr` also makes."""
+    """The linear correlation, with the p-value of `scipy.stats.pearsonr` (a t-test)."""
     first, second = jointly_known(x, y)
     return _with_t_test(product_moment(first, second), first.size)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """The linear correlation of midranks, with the t-test of `scipy.stats.spearmanr`."""
+    """The linear correlation of midranks, with the p-value of `scipy.stats.spearmanr` (a t-test)."""
     first, second = jointly_known(x, y)
     return _with_t_test(product_moment(midranks(first), midranks(second)), first.size)
 
@@ -60,33 +60,33 @@ def kendall(x: ArrayLike, y: ArrayLike) -> Correlation:
 
 
 def jointly_known(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    """Both vectors at the places where neither is NaN."""
+    """Both vectors, without the positions where either is NaN."""
     first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
-        raise ValueError(f"x and y must be vectors of one length, not of shapes {first.shape} and {second.shape}")
+        raise ValueError(f"x and y must be vectors of equal length, not of shapes {first.shape} and {second.shape}")
     known = ~(np.isnan(first) | np.isnan(second))
     return first[known], second[known]
 
 
 def product_moment(x: Floats, y: Floats) -> float:
-    """Pearson's coefficient of two vectors without NaN; NaN where one does not vary."""
+    """Pearson's coefficient of two vectors without NaN; NaN where one is constant."""
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return UNKNOWN
     coefficient = float(_unit(x) @ _unit(y))
-    # A perfect correlation may come out a rounding away from 1 on either side.
+    # Rounding may put a perfect correlation slightly below or above 1.
     return coefficient if abs(coefficient) < 1 - 1e-14 else math.copysign(1.0, coefficient)
 
 
 def dot(first: NDArray[Any], second: NDArray[Any]) -> float:
     """The inner product of two vectors without BLAS, for inner loops.
 
-    BLAS would put threads to each vector, which costs more than it saves: on busy cores, twenty times the work.
+    BLAS would use several threads per vector, which costs more than it saves: up to twenty times as much on busy cores.
     """
     return float(np.einsum("i,i->", first, second))
 
 
 def dense_codes(values: Floats) -> NDArray[np.int64]:
-    """The place of each value among the distinct values, from 0: equal values get equal codes."""
+    """The rank of each value among the distinct values, from 0: equal values get equal codes."""
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -98,9 +98,9 @@ def midranks(values: Floats) -> Floats:
 
 
 def _unit(values: Floats) -> Floats:
-    """The values less their mean, of length 1."""
+    """The centred values, scaled to length 1."""
     centred = values - values.mean()
-    centred /= np.abs(centred).max()  # first, lest the squares of huge values overflow
+    centred /= np.abs(centred).max()  # first, so that the squares of huge values do not overflow
     unit: Floats = centred / np.linalg.norm(centred)
     return unit
 
@@ -110,7 +110,7 @@ def _with_t_test(coefficient: float, n: int) -> Correlation:
 
     if math.isnan(coefficient):
         return Correlation(UNKNOWN, UNKNOWN, n)
-    if n == 2:  # two points always lie on a line
+    if n == 2:  # two points are always on a line
         return Correlation(coefficient, 1.0, n)
     unexplained = (1 - coefficient) * (1 + coefficient)
     t = abs(coefficient) * math.sqrt((n - 2) / unexplained) if unexplained > 0 else math.inf

@@ -1,4 +1,4 @@
-"""How large a difference is: standardised differences, wins and losses, examples needed to see it."""
+"""The size of a difference: standardised differences, wins and losses, and the examples needed to detect it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,21 @@ class Outcomes:
     ties: float
     losses: float
 
-    @property
-    def dominance(self) -> float:
-        """Wins minus losses, -1..1: over all cross pairs this is Cliff's delta (Cliff 1993)."""
-        return self.wins - self.losses
 
-
-def paired_outcomes(a: Floats, b: Floats, tolerance: float = 0.0) -> Outcomes:
-    """How often b is above, within `tolerance` of, and below the a of the same pair; NaN without pairs."""
-    gain = b - a
-    if not gain.size:
+def paired_outcomes(a: Floats, b: Floats) -> Outcomes:
+    """How often b is above, equal to, and below the a of the same pair; NaN without pairs."""
+    if not a.size:
         return Outcomes(math.nan, math.nan, math.nan)
-    wins, losses = int(np.sum(gain > tolerance)), int(np.sum(gain < -tolerance))
-    return _shares(wins, losses, gain.size)
+    return _shares(int(np.sum(b > a)), int(np.sum(b < a)), a.size)
 
 
-def unpaired_outcomes(a: Floats, b: Floats, tolerance: float = 0.0) -> Outcomes:
-    """How often b is above, within `tolerance` of, and below an a, over all pairs of the two sides."""
+def unpaired_outcomes(a: Floats, b: Floats) -> Outcomes:
+    """How often b is above, equal to, and below an a, over all pairs; wins minus losses is Cliff's delta (1993)."""
     if not a.size or not b.size:
         return Outcomes(math.nan, math.nan, math.nan)
     ordered = np.sort(a)
-    wins = int(np.searchsorted(ordered, b - tolerance, side="left").sum())
-    not_lost = int(np.searchsorted(ordered, b + tolerance, side="right").sum())
+    wins = int(np.searchsorted(ordered, b, side="left").sum())
+    not_lost = int(np.searchsorted(ordered, b, side="right").sum())
     return _shares(wins, a.size * b.size - not_lost, a.size * b.size)
 
 
@@ -51,7 +44,7 @@ def cohens_dz(differences: Floats) -> float:
 
 
 def hedges_g(a: Floats, b: Floats) -> float:
-    """mean(b) - mean(a) in pooled deviations, free of Cohen's d's small-sample bias (Hedges 1981)."""
+    """mean(b) - mean(a) in pooled standard deviations, without the small-sample bias of Cohen's d (Hedges 1981)."""
     degrees = a.size + b.size - 2
     if degrees < 2 or not a.size or not b.size:
         return math.nan
@@ -62,14 +55,14 @@ def hedges_g(a: Floats, b: Floats) -> float:
 def needed_examples(
     effect: float, *, paired: bool = True, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0
 ) -> float:
-    """The pairs (unpaired: examples a side) with which a two-sided t-test sees the effect; inf for none.
+    """The pairs (unpaired: examples per side) with which a two-sided t-test detects the effect; inf for no effect.
 
     With z_a and z_p the normal quantiles of 1 - alpha / 2 and of the power, it is
     (z_a + z_p)^2 / effect^2 + z_a^2 / 2 paired and 2 (z_a + z_p)^2 / effect^2 + z_a^2 / 4 unpaired
     (Guenther 1981), times the design effect of clustered examples.
     """
     if not 0 < power < 1 or not 0 < alpha < 1:
-        raise ValueError(f"power and alpha must lie between 0 and 1, not {power} and {alpha}")
+        raise ValueError(f"power and alpha must be between 0 and 1, not {power} and {alpha}")
     if math.isnan(effect):
         return math.nan
     if effect == 0:
@@ -87,7 +80,7 @@ def _shares(wins: int, losses: int, total: int) -> Outcomes:
 
 
 def _standardised(difference: float, deviation: float) -> float:
-    """The difference in deviations; without any deviation 0 for no difference, else an infinite effect."""
+    """The difference in standard deviations; with no deviation, 0 for no difference, else infinite."""
     if deviation > 0:
         return difference / deviation
     return math.copysign(math.inf, difference) if difference else 0.0

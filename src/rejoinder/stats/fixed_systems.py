@@ -1,10 +1,10 @@
-"""Correlations over system means, the systems being given: how far would other contexts have moved them?
+"""Correlations over the means of fixed systems: how much would they change with other contexts?
 
-Resampling contexts adds the noise of the means a second time, so that replicates of a correlation lie below it and a
-percentile interval may even leave it out. What replicates tell rightly is the spread. So the interval is centred on the
-estimate: for Pearson on Fisher's z, with the jackknife's standard error over contexts; for the rank coefficients, which
-leaving out one context rarely moves at all, plus and minus t times the bootstrap's standard deviation.
-`benchmarks/coverage.py` measures both. Neither says what other systems would have shown.
+Resampling contexts adds the noise of the means a second time, so replicates of a correlation are below it, and a
+percentile interval may even exclude it. Only their spread can be used. So the interval is centred on the estimate: for
+Pearson on Fisher's z, with the jackknife standard error over contexts; for the rank coefficients, which leaving out one
+context rarely changes, plus and minus t times the bootstrap standard deviation. `benchmarks/coverage.py` measures both.
+Neither covers the uncertainty due to the choice of systems.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class FixedSystems:
 
     @classmethod
     def of(cls, scores: ArrayLike, human: ArrayLike, systems: Groups, contexts: Groups = None) -> FixedSystems:
-        """From one row an example (examples, metrics), without NaN."""
+        """From one row of scores per example (examples, metrics), without NaN."""
         matrix = np.asarray(scores, np.float64)
         spread = matrix.std(axis=0)
-        # No correlation minds its metric's scale, and two metrics can be swapped only where they share one.
+        # Correlations do not depend on the scale, and two metrics can be swapped only on a common scale.
         matrix = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1)
         columns = np.column_stack([np.asarray(human, np.float64), matrix])
         system, n_systems = group_codes(systems, len(columns))
@@ -47,17 +47,17 @@ class FixedSystems:
 
     @cached_property
     def means(self) -> Floats:
-        """Of people and of each metric, by system. (systems, 1 + metrics)"""
+        """The means of people and of each metric by system. (systems, 1 + metrics)"""
         means: Floats = self.sums.sum(axis=0) / self.sizes.sum(axis=0)[:, None]
         return means
 
     def correlations(self, kind: str) -> Floats:
-        """Of each metric with people. (metrics,)"""
+        """The correlation of each metric with people. (metrics,)"""
         of_all: Floats = row_correlations(self.means[None, :, 1:], self.means[None, :, :1], kind)[0]
         return of_all
 
     def replicates(self, kind: str, n_resamples: int, seed: int) -> Floats:
-        """The same in each resample of contexts. (resamples, metrics)"""
+        """The correlations in each resample of contexts. (resamples, metrics)"""
         flat = self.sums.reshape(len(self.sums), -1)
         found = []
         for counts in bootstrap_chunks(len(flat), n_resamples, seed):
@@ -71,7 +71,7 @@ class FixedSystems:
         return _fisher(_correlations_of(totals, sizes, "pearson"))
 
     def intervals(self, kind: str, n_resamples: int, seed: int) -> list[Interval]:
-        """Each metric's correlation, with what other contexts would have made of it."""
+        """Each metric's correlation with its interval over contexts."""
         estimates = self.correlations(kind)
         reach = t_quantile(0.95, len(self.sums) - 1)
         if kind == "pearson":
@@ -83,14 +83,14 @@ class FixedSystems:
         return [Interval(*map(float, row)) for row in zip(estimates, low, high, strict=True)]
 
     def difference(self, a: int, b: int) -> Interval:
-        """By how much metric b's Pearson correlation is above metric a's, by the jackknife over contexts."""
+        """Metric b's Pearson correlation minus metric a's, with its interval by the jackknife over contexts."""
         estimates, without = self.correlations("pearson"), np.tanh(self.leave_one_out())
         error = float(_jackknife_error(without[:, [b]] - without[:, [a]])[0])
         gap, reach = float(estimates[b] - estimates[a]), t_quantile(0.95, len(self.sums) - 1)
         return Interval(gap, gap - reach * error, gap + reach * error)
 
     def permutation_p_value(self, a: int, b: int, n_permutations: int, seed: int) -> float:
-        """Two-sided: the metrics' standardised scores are swapped context by context (Deutsch et al. 2021)."""
+        """Two-sided p-value; the metrics' standardised scores are swapped by context (Deutsch, Dror and Roth 2021)."""
         first, second = self.sums[:, :, a + 1], self.sums[:, :, b + 1]
         counts = self.sizes.sum(axis=0)
         human, mean_a, mean_b = self.means[:, 0], first.sum(axis=0) / counts, second.sum(axis=0) / counts
@@ -111,7 +111,7 @@ class FixedSystems:
 
 
 def row_correlations(scores: Floats, human: Floats, kind: str) -> Floats:
-    """Over the middle axis. (rows, systems, metrics) and (rows or 1, systems, 1) -> (rows, metrics); NaN stays NaN."""
+    """Correlations over the middle axis: (rows, systems, metrics), (rows or 1, systems, 1) -> (rows, metrics)."""
     if kind == "kendall":
         left, right = np.triu_indices(scores.shape[1], 1)
         return _cosine(np.sign(scores[:, left] - scores[:, right]), np.sign(human[:, left] - human[:, right]))
@@ -121,7 +121,7 @@ def row_correlations(scores: Floats, human: Floats, kind: str) -> Floats:
 
 
 def _correlations_of(totals: Floats, sizes: Floats, kind: str) -> Floats:
-    """From sums (rows, systems, 1 + metrics) and sizes (rows, systems). (rows, metrics)"""
+    """Correlations from sums (rows, systems, 1 + metrics) and sizes (rows, systems). (rows, metrics)"""
     means = np.divide(totals, sizes[:, :, None], out=np.full(totals.shape, np.nan), where=sizes[:, :, None] > 0)
     return row_correlations(means[:, :, 1:], means[:, :, :1], kind)
 
@@ -133,7 +133,7 @@ def _cosine(left: Floats, right: Floats) -> Floats:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Mean ranks along the middle axis: systems are few, so each is simply compared with all others."""
+    """Mean ranks along the middle axis, by comparing each system with all others, since there are few."""
     below = (values[:, :, None, :] > values[:, None, :, :]).sum(axis=2)
     equal = (values[:, :, None, :] == values[:, None, :, :]).sum(axis=2)
     ranks: Floats = np.where(np.isnan(values), np.nan, below + equal / 2.0)
@@ -146,7 +146,7 @@ def _fisher(correlations: Floats) -> Floats:
 
 
 def _jackknife_error(without: Floats) -> Floats:
-    """The standard error of estimates, from those without each context. (contexts, estimates) -> (estimates,)"""
+    """The standard error from the estimates without each context. (contexts, estimates) -> (estimates,)"""
     n_contexts = len(without)
     squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
     error: Floats = np.sqrt((n_contexts - 1) / n_contexts * squares)

@@ -1,10 +1,10 @@
-"""An estimate with its confidence interval, read off bootstrap replicates.
+"""An estimate with its confidence interval, computed from bootstrap replicates.
 
-A plain percentile interval is too short when there are few groups, for two reasons: the bootstrap divides by
-G where an unbiased variance divides by G - 1, and it uses normal where the estimate calls for t quantiles.
-`bootstrap_bounds` asks for the quantiles that repair both (Hesterberg 2015, "What teachers should know about
-the bootstrap", section 3.4: the expanded percentile interval), and, where leave-one-group-out estimates are
-at hand, it also corrects bias and skewness (BCa; Efron 1987, "Better bootstrap confidence intervals").
+A plain percentile interval is too narrow when there are few groups, for two reasons: the bootstrap divides by G where
+an unbiased variance divides by G - 1, and it uses normal quantiles instead of t quantiles. `bootstrap_bounds` uses
+quantiles that correct both (the expanded percentile interval of Hesterberg 2015, "What teachers should know about the
+bootstrap", section 3.4). With leave-one-group-out estimates it also corrects bias and skewness (BCa; Efron 1987,
+"Better bootstrap confidence intervals").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rejoinder.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and the bounds that cover the true value with the stated confidence; NaN where unknown."""
+    """An estimate and the bounds of its confidence interval; NaN where unknown."""
 
     estimate: float
     low: float
@@ -26,18 +26,18 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Half the distance of the bounds: what stands after the plus-minus sign."""
+        """Half the distance between the bounds: the number after a plus-minus sign."""
         return (self.high - self.low) / 2
 
     def covers(self, value: float) -> bool:
-        """Whether the value lies within the bounds."""
+        """Whether the value is within the bounds."""
         return self.low <= value <= self.high
 
 
 def check_confidence(confidence: float) -> None:
-    """Nothing, or a ValueError where the confidence is not a share between 0 and 1."""
+    """Raise a ValueError unless the confidence is between 0 and 1."""
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
 
 
 def t_quantile(confidence: float, degrees: float) -> float:
@@ -55,10 +55,10 @@ def bootstrap_bounds(
     confidence: float = 0.95,
     leave_one_out: Floats | None = None,
 ) -> Interval:
-    """The interval that the replicates (one estimate a resample) give; NaN bounds under two groups.
+    """The interval from bootstrap replicates (one estimate per resample); NaN bounds with fewer than two groups.
 
-    `leave_one_out`, the estimate without each group in turn, turns the expanded percentile into an expanded
-    BCa interval.
+    It is an expanded percentile interval, or, with `leave_one_out` (the estimate without each group in turn), an
+    expanded BCa interval.
     """
     replicates = replicates[np.isfinite(replicates)]
     if n_groups < 2 or not replicates.size or not np.isfinite(estimate):
@@ -67,8 +67,7 @@ def bootstrap_bounds(
 
     z = np.sqrt(n_groups / (n_groups - 1)) * t_quantile(confidence, n_groups - 1) * np.array([-1.0, 1.0])
     if leave_one_out is not None:
-        # z0 is the bias: how far the estimate lies from the median of the replicates. Half of the ties count
-        # as below.
+        # z0 is the bias: how far the estimate is from the median of the replicates. Half of the ties count as below.
         below = np.mean(replicates < estimate) + np.mean(replicates == estimate) / 2
         smallest = 0.5 / replicates.size
         bias = ndtri(np.clip(below, smallest, 1 - smallest))
@@ -78,7 +77,7 @@ def bootstrap_bounds(
 
 
 def acceleration(leave_one_out: Floats) -> float:
-    """How fast the standard error changes with the true value: a sixth of the estimates' skewness."""
+    """How fast the standard error changes with the true value: a sixth of the skewness of the estimates."""
     influence = np.nanmean(leave_one_out) - leave_one_out
     influence = influence[np.isfinite(influence)]
     squares = float(np.sum(influence**2))

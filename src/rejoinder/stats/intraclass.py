@@ -1,4 +1,4 @@
-"""Intraclass correlations: how much of the spread of ratings is due to the items (Shrout and Fleiss 1979)."""
+"""Intraclass correlations: the share of the variance of ratings that is due to the items (Shrout and Fleiss 1979)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rejoinder.stats.kappa import rating_matrix
 class IntraclassCorrelation:
     """The six coefficients; `single` is the reliability of one annotator, `average` that of the mean of all.
 
-    1: each item has other annotators. 2: the same annotators, a sample of all who could be asked; their
-    leniency counts as error. 3: the same annotators, and only these matter; their leniency does not count.
+    1: each item has different annotators. 2: the same annotators rate all items and are a random sample; differences
+    in leniency count as error. 3: the same annotators rate all items and are fixed; leniency does not count as error.
     """
 
     single_1: float
@@ -31,8 +31,8 @@ class IntraclassCorrelation:
 def intraclass_correlation(ratings: ArrayLike) -> IntraclassCorrelation:
     """The intraclass correlations of the ratings (items, annotators); an item with a gap (NaN) is left out.
 
-    They come from the mean squares of a two-way table: between items (B), within items (W), between
-    annotators (J), and the rest (E). NaN with fewer than two items or annotators, or where nothing varies.
+    They are computed from the mean squares of a two-way table: between items (B), within items (W), between annotators
+    (J), and residual (E). NaN with fewer than two items or annotators, or where all ratings are equal.
     """
     matrix = rating_matrix(ratings)
     matrix = matrix[~np.isnan(matrix).any(axis=1)]

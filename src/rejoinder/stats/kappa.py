@@ -12,10 +12,9 @@ from rejoinder.stats.correlation import jointly_known
 def cohens_kappa(first: ArrayLike, second: ArrayLike, weights: str = "quadratic") -> float:
     """Two annotators' agreement beyond chance: 1 - observed over expected disagreement (Cohen 1960, 1968).
 
-    Disagreement is the distance of the two scores (`linear`), its square (`quadratic`), or 1 for any
-    (`none`). Expected is what the same scores would give in random order. An item that one of them left out
-    (NaN) is left out. NaN without items, or where both always give one and the same score: agreement then
-    proves nothing.
+    Disagreement is the distance of the two scores (`linear`), its square (`quadratic`), or 1 for any difference
+    (`none`). Expected is the disagreement of the same scores in random order. An item that one of them did not rate
+    (NaN) is left out. NaN without items, or where both always give the same score.
     """
     distance = _distance(weights)
     x, y = jointly_known(first, second)
@@ -29,11 +28,10 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike, weights: str = "quadratic"
 
 
 def fleiss_kappa(ratings: ArrayLike) -> float:
-    """The agreement beyond chance of several annotators on categories (Fleiss 1971). Ratings: (items,
-    annotators).
+    """The agreement beyond chance of several annotators on categories (Fleiss 1971). Ratings: (items, annotators).
 
-    The annotators of two items need not be the same people. Items may differ in their number of ratings (NaN:
-    none); with fewer than two an item says nothing and is left out. NaN where all ratings are equal.
+    Different items may have different annotators, and different numbers of ratings (NaN: not rated); an item with
+    fewer than two is left out. NaN where all ratings are equal.
     """
     counts = category_counts(ratings)
     n = counts.sum(axis=1)
@@ -46,7 +44,7 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
 
 
 def category_counts(ratings: ArrayLike) -> Floats:
-    """How often each item got each distinct rating, NaN uncounted. (items, categories)"""
+    """How often each item got each distinct rating; NaN is not counted. (items, categories)"""
     matrix = rating_matrix(ratings)
     known = ~np.isnan(matrix)
     values, codes = np.unique(matrix[known], return_inverse=True)

@@ -1,10 +1,9 @@
-"""Krippendorff's alpha: agreement of any number of annotators, with gaps, on any scale.
+"""Krippendorff's alpha: agreement of any number of annotators, with missing ratings, on any scale.
 
-alpha = 1 - D_o / D_e: the mean squared difference of two ratings of one item, over that of any two ratings
-(Krippendorff 2011, "Computing Krippendorff's alpha-reliability"). The usual way goes over a table of all
-pairs of values. It is not needed: on an interval scale both are sums of squares about means, and the ordinal
-difference of two values is the difference of their midranks, so the ordinal alpha is the interval alpha of
-midranks.
+alpha = 1 - D_o / D_e, where D_o is the mean squared difference of two ratings of one item and D_e that of any two
+ratings (Krippendorff 2011, "Computing Krippendorff's alpha-reliability"). The usual table of all pairs of values is not
+needed: on an interval scale both are sums of squares about means, and the ordinal difference of two values is the
+difference of their midranks, so the ordinal alpha is the interval alpha of midranks.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 def krippendorff_alpha(ratings: ArrayLike, level: str = "interval") -> float:
     """Alpha of the ratings (items, annotators), NaN: not rated; 1 is full agreement, 0 is chance.
 
-    An item with a single rating cannot be paired and does not count. NaN where no item has two ratings, or
-    where all ratings are equal.
+    An item with a single rating does not count. NaN where no item has two ratings, or where all ratings are equal.
     """
     if level not in LEVELS:
         raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
@@ -45,7 +43,7 @@ def _nominal(matrix: Floats) -> tuple[float, float]:
 
 
 def _interval(matrix: Floats, *, ranked: bool) -> tuple[float, float]:
-    """Observed and expected mean squared difference; the pairs of m values sum to m times their squares."""
+    """Observed and expected mean squared difference; over all pairs of m values it sums to m times their squares."""
     known = ~np.isnan(matrix)
     values = midranks(matrix[known]) if ranked else matrix[known]
     item = np.nonzero(known)[0]

@@ -1,8 +1,7 @@
-"""Ratings that stray from the other ratings of the same item, by median absolute deviation.
+"""Ratings that are far from the other ratings of the same item, by median absolute deviation.
 
-The median and the deviation from it are hardly moved by the outlier they are to find, unlike mean and
-standard deviation (Leys et al. 2013). Zhao et al. 2020 drop ratings more than one deviation from the median
-of their item.
+Unlike mean and standard deviation, the median and the deviation from it are hardly affected by the outliers (Leys et
+al. 2013). Zhao et al. 2020 drop ratings more than one deviation from the median of their item.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ NORMAL_SCALE = 1.4826
 
 
 def mad_outliers(ratings: ArrayLike, threshold: float = 1.0) -> NDArray[np.bool_]:
-    """Where a rating lies more than `threshold` scaled deviations from its item's median. (items, annotators)
+    """Which ratings are more than `threshold` scaled deviations from their item's median. (items, annotators)
 
     Where most ratings of an item are equal, the deviation is 0 and every other rating is an outlier.
     """
     if not threshold >= 0:
-        raise ValueError(f"threshold must not be negative, and is {threshold}")
+        raise ValueError(f"threshold must not be negative, but is {threshold}")
     matrix = rating_matrix(ratings)
     away = np.abs(matrix - _median(matrix)[:, None])
     outliers: NDArray[np.bool_] = away > threshold * NORMAL_SCALE * _median(away)[:, None]
@@ -31,7 +30,7 @@ def mad_outliers(ratings: ArrayLike, threshold: float = 1.0) -> NDArray[np.bool_
 
 
 def without_outliers(ratings: ArrayLike, threshold: float = 1.0) -> Floats:
-    """The ratings with NaN in place of the outliers: what agreement and means are then taken of."""
+    """The ratings with NaN in place of the outliers."""
     matrix = rating_matrix(ratings)
     return np.where(mad_outliers(matrix, threshold), np.nan, matrix)
 

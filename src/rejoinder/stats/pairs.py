@@ -1,10 +1,9 @@
-"""How often a metric orders two replies to the same context as people do, ties included.
+"""How often a metric orders two replies to the same context as people do, including ties.
 
-A pair of replies is concordant, discordant, or tied by people, by the metric, or by both. People tie often
-and most metrics never do, so a tau that ignores ties, or punishes them on one side only, ranks metrics
-wrongly. Deutsch, Foster and Freitag 2023, "Ties matter", count a pair as right where metric and people give
-the same order or both a tie: acc_eq. A metric may call near scores a tie: *tie calibration* finds the
-difference below which it should.
+A pair of replies is concordant, discordant, or tied by people, by the metric, or by both. People often give ties and
+most metrics never do, so a tau that ignores ties, or penalises them on one side only, ranks metrics wrongly. Deutsch,
+Foster and Freitag 2023, "Ties matter", count a pair as correct if metric and people give the same order or both a tie:
+acc_eq. *Tie calibration* finds the difference of scores below which a metric's pair should count as a tie.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 
 MOST_PAIRS = 50_000_000
-"""Beyond this the pairs would fill memory; contexts with so many replies are not contexts."""
+"""More pairs than this would not fit in memory; groups with so many replies are unlikely to be contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class PairAgreement:
     """How a metric orders the pairs of replies within each context, averaged over contexts."""
 
     accuracy: Interval
-    """acc_eq: the share of pairs with the human order, or tied by both. Its interval resamples contexts."""
+    """acc_eq: the share of pairs in the same order, or tied by both. Its interval resamples contexts."""
     tau_eq: float
     """2 acc_eq - 1: concordant and tied by both, minus all others, over all pairs."""
     tau_b: float
@@ -66,12 +65,12 @@ def pairwise_agreement(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairAgreement:
-    """acc_eq and tie-aware taus of the metric; scores at most `epsilon` apart are tied. Groups are contexts.
+    """acc_eq and tie-aware taus of the metric; scores that differ by at most `epsilon` are tied. Groups are contexts.
 
     A context with fewer than two scored replies has no pairs and does not count.
     """
     if not epsilon >= 0:
-        raise ValueError(f"epsilon must not be negative, and is {epsilon}")
+        raise ValueError(f"epsilon must not be negative, but is {epsilon}")
     pairs = _all_pairs(scores, human, groups)
     metric_order = np.where(np.abs(pairs.score) <= epsilon, 0, np.sign(pairs.score))
     human_order = np.sign(pairs.human)
@@ -89,10 +88,9 @@ def pairwise_agreement(
 
 
 def calibrate_ties(scores: ArrayLike, human: ArrayLike, groups: Groups) -> float:
-    """The epsilon with the highest acc_eq, the smallest of equals; NaN where there are no pairs.
+    """The epsilon with the highest acc_eq, the smallest if several are equal; NaN where there are no pairs.
 
-    The accuracy at the epsilon found here is optimistic on these same examples when they are few: find it on
-    one half and report the other.
+    The accuracy on the examples that epsilon was fitted on is optimistic, so fit it on one half and report the other.
     """
     pairs = _all_pairs(scores, human, groups)
     if not pairs.score.size:
@@ -102,13 +100,13 @@ def calibrate_ties(scores: ArrayLike, human: ArrayLike, groups: Groups) -> float
     distance = distance[order]
     human_tie = pairs.human == 0
     concordant = ~human_tie & (np.sign(pairs.score) == np.sign(pairs.human))
-    # A pair that becomes tied is won where people tied it, and lost where it had the human order.
+    # A pair that becomes tied becomes correct if people tied it, and wrong if it had the human order.
     gains = np.cumsum((pairs.weights * (human_tie.astype(float) - concordant))[order])
     last_of_each = np.append(np.flatnonzero(np.diff(distance)), distance.size - 1)
     candidates, values = distance[last_of_each], gains[last_of_each]
-    if candidates[0] > 0:  # no two scores are equal: calling nothing a tie is a choice as well
+    if candidates[0] > 0:  # no two scores are equal: an epsilon of 0, without any ties, is a candidate too
         candidates, values = np.append(0.0, candidates), np.append(0.0, values)
-    # Equal accuracies may differ by rounding; the smallest epsilon of them is wanted.
+    # Equal accuracies may differ by rounding; take the smallest epsilon among them.
     return float(candidates[np.flatnonzero(values >= values.max() - 1e-12)[0]])
 
 
@@ -122,7 +120,7 @@ def _all_pairs(scores: ArrayLike, human: ArrayLike, groups: Groups) -> _Pairs:
 
 
 def pairs_within(codes: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the left and the right member of every pair of equal codes."""
+    """The indices of the left and the right member of every pair with equal codes."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1)) if codes.size else np.zeros(0, np.int64)
     sizes = np.diff(np.append(starts, codes.size))

@@ -1,4 +1,4 @@
-"""Random swaps and shuffles, in chunks, and the p-value that counts them."""
+"""Random swaps and shuffles, in chunks, and the p-value of a permutation test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK_VALUES = 4_000_000
 
 
 def swap_chunks(n_units: int, n_permutations: int, seed: int) -> Iterator[Floats]:
-    """For each permutation and unit a fair coin, 0 or 1. (some permutations, n_units) at a time"""
+    """For each permutation and unit 0 or 1 with equal probability, in chunks of shape (permutations, n_units)."""
     rng = np.random.default_rng(seed)
     width = -(-n_units // 8)
     for size in _chunk_sizes(n_units, n_permutations):
@@ -22,7 +22,7 @@ def swap_chunks(n_units: int, n_permutations: int, seed: int) -> Iterator[Floats
 
 
 def membership_chunks(n_units: int, n_members: int, n_permutations: int, seed: int) -> Iterator[Floats]:
-    """For each permutation 1 at `n_members` random units, else 0. (permutations, n_units) at a time"""
+    """For each permutation 1 at `n_members` random units, else 0, in chunks of shape (permutations, n_units)."""
     rng = np.random.default_rng(seed)
     for size in _chunk_sizes(n_units, n_permutations):
         chunk = np.zeros((size, n_units))
@@ -34,12 +34,12 @@ def membership_chunks(n_units: int, n_members: int, n_permutations: int, seed: i
 def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float:
     """The two-sided p-value: the share of permuted statistics at least as extreme as the observed one.
 
-    The observed one counts among them: without that + 1 a test could claim p = 0, and would reject too often
-    (Phipson & Smyth 2010).
+    The observed one counts as one of them: otherwise p could be 0, and the test would reject too often (Phipson and
+    Smyth 2010).
     """
     if np.isnan(observed):
         return float("nan")
-    # A permutation that equals the data must count as extreme although it was summed in another order.
+    # A permutation that equals the data must count as extreme, although summing in another order may change its bits.
     extreme = np.count_nonzero(np.abs(permuted) >= abs(observed) * (1 - 1e-9))
     return float((extreme + 1) / (permuted.size + 1))
 

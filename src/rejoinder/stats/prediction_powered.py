@@ -1,15 +1,15 @@
-"""A few human labels and many automatic scores together: prediction-powered inference for means.
+"""Prediction-powered inference for means: a few human labels and many automatic scores combined.
 
-The mean of the automatic scores over all replies is precise but may be biased; the labelled replies tell the
-bias. With labels y and scores f on n labelled replies, and scores on N others, the estimate
+The mean of the automatic scores over all replies is precise but may be biased; the labelled replies estimate the bias.
+With labels y and scores f on n labelled replies, and scores on N others, the estimate
 
     theta = mean(y) + lambda (mean of f over the others - mean of f over the labelled)
 
-is unbiased whatever the scores are worth (Angelopoulos et al. 2023, with lambda = 1). Tuning lambda to the
-least variance (Angelopoulos, Duchi and Zrnic 2023, PPI++) makes it no worse than the labels alone, up to the
-noise in lambda: useless scores get one near 0, and scores on another scale than the labels one that converts
-them. Replies of one context are not independent: with groups, every variance is that of sums over groups, and
-two systems that answered the same contexts are compared as pairs.
+is unbiased however good or bad the scores are (Angelopoulos et al. 2023, with lambda = 1). Tuning lambda to minimise
+the variance (Angelopoulos, Duchi and Zrnic 2023, PPI++) makes it no worse than the labels alone, up to the noise in
+lambda: useless scores get a lambda near 0, and scores on a different scale one that converts them. Replies to one
+context are not independent: with groups, every variance is that of sums over groups, and two systems that answered the
+same contexts are compared as pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rejoinder.stats.resampling import Groups
 class LabelledScores:
     """One system's labelled replies with their automatic scores, and the scores of its other replies.
 
-    Groups (contexts) are named alike for the labelled and the unlabelled, and for two systems to be compared.
+    Groups (contexts) have the same names in the labelled and the unlabelled part, and in two systems to be compared.
     """
 
     labels: ArrayLike
@@ -43,39 +43,33 @@ class LabelledScores:
 
 @dataclass(frozen=True, slots=True)
 class PredictionPowered:
-    """A mean, or a difference of means, from labels and scores together, beside that from the labels
-    alone."""
+    """A mean, or a difference of means, from labels and scores together, and from the labels alone."""
 
     interval: Interval
     labels_only: Interval
     weights: tuple[float, ...]
-    """lambda of each system: how much of a change in its scores counts, in units of the labels."""
+    """lambda of each system: the weight of its scores, in units of the labels."""
     n_labelled: int
     n_unlabelled: int
     p_value: float
-    """Two-sided, that the mean or difference is 0: below .05 where a 95 % interval leaves out 0."""
+    """Two-sided, that the mean or difference is 0: below .05 where the 95 % interval excludes 0."""
     gain: float
-    """The factor by which labels alone would have to be more for the same precision."""
+    """How many times as many labels would be needed for the same precision without scores."""
     label_variance: float
-    """The part of the estimate's variance that more labels would lower."""
+    """The part of the estimate's variance that more labels would reduce."""
     score_variance: float
-    """The part that only more unlabelled replies would lower."""
-
-    @property
-    def effective_labels(self) -> float:
-        """How many labels alone would give the same precision."""
-        return self.n_labelled * self.gain
+    """The part that only more unlabelled replies would reduce."""
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """One system's means, and how each group moves them."""
+    """One system's means, and each group's influence on them."""
 
     label_mean: float
-    score_gap: float  # mean score of the unlabelled less that of the labelled
-    label_moves: Floats  # (groups,)
-    labelled_score_moves: Floats
-    unlabelled_score_moves: Floats
+    score_gap: float  # mean score of the unlabelled minus that of the labelled
+    label_influence: Floats  # (groups,)
+    labelled_influence: Floats
+    unlabelled_influence: Floats
     n_labelled: int
     n_unlabelled: int
     n_groups: int  # with labels
@@ -84,25 +78,24 @@ class _System:
 def prediction_powered_mean(
     system: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
 ) -> PredictionPowered:
-    """The mean label that all of the system's replies would get; `weight` fixes lambda, else it is tuned."""
+    """The estimated mean label over all of the system's replies; `weight` fixes lambda, else it is tuned."""
     return _infer([(1, part) for part in _systems(system)], weight, confidence)
 
 
 def prediction_powered_difference(
     a: LabelledScores, b: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
 ) -> PredictionPowered:
-    """The mean of system B less that of system A; contexts in common, by the groups' names, count as
-    pairs."""
+    """The mean of system B minus that of system A; contexts in common (groups with equal names) count as pairs."""
     return _infer(list(zip((-1, 1), _systems(a, b), strict=True)), weight, confidence)
 
 
 def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The labels, of both systems together, that show a true difference of the estimated size as often as `power` says.
+    """The labels, of both systems together, that detect a true difference of the estimated size with the given power.
 
-    The unlabelled replies stay as they are; inf where they are too few for any number of labels to show it.
+    The unlabelled replies stay as they are; inf where they are too few for any number of labels to detect it.
     """
     if not 0 < power < 1 or not 0 < alpha < 1:
-        raise ValueError(f"power and alpha must lie between 0 and 1, not {power} and {alpha}")
+        raise ValueError(f"power and alpha must be between 0 and 1, not {power} and {alpha}")
     from scipy.special import ndtri
 
     if math.isnan(difference.interval.estimate + difference.label_variance):
@@ -117,20 +110,20 @@ def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: f
 def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confidence: float) -> PredictionPowered:
     """The signed sum of the systems' means.
 
-    Every group moves the estimate by its labels' move and by lambda times its scores' moves; the variance is
-    the sum of squared moves, and the tuned lambdas are its least squares. They cost a degree of freedom each, but for
-    scores that do not move, which have nothing to tune.
+    The influence of a group is that of its labels plus lambda times that of its scores; the variance is the sum of the
+    squared influences, and the tuned lambdas minimise it. Each costs a degree of freedom, except for constant scores,
+    which have nothing to tune.
     """
     check_confidence(confidence)
     n_groups = min(part.n_groups for _, part in systems)
-    label_moves = np.sum([sign * part.label_moves for sign, part in systems], axis=0)
-    unlabelled = np.stack([sign * part.unlabelled_score_moves for sign, part in systems], axis=1)
-    labelled = np.stack([sign * part.labelled_score_moves for sign, part in systems], axis=1)
-    weights = _tuned(label_moves, unlabelled - labelled) if weight is None else np.full(len(systems), float(weight))
+    label_influence = np.sum([sign * part.label_influence for sign, part in systems], axis=0)
+    unlabelled = np.stack([sign * part.unlabelled_influence for sign, part in systems], axis=1)
+    labelled = np.stack([sign * part.labelled_influence for sign, part in systems], axis=1)
+    weights = _tuned(label_influence, unlabelled - labelled) if weight is None else np.full(len(systems), float(weight))
     degrees = n_groups - 1 - (int(np.linalg.matrix_rank(unlabelled - labelled)) if weight is None else 0)
-    moves = label_moves + (unlabelled - labelled) @ weights
-    variance = _variance(moves, n_groups, degrees)
-    label_only_variance = _variance(label_moves, n_groups, n_groups - 1)
+    influence = label_influence + (unlabelled - labelled) @ weights
+    variance = _variance(influence, n_groups, degrees)
+    label_only_variance = _variance(label_influence, n_groups, n_groups - 1)
     score_variance = _variance(unlabelled @ weights, n_groups, degrees)
     label_mean = sum(sign * part.label_mean for sign, part in systems)
     gap = sum(sign * w * part.score_gap for w, (sign, part) in zip(weights, systems, strict=True))
@@ -148,13 +141,13 @@ def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confide
     )
 
 
-def _tuned(label_moves: Floats, score_moves: Floats) -> Floats:
-    """The lambdas with the least squared moves. (groups,), (groups, systems) -> (systems,)"""
-    return np.linalg.lstsq(score_moves, -label_moves, rcond=None)[0].astype(np.float64)
+def _tuned(label_influence: Floats, score_influence: Floats) -> Floats:
+    """The lambdas with the smallest sum of squared influences. (groups,), (groups, systems) -> (systems,)"""
+    return np.linalg.lstsq(score_influence, -label_influence, rcond=None)[0].astype(np.float64)
 
 
-def _variance(moves: Floats, n_groups: int, degrees: int) -> float:
-    return float(n_groups / degrees * np.sum(moves**2)) if degrees > 0 else math.nan
+def _variance(influence: Floats, n_groups: int, degrees: int) -> float:
+    return float(n_groups / degrees * np.sum(influence**2)) if degrees > 0 else math.nan
 
 
 def _interval(estimate: float, variance: float, degrees: int, confidence: float) -> Interval:
@@ -182,7 +175,7 @@ def _systems(*given: LabelledScores) -> list[_System]:
         others = np.asarray(system.unlabelled, np.float64)
         if labels.ndim != 1 or labels.shape != scores.shape or others.ndim != 1:
             raise ValueError(
-                f"labels and scores must be vectors of one length, and unlabelled a vector, "
+                f"labels and scores must be vectors of equal length, and unlabelled a vector, "
                 f"not {labels.shape}, {scores.shape}, {others.shape}"
             )
         parts.append((labels, scores, others))
@@ -212,20 +205,20 @@ def _system(labels: Floats, scores: Floats, others: Floats, codes: Ints, other_c
     return _System(
         label_mean=float(labels.mean()) if labels.size else math.nan,
         score_gap=float(others.mean() - scores.mean()) if labels.size and others.size else 0.0,
-        label_moves=_moves(labels, codes, n_codes),
+        label_influence=_influence(labels, codes, n_codes),
         # Without unlabelled replies there is no gap to close, and the scores must not count.
-        labelled_score_moves=_moves(scores, codes, n_codes) * bool(others.size),
-        unlabelled_score_moves=_moves(others, other_codes, n_codes),
+        labelled_influence=_influence(scores, codes, n_codes) * bool(others.size),
+        unlabelled_influence=_influence(others, other_codes, n_codes),
         n_labelled=labels.size,
         n_unlabelled=others.size,
         n_groups=np.unique(codes).size,
     )
 
 
-def _moves(values: Floats, codes: Ints, n_codes: int) -> Floats:
-    """By how much each group moves the mean of the values. (groups,)"""
+def _influence(values: Floats, codes: Ints, n_codes: int) -> Floats:
+    """The influence of each group on the mean of the values. (groups,)"""
     if not values.size:
         return np.zeros(n_codes)
     centred = values - values.mean()
-    centred[np.abs(centred) <= 1e-12 * np.abs(values).max()] = 0  # equal values, up to rounding, move nothing
+    centred[np.abs(centred) <= 1e-12 * np.abs(values).max()] = 0  # equal values, up to rounding, have no influence
     return np.bincount(codes, weights=centred / values.size, minlength=n_codes).astype(np.float64)

@@ -1,8 +1,7 @@
-"""Cluster bootstrap: whole groups of examples are drawn with replacement, and means get intervals from it.
+"""Cluster bootstrap: whole groups of examples are drawn with replacement; intervals of means.
 
-Examples that answer one context are not independent, so what is drawn is the context (the *group*). A
-resample is kept as counts, how often each group was drawn, so a weighted sum for a thousand resamples is one
-matrix product.
+Replies to one context are not independent, so contexts (*groups*) are drawn, not replies. A resample is represented by
+counts, how often each group was drawn, so that weighted sums for a thousand resamples are one matrix product.
 """
 
 from __future__ import annotations
@@ -19,34 +18,34 @@ from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confiden
 Groups = Sequence[Any] | NDArray[Any] | None
 
 CHUNK_VALUES = 4_000_000
-"""Counts drawn at a time: 32 MB as float64, whatever the number of resamples."""
+"""Counts per chunk: 32 MB as float64, whatever the number of resamples."""
 
 CACHED_VALUES = 50_000
-"""Counts made at once: few enough to stay in the processor's cache, many enough to spare Python a loop."""
+"""Counts generated at once: few enough for the processor's cache, many enough to keep the Python loop short."""
 
 FEW = 10
-"""Below so many groups a mean gets its cluster-robust t interval: bootstrap bounds cannot leave the range of the
-groups' means, and from so few groups that range is often too short to hold the true mean."""
+"""With fewer groups a mean gets its cluster-robust t interval: bootstrap bounds cannot leave the range of the groups'
+means, and with so few groups that range often does not contain the true mean."""
 
 LARGE = 20_000
-"""From so many groups on, a mean is as good as normal, and its interval needs no resampling."""
+"""With so many groups a mean is practically normal, and its interval needs no resampling."""
 
 
 def group_codes(groups: Groups, n: int) -> tuple[Ints, int]:
-    """Each example's group as an integer from 0, and how many there are; None: each is its own."""
+    """Each example's group as an integer from 0, and the number of groups; without groups each example is its own."""
     if groups is None:
         return np.arange(n), n
     if len(groups) != n:
         raise ValueError(f"{len(groups)} groups for {n} examples")
     labels = np.asarray(groups)
     if labels.ndim != 1:
-        raise ValueError(f"each group must be one name or number; these make an array of shape {labels.shape}")
+        raise ValueError(f"each group must be one name or number, but together they have the shape {labels.shape}")
     names, codes = np.unique(labels, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(names)
 
 
 def bootstrap_chunks(n_groups: int, n_resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each group was drawn, (some resamples, n_groups) at a time, so that memory stays bounded.
+    """How often each group was drawn, in chunks of shape (some resamples, n_groups), so that memory stays bounded.
 
     The counts do not depend on the size of the chunks.
     """
@@ -100,10 +99,11 @@ def mean_intervals(
 ) -> list[Interval]:
     """The mean of each column (one metric) with its interval, all columns over the same resamples.
 
-    `matrix` is (examples, metrics); NaN is left out of its own column. No values: NaN throughout; values of
-    one group only: NaN bounds. The interval is an expanded BCa (see `intervals`): over 20 or more contexts it
-    covers 93.7 to 96 % of true means, normal, rated or rarely yes, where a plain percentile interval sinks to
-    91 % (`benchmarks/coverage.py`). Under 10 groups, and from 20,000 on, the cluster-robust t interval stands in.
+    `matrix` is (examples, metrics); NaN is left out of its own column. A column without values gives NaN, and one with
+    values of a single group NaN bounds. The interval is an expanded BCa interval (see `intervals`): with 20 or more
+    contexts it covers 93.7 to 96 % of true means, for normal scores, ratings and rare yes/no scores, where a plain
+    percentile interval covers as little as 91 % (`benchmarks/coverage.py`). With fewer than 10 groups, or 20,000 and
+    more, the cluster-robust t interval is used instead.
     """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:
@@ -126,7 +126,7 @@ def group_sums(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
 
 
 def linear_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval:
-    """The mean over groups of given sums and sizes, with a cluster-robust t interval.
+    """The mean over groups with the given sums and sizes, and its cluster-robust t interval.
 
     The mean is a ratio of two sums, so its variance is that of the groups' residuals: G / (G - 1) times the
     sum of (s_g - mean n_g)^2, over n^2.

@@ -1,9 +1,8 @@
-"""Correlations of many resamples of the same data, each resample given as how often each group was drawn.
+"""Correlations of many resamples of the same data, each resample given by how often each group was drawn.
 
-Each is exact, ranks and ties included, as if the resample had been written out; yet nothing is sorted twice.
-Pearson needs weighted sums of products, one matrix product for all resamples. For Spearman the distinct
-values of a metric are put in order once; the midranks of a resample are running sums of its counts over them.
-Kendall's tau comes from `concordance`.
+Each is exact, including ranks and ties, as if the resample had been written out, but nothing is sorted twice. Pearson
+needs weighted sums of products, one matrix product for all resamples. For Spearman the distinct values of a metric are
+sorted once; the midranks of a resample are running sums of its counts over them. Kendall's tau is in `concordance`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rejoinder.stats.resampling import group_sums
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Scores of several metrics and of people, none of them NaN, and the group of each example."""
+    """Scores of several metrics and of people, without NaN, and the group of each example."""
 
     scores: Floats  # (examples, metrics)
     human: Floats  # (examples,)
@@ -95,13 +94,13 @@ class WeightedKendall(WeightedCorrelation):
 def _centred_midranks(codes: Ints, weights: Floats) -> tuple[Floats, float]:
     """The midrank of each distinct value less the mean rank, and the sum of their weighted squares."""
     totals = np.bincount(codes, weights=weights)
-    # Half of all weight is the mean midrank, whatever the ties.
+    # The mean midrank is half of the total weight, whatever the ties.
     ranks = np.cumsum(totals, dtype=np.float64) - totals / 2 - weights.sum() / 2
     return ranks, dot(totals, ranks**2)
 
 
 def _standardised(columns: Floats) -> Floats:
-    """Columns of mean 0 and deviation 1, lest sums of squares lose digits; a constant column is all 0."""
+    """Columns with mean 0 and standard deviation 1, so that sums of squares keep precision; constant ones are 0."""
     centred = columns - columns.mean(axis=0)
     centred[:, np.ptp(columns, axis=0) == 0] = 0
     deviation = centred.std(axis=0)
@@ -110,7 +109,7 @@ def _standardised(columns: Floats) -> Floats:
 
 
 def _coefficient(products: Floats, spreads: Floats, human_spread: Floats) -> Floats:
-    """products / sqrt(spreads x human spread), NaN where one side did not vary (up to rounding)."""
+    """products / sqrt(spreads x human spread), NaN where one side is constant (up to rounding)."""
     scale = np.sqrt(np.maximum(spreads, 0)) * np.sqrt(np.maximum(human_spread, 0))
     varied = scale > 1e-12
     ratio = np.divide(products, scale, out=np.full(products.shape, np.nan), where=varied)

@@ -16,8 +16,8 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments import cross_validate
 from rejoinder.meta.experiments.cells import Cell
+from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.leakage import refuse_trained
 from rejoinder.metrics.batch import Batch
@@ -141,7 +141,7 @@ def test_unknown_scores_are_kept_as_unknown(tmp_path: Path) -> None:
 
 def test_folders_that_hold_something_else(tmp_path: Path) -> None:
     (tmp_path / "cells.jsonl").write_text('{"key": "1"}\n')
-    with pytest.raises(DataError, match=r"cells\.jsonl:1: is no finished cell"):
+    with pytest.raises(DataError, match=r"cells\.jsonl:1: is not a finished cell"):
         Grid(tmp_path).run([cell()])
     (tmp_path / "cells.jsonl").write_text("nonsense\n")
     with pytest.raises(DataError, match="is not JSON"):
@@ -174,7 +174,7 @@ def test_leakage_is_allowed_for_a_reason_that_is_told() -> None:
     assert "up to 1 of 4 test replies" in finding
     assert "the paper's split is by reply" in finding
     assert Grid(allow_leakage="never mind").run([cell()])[1] == []
-    with pytest.raises(CallError, match="for a reason only"):
+    with pytest.raises(CallError, match="must give the reason"):
         Grid(allow_leakage=" ").run([cell()])
 
 
@@ -186,7 +186,9 @@ def test_those_to_stop_by_are_training_contexts_too() -> None:
 def test_dialogues_that_hold_a_test_context_are_refused() -> None:
     context = TEST[0].context
     talk = (Dialogue("1", ("hello", *context, "and so on")),)
-    with pytest.raises(LeakageError, match="3 of 30 test replies have a context that is also in the dialogues"):
+    with pytest.raises(
+        LeakageError, match="3 of 30 test replies have a context that is also in its training dialogues"
+    ):
         Grid().run([cell(dialogues=talk)])
 
 
@@ -199,7 +201,7 @@ class FineTuned(RidgeEvaluator):
 
 
 def test_what_an_evaluator_starts_from_counts() -> None:
-    with pytest.raises(LeakageError, match="what the model it starts from has seen"):
+    with pytest.raises(LeakageError, match="the training data of the model it starts from"):
         Grid().run([cell(evaluator=FineTuned())])
     assert FineTuned().fit((), TRAIN[:12]).trained_contexts.holds([TEST[-1]]).all()
 

@@ -76,7 +76,7 @@ def test_only_the_dimension_is_learned_from() -> None:
     two = JudgedSet("two", made.examples, {"grammar": made.ratings["overall"], "style": made.ratings["overall"]})
     (item,) = LabelledSet.of(two, "style").training(np.array([3]))
     assert item.scores == {"style": tuple(made.ratings["overall"][3])}
-    with pytest.raises(CallError, match="was judged on grammar, style: name one"):
+    with pytest.raises(CallError, match="was judged on grammar, style: expected one"):
         LabelledSet.of(two, None)
 
 
@@ -96,7 +96,7 @@ def test_cuts_that_cannot_be_made() -> None:
     with pytest.raises(NeedsError, match="3 contexts cannot be cut into 5 folds"):
         tested.parts(5)
     for folds in (1, 0, "loocv"):
-        with pytest.raises(CallError, match="folds must be a number from 2, or 'published'"):
+        with pytest.raises(CallError, match="folds must be a number of at least 2, or 'published'"):
             tested.parts(folds)
     unsplit = LabelledSet.of(JudgedSet("made", made.examples, made.ratings), None)
     with pytest.raises(NeedsError, match="made has no published split"):

@@ -15,16 +15,14 @@ from learning_ridge import RidgeEvaluator, synthetic
 from places import JUDGED
 from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameError
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments import (
-    PUBLISHED,
-    LearningResult,
-    cross_validate,
-    label_amounts,
-    leave_one_system_out,
-    published,
-    transfer,
-)
+from rejoinder.meta.experiments import published
+from rejoinder.meta.experiments.amounts import label_amounts
+from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.left_out import leave_one_system_out
 from rejoinder.meta.experiments.makers import Makers
+from rejoinder.meta.experiments.partition import PUBLISHED
+from rejoinder.meta.experiments.result import LearningResult
+from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.panels import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.stats.intervals import Interval
@@ -121,7 +119,7 @@ class TestCrossValidation:
 
     def test_what_is_no_evaluator_is_told(self) -> None:
         for wrong in ("ridge", dict, {}, {"a": 3}):
-            with pytest.raises(CallError, match=r"is no evaluator|no evaluator was given"):
+            with pytest.raises(CallError, match=r"is not an evaluator|no evaluator was given"):
                 cross_validate(wrong, MADE)  # type: ignore[arg-type]
         with pytest.raises(UnknownNameError, match="did you mean overall"):
             cross_validate(RidgeEvaluator(), MADE, "overal")
@@ -159,7 +157,7 @@ class TestLeaveOneSystemOut:
         result = leave_one_system_out(
             RidgeEvaluator(), MADE, folds=4, published={"ridge": published.ADEM_TABLE_5}, **QUICK
         )
-        rows = {(row["not learned from"], row["tested on"]): row for row in rows_of(result)}
+        rows = {(row["not trained on"], row["tested on"]): row for row in rows_of(result)}
         human, systems = MADE.human("overall"), MADE.systems
         left_out, on_all = [], []
         for system in "abc":
@@ -172,7 +170,7 @@ class TestLeaveOneSystemOut:
             assert (rows[system, "left out"]["replies"], rows[system, "all systems"]["replies"]) == (40, 120)
         assert estimate(rows["average", "left out"]["Pearson"]) == pytest.approx(np.mean(left_out))
         assert estimate(rows["average", "all systems"]["Pearson"]) == pytest.approx(np.mean(on_all))
-        assert rows["average", "left out"]["published Spearman"] == 0.4164  # adem, Table 5
+        assert rows["average", "left out"]["published Spearman"] == 0.4164  # Lowe et al. 2017, Table 5
         assert np.isnan(rows["a", "left out"]["published Spearman"])
         assert ("at random", "all systems") in rows
         assert "Dual Encoder, left out 0.410 / 0.426" in str(result)
@@ -225,7 +223,7 @@ class TestLabelAmounts:
             **QUICK,
         )
         rows = rows_of(result)
-        assert [(row["learned from"], row["labels"]) for row in rows] == [
+        assert [(row["amount"], row["labels"]) for row in rows] == [
             ("10 %", "6"),
             ("30 labels", "30"),
             ("100 %", "60"),
@@ -240,13 +238,13 @@ class TestLabelAmounts:
     @pytest.mark.parametrize(
         ("amounts", "message"),
         [
-            ({"fractions": (0.0,)}, "above 0 and up to 1, not 0"),
-            ({"fractions": (5,)}, "above 0 and up to 1, not 5"),
+            ({"fractions": (0.0,)}, "above 0 and at most 1, not 0"),
+            ({"fractions": (5,)}, "above 0 and at most 1, not 5"),
             ({"counts": (0,)}, "at least 1, not 0"),
-            ({"counts": (61,), "folds": 2}, "61 labels were asked for, but a training set has 60"),
+            ({"counts": (61,), "folds": 2}, "61 labels were requested, but a training set has 60"),
             ({"fractions": ()}, "at least one amount"),
             ({"seeds": ()}, "one seed"),
-            ({"seeds": (1, 1)}, "none of them twice"),
+            ({"seeds": (1, 1)}, "without duplicates"),
         ],
     )
     def test_amounts_that_cannot_be(self, amounts: dict[str, Any], message: str) -> None:
@@ -260,7 +258,7 @@ class TestTransfer:
         result = transfer(RidgeEvaluator(), [MADE, OTHER, third], folds=2, **QUICK)
         # Each set: two folds at home, and one fit for all journeys elsewhere.
         assert [len(data.judged) for data in fits] == [60, 60, 120, 45, 45, 90, 12, 12, 24]
-        rows = {(row["learned on"], row["tested on"]): row for row in rows_of(result)}
+        rows = {(row["trained on"], row["tested on"]): row for row in rows_of(result)}
         assert len(rows) == 9
         scores = result.scores["ridge, made to other"]
         assert len(scores) == 90
@@ -289,7 +287,7 @@ class TestTransfer:
         assert not fits
         result = transfer(RidgeEvaluator(), [MADE, mixed], folds=2, shared="drop", **QUICK)
         assert [len(data.judged) for data in fits] == [60, 60, 120 - 18, 54, 54, 108 - 18]
-        assert "made to mixed: 18 replies were not learned from" in str(result)
+        assert "made to mixed: 18 replies were dropped from training" in str(result)
         with pytest.raises(CallError, match="shared must be one of refuse, drop"):
             transfer(RidgeEvaluator(), [MADE, mixed], shared="ignore")
 

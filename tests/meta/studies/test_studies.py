@@ -80,7 +80,7 @@ def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Me
         assert cells(studies["without-true-replies"], row.metric)["Pearson"] == pytest.approx(linear)
         assert cells(studies["without-true-replies"], row.metric)["Spearman"] == pytest.approx(ranked)
         assert cells(studies["noise"], row.metric, "Spearman")["exact"] == pytest.approx(ranked)
-    # The data hold one true reply for each of 100 contexts, and it is the reference.
+    # The data has one true reply for each of 100 contexts, and it is the reference.
     assert studies["without-true-replies"].findings[0].startswith("100 replies of 900 are true ones: 100 equal")
     assert "100 replies that equal a reference are left out" in studies["length-bias"].findings[0]
     assert studies["missed-replies"].findings[0].startswith("Of 800 replies")
@@ -89,12 +89,12 @@ def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Me
 @pytest.mark.shared_data
 def test_overlap_metrics_on_real_data_do_what_the_papers_say(zhao: MetaReport) -> None:
     studies = {study.name: study for study in zhao.dimensions[0].studies}
-    # roberta-eval, Table 1: referenced metrics lose most of their correlation without true replies.
+    # Zhao et al. 2020, Table 1: referenced metrics lose most of their correlation without true replies.
     without = cells(studies["without-true-replies"], "bleu-2")
     assert without["Pearson without"] < without["Pearson"] / 2
-    # how-not, Table 5: BLEU favours replies of the reference's length, people hardly do.
+    # Liu et al. 2016, Table 5: BLEU favours replies of the reference's length, people hardly do.
     assert any("more than people do: bleu-2" in finding for finding in studies["length-bias"].findings)
-    assert cells(studies["adversarial"], "length", "shuffle")["unmoved"] == 1
+    assert cells(studies["adversarial"], "length", "shuffle")["share unchanged"] == 1
 
 
 def test_the_page_about_studies_names_all_of_them_and_its_code_runs(
@@ -114,7 +114,7 @@ def test_the_page_about_studies_names_all_of_them_and_its_code_runs(
     runpy.run_path("page.py")
     printed = capsys.readouterr().out
     assert "Length bias (" in printed
-    assert "adversarial cannot be made" in printed
+    assert "adversarial does not apply" in printed
     assert (tmp_path / "meta.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 

@@ -36,7 +36,7 @@ def scored_by(*names: str, examples: list[Example] | None = None) -> ScoredSet:
 
 
 def moves(result: StudyResult | None, metric: str, perturbation: str) -> Interval:
-    found = cells(result, metric, perturbation)["moves"]
+    found = cells(result, metric, perturbation)["change"]
     assert isinstance(found, Interval)
     return found
 
@@ -46,20 +46,20 @@ def test_a_bag_of_words_is_blind_to_order() -> None:
     for blind in ("bleu-1", "length"):
         for perturbation in ("shuffle", "reversed"):
             row = cells(result, blind, perturbation)
-            assert row["moves"] == Interval(0, 0, 0)
-            assert (row["unmoved"], row["flips"]) == (1, 0)
+            assert row["change"] == Interval(0, 0, 0)
+            assert (row["share unchanged"], row["share raised"]) == (1, 0)
             assert row["before"] == pytest.approx(row["after"])
     assert moves(result, "bleu-2", "reversed").high < 0
     assert result is not None
     assert "bleu-1 scores lower under" in result.findings[1]
-    assert "does not clearly move under shuffle and reversed" in result.findings[1]
+    assert "does not clearly change under shuffle and reversed" in result.findings[1]
 
 
 def test_length_likes_repetition() -> None:
     result = study(scored_by("length", examples=[*replies(), LONG]))
     row = cells(result, "length", "repetition")
     assert moves(result, "length", "repetition").low > 0
-    assert (row["flips"], row["unmoved"]) == (1, 0)
+    assert (row["share raised"], row["share unchanged"]) == (1, 0)
     assert moves(result, "length", "word drop").high < 0
     assert result is not None
     assert "scores higher under" in result.findings[1]

@@ -18,16 +18,16 @@ def lengthy(n: int = 200, *, people_care: bool = False) -> ScoredSet:
     """Replies of 1 to 30 words to references of 10; two replies a context."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 31, n)
-    apart = np.abs(lengths - 10)
-    human = np.where(apart <= 6, 4, 2) if people_care else rng.integers(1, 6, n)
+    distance = np.abs(lengths - 10)
+    human = np.where(distance <= 6, 4, 2) if people_care else rng.integers(1, 6, n)
     examples = [example(i, words(length), [REFERENCE], of=i // 2) for i, length in enumerate(lengths.tolist())]
-    return scored_set(examples, human, {"closeness": -apart, "people too": human, "length": lengths})
+    return scored_set(examples, human, {"closeness": -distance, "people too": human, "length": lengths})
 
 
 def test_the_nearest_of_several_references_counts() -> None:
     found = lengths_of([example(0, words(3), [words(1), words(5), words(9)]), example(1, "a, b", [words(40)])])
     assert found.own.tolist() == [3, 3]
-    assert found.apart.tolist() == [2, 37]
+    assert found.distance.tolist() == [2, 37]
 
 
 def test_a_metric_made_of_lengths_has_a_bias_that_people_do_not_have() -> None:
@@ -52,13 +52,13 @@ def test_a_bias_that_people_share_is_none_of_the_metric() -> None:
     assert difference.estimate == pytest.approx(2)
     assert cells(result, "people too")["beyond people's"] == Interval(0, 0, 0)
     assert result is not None
-    assert any(finding.startswith("People rate the first higher") for finding in result.findings)
+    assert any(finding.startswith("People rate the first group higher") for finding in result.findings)
 
 
 def test_means_are_of_the_two_groups_in_people_s_points() -> None:
     scored = lengthy(people_care=True)
     row = cells(study(scored), "people")
-    assert (row["within 6 words"], row["further off"]) == (pytest.approx(4), pytest.approx(2))
+    assert (row["within 6 words"], row["others"]) == (pytest.approx(4), pytest.approx(2))
 
 
 def test_replies_that_are_their_own_reference_are_left_out() -> None:

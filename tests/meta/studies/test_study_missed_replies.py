@@ -1,4 +1,4 @@
-"""Missed replies, counted as adem's Table 6 counts them."""
+"""Missed replies, counted as in Table 6 of Lowe et al. 2017."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ def test_counts() -> None:
         "good": 20,
         "missed": 2,
         "share missed": cells(result, "judge")["share missed"],
-        "overlap misses": 3,
-        "of these caught": 2,
-        "of its missed, overlap catches": 1,
+        "missed by overlap": 3,
+        "of these found": 2,
+        "missed, but found by overlap": 1,
         "bad": 20,
-        "praised": 2,
-        "share praised": cells(result, "judge")["share praised"],
+        "scored high": 2,
+        "share scored high": cells(result, "judge")["share scored high"],
     }
     share = cells(result, "bleu-2")["share missed"]
     assert isinstance(share, Interval)
     assert share.estimate == 0.25
     assert share.low < 0.25 < share.high
-    assert cells(result, "bleu-2")["overlap misses"] == "-"
+    assert cells(result, "bleu-2")["missed by overlap"] == "-"
     assert result is not None
     assert result.findings[0].startswith("Of 40 replies, people rate 20 at 4 or more on 1..5 (good) and 20 at 2")
     assert result.findings[1] == "bleu-2 misses the most good replies, 5 of 20; judge the fewest, 2."
     assert result.findings[2] == (
-        "Both bleu-2 and rouge-l miss 3 of the 20. Of the other metrics judge scores the most of these high, 2. "
-        "Drawn at random from them: id-2, id-3 and id-4."
+        "Both bleu-2 and rouge-l miss 3 of the 20. Of the other metrics, judge scores the most of these high, 2. "
+        "A random sample of them: id-2, id-3 and id-4."
     )
 
 
 def test_what_people_say_misses_nothing() -> None:
     row = cells(study(scored_set(EXAMPLES, HUMAN, {"people": HUMAN * 0.01})), "people")
-    assert (row["missed"], row["praised"], row["overlap misses"]) == (0, 0, "-")
+    assert (row["missed"], row["scored high"], row["missed by overlap"]) == (0, 0, "-")
 
 
 def test_a_raw_zero_is_the_lowest_rating() -> None:

@@ -68,4 +68,6 @@ def test_a_metric_that_tells_nothing_apart_has_no_correlation() -> None:
     result = study(scored_set([example(i) for i in range(100)], human, {"flat": np.ones(100)}))
     assert np.isnan(cells(result, "flat", "Spearman")["noise 0.5"])
     assert result is not None
-    assert result.findings == ("No metric tells replies apart, so there is no correlation for noise to change.",)
+    assert result.findings == (
+        "Every metric gives all replies the same score, so there is no correlation for noise to change.",
+    )

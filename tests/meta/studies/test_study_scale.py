@@ -7,7 +7,7 @@ import pytest
 
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, normalised, scale_of
 from rejoinder.meta.studies.true_replies import left_out, of_true_systems, own_references
-from rejoinder.meta.studies.wording import listed, listed_with, signed
+from rejoinder.meta.studies.wording import listed, listed_with
 from rejoinder.registry import load
 from study_sets import BLEU, example, scored_set
 
@@ -17,7 +17,7 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("ratings", "low", "high", "step", "bad", "good"),
     [
-        ([1, 2, 3, 4, 5, NAN], 1, 5, 1, 2, 4),  # adem's thresholds
+        ([1, 2, 3, 4, 5, NAN], 1, 5, 1, 2, 4),  # as in Lowe et al. 2017
         ([0, 1, 2], 0, 2, 1, 0.5, 1.5),
         ([1, 3, 5], 1, 5, 2, 2, 4),
         ([1.0, 4.8, 5.0], 1, 5, 1, 2, 4),  # means of several raters
@@ -87,7 +87,6 @@ def test_words() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed_with({"a": 0.1, "b": -0.25}) == "b (-0.25) and a (+0.10)"
-    assert (signed(0.25), signed(-0.001), signed(-0.0001), signed(0.005)) == ("+0.25", "-0.001", "0.000", "+0.01")
     assert left_out(np.array([False])) == ""
     assert left_out(np.array([True])) == " 1 reply that equals a reference is left out."
     assert left_out(np.array([True, True])) == " 2 replies that equal a reference are left out."

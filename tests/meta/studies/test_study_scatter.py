@@ -13,8 +13,8 @@ from study_sets import cells, example, scored_set
 
 
 def test_jitter_is_that_of_the_papers() -> None:
-    assert jitter(HumanScale(1, 5, 1)) == pytest.approx(0.3)  # adem, Figure 3
-    assert jitter(HumanScale(0, 2, 1)) == pytest.approx(0.25)  # ruber, Figure 4
+    assert jitter(HumanScale(1, 5, 1)) == pytest.approx(0.3)  # Lowe et al. 2017, Figure 3
+    assert jitter(HumanScale(0, 2, 1)) == pytest.approx(0.25)  # Tao et al. 2018, Figure 4
     assert jitter(HumanScale(0, 100, 25)) == pytest.approx(7.5)
 
 
@@ -56,5 +56,6 @@ def test_piled_scores_are_named() -> None:
     result = study(scored_set([example(i) for i in range(40)], human, {"m": scores}))
     assert result is not None
     assert (
-        result.findings[1] == "m gives 50% of the replies the same score, 0.000; over the others its Spearman is 1.000."
+        result.findings[1]
+        == "m gives 50% of the replies the same score, 0.000; its Spearman correlation over the other replies is 1.000."
     )

@@ -19,25 +19,25 @@ def test_ratio_of_standard_deviations() -> None:
     scores = {"same": (HUMAN - 1) / 4, "half": 0.3 + (HUMAN - 1) / 8, "none": np.full(100, 0.5)}
     result = study(scored_set(EXAMPLES, HUMAN, scores, dict.fromkeys(scores, BLEU)))
     for label, ratio in (("people", 1), ("same", 1), ("half", 0.5), ("none", 0)):
-        found = cells(result, label)["of people's sd"]
+        found = cells(result, label)["ratio to human sd"]
         assert isinstance(found, Interval)
         assert (found.estimate, found.low, found.high) == pytest.approx((ratio, ratio, ratio))
-    assert cells(result, "half")["sd on people's scale"] == pytest.approx(HUMAN.std(ddof=1) / 2)
+    assert cells(result, "half")["sd on human scale"] == pytest.approx(HUMAN.std(ddof=1) / 2)
     assert cells(result, "none")["within half a step of the mean"] == 1
     assert cells(result, "same")["within half a step of the mean"] == pytest.approx(0.2)
     assert cells(result, "same")["range"] == "0..1"
     assert result is not None
     assert (
         result.findings[1]
-        == "Spread less than people's ratings: half (60% near the mean) and none (100% near the mean)."
+        == "Spread less than the human ratings: half (60% near the mean) and none (100% near the mean)."
     )
-    assert result.findings[2] == "Cannot be told from them: same (20% near the mean)."
+    assert result.findings[2] == "No significant difference: same (20% near the mean)."
 
 
 def test_interval_covers_the_sampling_of_contexts() -> None:
     rng = np.random.default_rng(0)
     human, scores = rng.normal(3, 1, 100), rng.normal(0.5, 0.1, 100)
-    ratio = cells(study(scored_set(EXAMPLES, human, {"m": scores}, {"m": BLEU})), "m")["of people's sd"]
+    ratio = cells(study(scored_set(EXAMPLES, human, {"m": scores}, {"m": BLEU})), "m")["ratio to human sd"]
     assert isinstance(ratio, Interval)
     assert ratio.low < ratio.estimate < ratio.high
 
@@ -45,7 +45,7 @@ def test_interval_covers_the_sampling_of_contexts() -> None:
 def test_a_range_without_end_or_unknown_is_the_one_that_was_seen() -> None:
     lengths = np.tile([3.0, 10, 20, 40, 60], 20)
     result = study(scored_set(EXAMPLES, HUMAN, {"length": lengths, "file": lengths}, {"length": load("length")}))
-    assert cells(result, "length")["range"] == cells(result, "file")["range"] == "3..60 (seen)"
+    assert cells(result, "length")["range"] == cells(result, "file")["range"] == "3..60 (observed)"
 
 
 def test_the_histogram_has_all_means_at_people_s() -> None:

@@ -49,7 +49,7 @@ def test_correlations_with_and_without(by_name: bool) -> None:
     assert isinstance(same, Interval)
     assert (same.estimate, same.low, same.high) == pytest.approx((0, 0, 0), abs=1e-9)
     assert result is not None
-    counts = "0 equal a reference and 30 come" if by_name else "30 equal a reference and 0 come"
+    counts = "0 equal a reference, 30 come" if by_name else "30 equal a reference, 0 come"
     assert result.findings[0].startswith(f"30 replies of 120 are true ones: {counts}")
     assert "lower for overlap (-" in result.findings[1]
     assert "people too" not in result.findings[1]

@@ -1,14 +1,20 @@
-"""How well evaluators learn: each study fits them many times over, and never tests one on a context it was fitted on.
+"""Studies of evaluators that learn: each fits them many times, and never tests one on a context it was fitted on.
 
-Every study is one grid of *cells*, (evaluator, seed, training set, test set). With a folder, each finished cell is
-kept there at once, and a grid that was interrupted goes on where it stopped.
+Every study runs a grid of *cells* (evaluator, random seed, training set, test set). With a folder, each cell is saved
+as soon as it is finished, and an interrupted grid resumes where it stopped.
+
+In reading order:
+
+| module | contents |
+|---|---|
+| `partition` | judged sets split into training and test rows |
+| `makers` | evaluators, or functions that make them |
+| `cells`, `leakage`, `store`, `grid` | one fit and test; the check for leakage; finished cells on disk; all cells |
+| `result`, `published` | the table of a study; published figures to show beside it |
+| `cross_validation` | `cross_validate`: folds that share no context |
+| `amounts` | `label_amounts`: how many labels are needed? |
+| `left_out` | `leave_one_system_out`: replies of a new system |
+| `transfer` | `transfer`: from one judged set to another |
+
+Nothing is imported here: import what you need from its module.
 """
-
-from rejoinder.meta.experiments.amounts import label_amounts
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.left_out import leave_one_system_out
-from rejoinder.meta.experiments.partition import PUBLISHED
-from rejoinder.meta.experiments.result import LearningResult
-from rejoinder.meta.experiments.transfer import transfer
-
-__all__ = ["PUBLISHED", "LearningResult", "cross_validate", "label_amounts", "leave_one_system_out", "transfer"]

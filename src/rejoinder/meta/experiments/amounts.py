@@ -1,4 +1,4 @@
-"""How many labels does an evaluator need? (adem, Table 14; roberta-eval, Figure 2)"""
+"""How many labels does an evaluator need? (Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2)"""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from rejoinder.text.grid import number
 from rejoinder.types import Dialogue, Scores
 
 FRACTIONS = (0.05, 0.10, 0.25, 0.50, 0.75, 1.0)
-"""Of the training labels, as in adem's Table 14."""
+"""Shares of the training labels, as in Table 14 of Lowe et al. 2017."""
 
 ENOUGH = 0.95
-"""Share of the correlation with the most labels that counts as having come close to it."""
+"""An amount of labels is enough when it reaches this share of the correlation with all labels."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A share of the labels that there are to learn from, or a number of them."""
+    """A share of the training labels, or a number of them."""
 
     share: float | None = None
     count: int | None = None
@@ -37,19 +37,19 @@ class Amount:
         return f"{self.count} labels" if self.share is None else f"{100 * self.share:g} %"
 
     def of(self, total: int) -> int:
-        """How many that is of all; NeedsError where there are not so many."""
+        """The number of labels out of `total`; a NeedsError where there are not enough."""
         if self.count is not None and self.count > total:
-            raise NeedsError(f"{self.count} labels were asked for, but a training set has {total}")
+            raise NeedsError(f"{self.count} labels were requested, but a training set has {total}")
         return round(total * (self.share or 0)) if self.count is None else self.count
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """An evaluator after an amount of labels: the mean over seeds, and each seed."""
+    """An evaluator fitted on an amount of labels: the mean over seeds, and each seed."""
 
     amount: Amount
     labels: float
-    """How many there were, on average over seeds and folds: contexts are taken whole."""
+    """The actual number, averaged over seeds and folds: only whole contexts are taken."""
     mean: Measure
     seeds: tuple[Measure, ...]
 
@@ -71,11 +71,11 @@ def label_amounts(
     resamples: int = 1000,
     quiet: bool = True,
 ) -> LearningResult:
-    """How well evaluators agree with people after learning from some of the labels.
+    """How well evaluators agree with people when they are fitted on some of the labels.
 
-    Labels are taken by whole contexts, in an order drawn anew for each of `seeds`, so that a larger amount holds
-    the smaller ones. `counts` are amounts in labels, beside the `fractions`. No label is kept aside to stop by.
-    Folds, which `seed` deals, are as in `cross_validate`. Keys of `published` are "5 %", "100 labels" and so on.
+    Labels are taken by whole contexts, in a random order for each of `seeds`, so that a larger amount includes the
+    smaller ones. `counts` are numbers of labels, in addition to the `fractions`. No labels are held out for early
+    stopping. Folds, drawn with `seed`, are as in `cross_validate`. Keys of `published` are "5 %", "100 labels" etc.
     """
     tested = LabelledSet.of(judged_set, dimension)
     evaluators = named_evaluators(make_evaluator)
@@ -99,11 +99,11 @@ def label_amounts(
         for (amount, draw), smaller in taken.items()
     }
     curves = {label: _curve(label, columns, taken, tested, resamples, seed) for label in evaluators}
-    table = table_of(_rows(curves), ("learned from", "labels"), published or {}, ("lowest seed", "highest seed"))
+    table = table_of(_rows(curves), ("amount", "labels"), published or {}, ("lowest seed", "highest seed"))
     return LearningResult(
         "label-amounts",
         f"{tested.dimension} of {tested.name}, by amount of labels",
-        "adem, Table 14; roberta-eval, Figure 2",
+        "Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2",
         table.header,
         table.rows,
         (*_findings(curves, len(seeds)), *table.findings, *findings),
@@ -115,18 +115,18 @@ def label_amounts(
 def _amounts(fractions: Sequence[float], counts: Sequence[int], seeds: Sequence[int]) -> list[Amount]:
     for share in fractions:
         if not 0 < share <= 1:
-            raise CallError(f"fractions of the labels must lie above 0 and up to 1, not {share}")
+            raise CallError(f"fractions of the labels must be above 0 and at most 1, not {share}")
     for count in counts:
         if count < 1:
             raise CallError(f"counts of labels must be at least 1, not {count}")
     amounts = [*(Amount(share=share) for share in fractions), *(Amount(count=count) for count in counts)]
     if not amounts or len(set(amounts)) < len(amounts) or not seeds or len(set(seeds)) < len(seeds):
-        raise CallError("expected at least one amount of labels and one seed, and none of them twice")
+        raise CallError("expected at least one amount of labels and one seed, without duplicates")
     return amounts
 
 
 def _taken(tested: LabelledSet, part: Part, amount: Amount, draw: tuple[int, int]) -> Part:
-    """The part with some of its contexts only to learn from: as many as come nearest to the amount, at least one."""
+    """The part with fewer training contexts: as many as come nearest to the amount, at least one."""
     rated = part.train[~np.isnan(tested.human[part.train])]
     names, group_of = np.unique(tested.groups[rated], return_inverse=True)
     place = np.empty(len(names), np.int64)
@@ -144,7 +144,7 @@ def _curve(
     resamples: int,
     seed: int,
 ) -> list[Learned]:
-    """The evaluator after each amount, from the fewest labels to the most."""
+    """The evaluator at each amount, from the fewest labels to the most."""
     curve = []
     for amount in dict.fromkeys(amount for amount, _ in taken):
         draws = [draw for other, draw in taken if other == amount]
@@ -175,14 +175,14 @@ def _findings(curves: Mapping[str, Sequence[Learned]], seeds: int) -> list[str]:
         most = curve[-1].mean.pearson.estimate
         enough = next((one for one in curve if one.mean.pearson.estimate >= ENOUGH * most), None)
         if enough is None or most <= 0:
-            findings.append(f"{label}: no correlation with people to speak of, whatever the amount.")
+            findings.append(f"{label}: no positive correlation with people at any amount.")
         else:
             findings.append(
                 f"{label}: {enough.labels:.0f} labels ({enough.amount}) reach Pearson "
                 f"{number(enough.mean.pearson.estimate)}, at least {ENOUGH:.0%} of the {number(most)} that "
                 f"{curve[-1].labels:.0f} labels reach."
             )
-    return [*findings, f"Means over {seeds} draws of the labels; lowest and highest seed are by Pearson."]
+    return [*findings, f"Means over {seeds} random samples of the labels; lowest and highest seed are by Pearson."]
 
 
 def _panel(curves: Mapping[str, Sequence[Learned]]) -> LinePanel:
@@ -199,4 +199,4 @@ def _panel(curves: Mapping[str, Sequence[Learned]]) -> LinePanel:
                     tuple(high for _, high in bounds),
                 )
             )
-    return LinePanel("Agreement with people by amount of labels", tuple(lines), "labels learned from", "correlation")
+    return LinePanel("Agreement with people by number of labels", tuple(lines), "training labels", "correlation")

@@ -13,10 +13,10 @@ from rejoinder.types import Dialogue, Example, JudgedExample
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """An unfitted evaluator, what it is to be fitted on, and what it is to score then."""
+    """An unfitted evaluator, the data to fit it on, and the examples to score."""
 
     label: str
-    """The evaluator's."""
+    """The evaluator's label."""
     evaluator: Evaluator
     train: tuple[JudgedExample, ...]
     test: tuple[Example, ...]
@@ -24,18 +24,18 @@ class Cell:
     seed: int = 0
     train_set: str = ""
     test_set: str = ""
-    """Names of the data sets; ids of contexts are compared only within one set."""
+    """Names of the data sets; context ids are compared only within one set."""
 
     @cached_property
     def fit_key(self) -> str:
-        """A hash of all that decides what is learned."""
+        """A hash of everything that determines the fitted evaluator."""
         kind = f"{type(self.evaluator).__module__}.{type(self.evaluator).__qualname__}"
         data = self.evaluator.training_data(self.dialogues, self.train, seed=self.seed)
         return digest_of([kind, self.evaluator.signature, data.digest, self.seed])
 
     @cached_property
     def key(self) -> str:
-        """A hash of all that decides the scores."""
+        """A hash of everything that determines the scores."""
         return digest_of([self.fit_key, examples_digest(self.test)])
 
     def fit(self) -> Evaluator:

@@ -13,8 +13,9 @@ from rejoinder.meta.experiments.cells import Cell
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import PUBLISHED, Folds, LabelledSet, Part
-from rejoinder.meta.experiments.result import LearningResult, Published, Row, measure, said, table_of
+from rejoinder.meta.experiments.result import LearningResult, Published, Row, measure, table_of
 from rejoinder.meta.panels import IntervalPanel, Panel, ScatterPanel
+from rejoinder.meta.study import shown
 from rejoinder.types import Dialogue, Scores
 
 ALL = "all folds"
@@ -37,8 +38,8 @@ def cross_validate(
 ) -> LearningResult:
     """How well evaluators agree with people on contexts that they were not fitted on.
 
-    Contexts are dealt into `folds`; each evaluator is fitted on all but one and tested on that one. With
-    `folds="published"` the data's own `split` is followed instead. `scores` of the result holds one score a reply.
+    Contexts are divided into `folds`; each evaluator is fitted on all but one and tested on that one. With
+    `folds="published"` the data's own `split` is used instead. The result's `scores` has one score per reply.
     """
     tested = LabelledSet.of(judged_set, dimension)
     evaluators = named_evaluators(make_evaluator)
@@ -58,7 +59,7 @@ def cross_validate(
     table = table_of(rows, ("tested on",), published or {})
     return LearningResult(
         "cross-validation",
-        f"{tested.dimension} of {tested.name}, learned and tested",
+        f"{tested.dimension} of {tested.name}, cross-validated",
         "published split" if folds == PUBLISHED else f"{folds} folds that share no context",
         table.header,
         table.rows,
@@ -71,7 +72,7 @@ def cross_validate(
 def fold_cell(
     label: str, evaluator: Evaluator, tested: LabelledSet, part: Part, dialogues: tuple[Dialogue, ...], seed: int
 ) -> Cell:
-    """The cell that is fitted and tested as a part of a set says."""
+    """The cell for one part of a set: fitted on its training rows, tested on its test rows."""
     return Cell(
         label,
         evaluator,
@@ -85,7 +86,7 @@ def fold_cell(
 
 
 def gathered(found: Sequence[Scores], parts: Sequence[Part], count: int) -> Scores:
-    """One score an example, from the parts that it was tested in; NaN where it was not."""
+    """One score per example, from the part that it was tested in; NaN where it was not tested."""
     scores = np.full(count, np.nan)
     for part, values in zip(parts, found, strict=True):
         scores[part.test] = values
@@ -95,7 +96,7 @@ def gathered(found: Sequence[Scores], parts: Sequence[Part], count: int) -> Scor
 def _rows(
     label: str, found: Sequence[Scores], parts: Sequence[Part], tested: LabelledSet, resamples: int, seed: int
 ) -> list[Row]:
-    """All that was tested together, then each fold, and the mean of the folds' coefficients."""
+    """All folds together, then each fold, then the mean of the folds' coefficients."""
     (together,), _ = measure([gathered(found, parts, len(tested))], tested, resamples=resamples, seed=seed)
     if len(parts) == 1:
         return [Row(label, parts[0].name, (parts[0].name,), together)]
@@ -110,7 +111,7 @@ def _rows(
 
 def _findings(rows: Sequence[Row]) -> list[str]:
     return [
-        f"{row.label}: Pearson {said(row.measure.pearson)}, Spearman {said(row.measure.spearman)} over "
+        f"{row.label}: Pearson {shown(row.measure.pearson)}, Spearman {shown(row.measure.spearman)} over "
         f"{row.measure.replies} replies to {row.measure.contexts} contexts."
         for row in rows
         if row.key == ALL or len(rows) == len({row.label for row in rows})
@@ -120,7 +121,7 @@ def _findings(rows: Sequence[Row]) -> list[str]:
 def _panels(rows: Sequence[Row], scores: Mapping[str, Scores], tested: LabelledSet) -> tuple[Panel, ...]:
     dots = IntervalPanel("Pearson with people", tuple((f"{row.label}, {row.key}", row.measure.pearson) for row in rows))
     clouds = (
-        # adem's plots put noise of .3 on the human axis, so that equal ratings do not hide each other.
+        # As in the plots of Lowe et al. 2017: noise of .3 on the human axis, so that equal ratings are all visible.
         ScatterPanel(label, tested.human, column, tested.dimension, label, x_jitter=0.3)
         for label, column in scores.items()
     )

@@ -1,4 +1,4 @@
-"""Many cells, one after the other."""
+"""A grid of cells, run one after the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True)
 class Grid:
-    """How cells are run: where finished ones are kept, and why leakage is allowed, if it is."""
+    """How cells are run: where finished ones are saved, and why leakage is allowed, if it is."""
 
     folder: str | Path | None = None
     allow_leakage: str | None = None
@@ -29,8 +29,8 @@ class Grid:
     def run(self, cells: Sequence[Cell]) -> tuple[list[Scores], list[str]]:
         """The scores of each cell's test examples, and findings on leakage that was allowed.
 
-        All cells are checked before the first is fitted. Cells that the folder holds are not run again, and
-        neighbours that are fitted alike share one fit.
+        All cells are checked before the first is fitted. Cells that are already in the folder are not run again, and
+        consecutive cells with the same training data share one fit.
         """
         check = LeakageCheck(self.allow_leakage)
         for cell in cells:
@@ -57,6 +57,6 @@ def _check_needs(cell: Cell) -> None:
 
 def _tested(evaluator: Evaluator, cell: Cell) -> Scores:
     with warnings.catch_warnings():
-        # An empty reply is one of the judged ones like any other, and would be warned of in every cell.
+        # Empty replies are judged like any others, and would cause a warning in every cell.
         warnings.simplefilter("ignore", ScoreWarning)
         return evaluator.score(cell.test)

@@ -1,4 +1,4 @@
-"""Training contexts that would be tested on."""
+"""The check that no test context was also trained on."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from rejoinder.meta.experiments.partition import shares_context
 from rejoinder.types import Example
 
 NAMED = 10
-"""Ids that a message names; the others are counted."""
+"""Most ids that a message lists; the others are counted."""
 
 
 class LeakageCheck:
-    """Refuses leakage, or, told a reason why it is wanted, counts it."""
+    """Raises an error on leakage, or counts it where a reason for allowing it was given."""
 
     def __init__(self, allowed: str | None = None) -> None:
         if allowed is not None and not allowed.strip():
-            raise CallError("leakage is allowed for a reason only: expected allow_leakage to say it")
+            raise CallError("allow_leakage must give the reason why leakage is allowed, but it is empty")
         self._allowed = allowed
         self._most: dict[str, tuple[int, int]] = {}
 
     def look_at(self, cell: Cell) -> None:
-        """Take a cell into account before it is fitted."""
+        """Check a cell before it is fitted."""
         data = cell.evaluator.training_data(cell.dialogues, cell.train)
         shared = shares_context(cell.test, data.judged_examples, same_set=cell.train_set == cell.test_set)
-        self._take("the judged replies it learned from", cell, shared)
-        self._take("the dialogues it learned from", cell, data.dialogue_contexts.holds(cell.test))
-        self._take("what the model it starts from has seen", cell, cell.evaluator.inherited_contexts().holds(cell.test))
+        self._take("its judged training replies", cell, shared)
+        self._take("its training dialogues", cell, data.dialogue_contexts.holds(cell.test))
+        self._take(
+            "the training data of the model it starts from", cell, cell.evaluator.inherited_contexts().holds(cell.test)
+        )
 
     def findings(self) -> list[str]:
-        """What a reader must know of leakage that was allowed."""
+        """One sentence per source of leakage that was allowed."""
         return [
             f"Leakage: up to {leaked} of {tested} test replies have a context that is also in {source}. "
             f"It was allowed: {self._allowed}."
@@ -51,10 +53,10 @@ class LeakageCheck:
 
 
 def refuse_trained(evaluator: Evaluator, examples: Sequence[Example]) -> None:
-    """Nothing, or a LeakageError where a fitted evaluator has seen the context of any of the examples."""
+    """Raise a LeakageError if a fitted evaluator was trained on the context of any of the examples."""
     held = evaluator.trained_contexts.holds(examples)
     if held.any():
-        raise LeakageError(_message(evaluator.name, "what it was fitted on", examples, held))
+        raise LeakageError(_message(evaluator.name, "its training data", examples, held))
 
 
 def _message(label: str, source: str, examples: Sequence[Example], leaks: NDArray[np.bool_]) -> str:

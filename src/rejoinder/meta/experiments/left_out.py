@@ -1,4 +1,4 @@
-"""Leave one system out: does an evaluator hold for replies of a system that it never learned from? (adem, Table 5)"""
+"""Leave one system out: does an evaluator work for a system it was not trained on? (Lowe et al. 2017, Table 5)"""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import Folds, LabelledSet, Part
-from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, said, table_of
+from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, table_of
 from rejoinder.meta.panels import IntervalPanel
+from rejoinder.meta.study import shown
 from rejoinder.types import Dialogue, Scores
 
 LEFT_OUT, ALL = "left out", "all systems"
@@ -39,14 +40,14 @@ def leave_one_system_out(
 ) -> LearningResult:
     """How well evaluators agree with people on a system whose replies they were not fitted on, and on all systems.
 
-    Systems answer the same contexts, so folds keep contexts apart as well: each evaluator is fitted on the other
+    Systems answer the same contexts, so folds separate contexts as well: each evaluator is fitted on the other
     systems' replies to the other folds' contexts. The row `at random` is the control: as many labels, but of all
-    systems. Keys of `published` are (system, "left out"), (system, "all systems"), and so for "average".
+    systems. Keys of `published` are (system, "left out") and (system, "all systems"), also for the system "average".
     """
     tested = LabelledSet.of(judged_set, dimension)
     names = list(dict.fromkeys(tested.judged.systems.tolist()))
     if len(names) < 2:
-        raise NeedsError(f"{tested.name} has one system: expected at least two to leave one of them out")
+        raise NeedsError(f"{tested.name} has one system: expected at least two, to leave one of them out")
     evaluators = named_evaluators(make_evaluator)
     whole, corpus = tested.parts(folds, seed), tuple(dialogues)
     cut = [[_without(part, tested, name) for part in whole] for name in names]
@@ -65,11 +66,11 @@ def leave_one_system_out(
         columns = [gathered([next(runs) for _ in parts], parts, len(tested)) for parts in cut]
         scores |= {f"{label} {_fitted_on(name)}": column for name, column in zip([*names, None], columns, strict=True)}
         rows += _rows(label, names, columns, tested, resamples, seed)
-    table = table_of(rows, ("not learned from", "tested on"), published or {})
+    table = table_of(rows, ("not trained on", "tested on"), published or {})
     return LearningResult(
         "leave-one-system-out",
         f"{tested.dimension} of {tested.name}, one system left out of training",
-        "adem, Table 5",
+        "Lowe et al. 2017, Table 5",
         table.header,
         table.rows,
         (*_findings(rows), *table.findings, *findings),
@@ -79,14 +80,14 @@ def leave_one_system_out(
 
 
 def _without(part: Part, tested: LabelledSet, system: str) -> Part:
-    """The part with no reply of a system to learn from or to stop by."""
+    """The part without a system's replies in its training and validation rows."""
     systems = tested.judged.systems
     kept = {rows: getattr(part, rows)[systems[getattr(part, rows)] != system] for rows in ("train", "valid")}
     return replace(part, **kept)
 
 
 def _thinned(part: Part, share: float, seed: tuple[int, int]) -> Part:
-    """The part with a share of its replies, drawn at random, taken out of training."""
+    """The part without a random share of its training and validation rows."""
     rng = np.random.default_rng(seed)
 
     def some(rows: Ints) -> Ints:
@@ -125,9 +126,9 @@ def _findings(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         by_label.setdefault(row.label, {})[row.key] = row.measure
     return [
-        f"{label}: Pearson {said(found[AVERAGE, LEFT_OUT].pearson)} on average on a system it did not learn from; on "
-        f"all systems {said(found[AVERAGE, ALL].pearson)}, against {said(found[AT_RANDOM, ALL].pearson)} with as many "
-        "labels of all systems."
+        f"{label}: Pearson {shown(found[AVERAGE, LEFT_OUT].pearson)} on average on a system it was not trained on; on "
+        f"all systems {shown(found[AVERAGE, ALL].pearson)}, and {shown(found[AT_RANDOM, ALL].pearson)} when trained on "
+        "as many labels of all systems."
         for label, found in by_label.items()
     ]
 

@@ -1,4 +1,4 @@
-"""Where unfitted evaluators come from."""
+"""Unfitted evaluators, given directly or by a function that makes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
 
 Maker = Evaluator | Callable[[], Evaluator]
-"""An evaluator, which is copied by its parameters, or a call that makes one."""
+"""An evaluator, of which an unfitted copy is made, or a function that makes one."""
 
 Makers = Maker | Mapping[str, Maker]
 
@@ -26,5 +26,5 @@ def named_evaluators(given: Makers) -> dict[str, Evaluator]:
 def _made(maker: Maker) -> Evaluator:
     made = maker if isinstance(maker, Evaluator) else maker() if callable(maker) else None
     if not isinstance(made, Evaluator):
-        raise CallError(f"{maker!r} is no evaluator: expected one, or a call that makes one")
+        raise CallError(f"{maker!r} is not an evaluator: expected one, or a function that makes one")
     return made.clone()

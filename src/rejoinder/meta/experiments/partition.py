@@ -1,4 +1,4 @@
-"""Judged sets cut into what is learned from and what is tested on."""
+"""Judged sets split into training, validation and test rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rejoinder.meta.pairing import labels_of
 from rejoinder.types import Example, JudgedExample, Scores
 
 PUBLISHED = "published"
-"""In place of a number of folds: train and test as the field `split` of the data says."""
+"""In place of a number of folds: use the data's own field `split`."""
 
 Folds = int | str
 
@@ -28,7 +28,7 @@ NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One way to cut a set: rows to learn from, rows to stop by, rows to test on."""
+    """One split of a set: rows to train on, to validate on (for early stopping) and to test on."""
 
     name: str
     train: Ints
@@ -45,12 +45,12 @@ class LabelledSet:
 
     @classmethod
     def of(cls, origin: Any, dimension: str | None) -> LabelledSet:
-        """From a judged set, or what one is read from; the overall dimension unless told."""
+        """From a judged set, or a source to read one from; by default on the overall dimension."""
         judged = read_judged(origin)
         chosen = chosen_dimensions(judged, dimension)
         if len(chosen) != 1:
             listed = ", ".join(chosen)
-            raise CallError(f"{judged.name} was judged on {listed}: name one of them as the dimension to learn")
+            raise CallError(f"{judged.name} was judged on {listed}: expected one of them as the dimension")
         return cls(judged, chosen[0])
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class LabelledSet:
 
     @property
     def name(self) -> str:
-        """What the set is called: a file's name, without its folder and its format."""
+        """The name of the set: a file's name without its folder and suffix."""
         return labels_of([self.judged.name])[0]
 
     @cached_property
@@ -68,7 +68,7 @@ class LabelledSet:
 
     @cached_property
     def groups(self) -> Ints:
-        """The number of each example's context, contexts that are the same by any sign being one."""
+        """The number of each example's context; contexts that share an id, a text or a reference count as one."""
         return context_groups(self.judged.examples)
 
     def examples(self, rows: Ints) -> tuple[Example, ...]:
@@ -76,7 +76,7 @@ class LabelledSet:
         return tuple(self.judged.examples[row] for row in rows)
 
     def training(self, rows: Ints, valid: Ints = NONE) -> tuple[JudgedExample, ...]:
-        """The rated examples of these rows with their ratings on the dimension, and those to stop by."""
+        """The rated examples of these training and validation rows, with their ratings on the dimension."""
         return tuple(
             self._rated[split][row]
             for chosen, split in ((rows, "train"), (valid, "valid"))
@@ -86,7 +86,7 @@ class LabelledSet:
 
     @cached_property
     def _rated(self) -> dict[str, dict[int, JudgedExample]]:
-        """Split -> row -> the example with its ratings: made once, because a grid has them in most of its cells."""
+        """Split -> row -> the example with its ratings, made once because most cells of a grid share them."""
         ratings = self.judged.ratings[self.dimension]
         rows = np.flatnonzero(~np.isnan(self.human)).tolist()
         return {
@@ -102,7 +102,7 @@ class LabelledSet:
         if folds == PUBLISHED:
             return [self._published()]
         if isinstance(folds, str) or folds < 2:
-            raise CallError(f"folds must be a number from 2, or {PUBLISHED!r}, not {folds!r}")
+            raise CallError(f"folds must be a number of at least 2, or {PUBLISHED!r}, not {folds!r}")
         fold_of = fold_of_groups(self.groups, folds, seed)
         return [
             Part(f"fold {fold + 1}", np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold), NONE)
@@ -132,18 +132,18 @@ def fold_of_groups(groups: Ints, folds: int, seed: int) -> Ints:
 
 
 def context_groups(examples: Sequence[Example]) -> Ints:
-    """The groups of `data.contexts` for examples of one data set, within which equal ids are a sign too."""
+    """The groups of `data.contexts` for examples of one data set, where equal ids also mean the same context."""
     return contexts.context_groups(examples, signs)
 
 
 def signs(example: Example) -> Iterator[Hashable]:
-    """All by which an example's context is known within its data set."""
+    """Everything that identifies an example's context within its data set."""
     yield context_key(example)
     yield from context_keys(example)
 
 
 def shares_context(examples: Sequence[Example], others: Sequence[Example], *, same_set: bool) -> NDArray[np.bool_]:
-    """Which of the examples have a context of the others; ids tell only within one data set."""
+    """Which of the examples have a context of the others; ids are compared only within one data set."""
     by = signs if same_set else context_keys
     known = {key for other in others for key in by(other)}
     return np.array([not known.isdisjoint(by(example)) for example in examples], np.bool_)

@@ -1,4 +1,4 @@
-"""What the papers report, to be given to a study as `published={label: ...}`: (Pearson, Spearman) by row."""
+"""Published figures, (Pearson, Spearman) by row, for the argument `published={label: ...}` of a study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADEM_TABLE_5: Mapping[Any, Figures] = {
     (AVERAGE, ALL): (0.3938, 0.4069),
     (AT_RANDOM, ALL): (0.3932, 0.4077),
 }
-"""Lowe et al. 2017, leave one system out, on 616 test replies of data that were not released."""
+"""Lowe et al. 2017, leave one system out, on 616 test replies; the data was not released."""
 
 ADEM_TABLE_14: Mapping[Any, Figures] = {
     "100 %": (0.395, 0.414),
@@ -31,11 +31,11 @@ ADEM_TABLE_14: Mapping[Any, Figures] = {
     "10 %": (0.265, 0.245),
     "5 %": (0.161, 0.098),
 }
-"""Lowe et al. 2017, amount of training data; 100 % are 2,872 labels."""
+"""Lowe et al. 2017, amount of training data; 100 % is 2,872 labels."""
 
 _DAILYDIALOG, _PERSONACHAT = "zhao2020_dailydialog", "zhao2020_personachat"
 
-ROBERTA_EVAL_TABLE_4: Mapping[Any, Figures] = {
+ZHAO_TABLE_4: Mapping[Any, Figures] = {
     (_DAILYDIALOG, _DAILYDIALOG): (0.64, 0.66),
     (_DAILYDIALOG, _PERSONACHAT): (0.69, 0.69),
     (_PERSONACHAT, _PERSONACHAT): (0.75, 0.76),
@@ -43,7 +43,7 @@ ROBERTA_EVAL_TABLE_4: Mapping[Any, Figures] = {
 }
 """Zhao et al. 2020, the RoBERTa evaluator between corpora, on the published split."""
 
-ROBERTA_EVAL_TABLE_4_RUBER: Mapping[Any, Figures] = {
+ZHAO_TABLE_4_RUBER: Mapping[Any, Figures] = {
     (_DAILYDIALOG, _DAILYDIALOG): (0.37, 0.31),
     (_DAILYDIALOG, _PERSONACHAT): (0.12, 0.17),
     (_PERSONACHAT, _PERSONACHAT): (0.58, 0.57),
@@ -52,4 +52,4 @@ ROBERTA_EVAL_TABLE_4_RUBER: Mapping[Any, Figures] = {
 """Zhao et al. 2020, RUBER between corpora, on the published split."""
 
 RUBER_TABLE_4: Mapping[Any, Figures] = {("douban", "tieba"): (0.3885, 0.3462)}
-"""Tao et al. 2018, RUBER (geometric mean) fitted on Douban and tested on Tieba; the data were not released."""
+"""Tao et al. 2018, RUBER (geometric mean) trained on Douban and tested on Tieba; the data was not released."""

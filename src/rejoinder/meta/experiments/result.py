@@ -1,4 +1,4 @@
-"""What a learning study gives: rows of correlations with people, the papers' figures beside them."""
+"""The result of a study of learning: rows of correlations with people, next to published figures."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.arrays import Floats
 from rejoinder.errors import UnknownNameError
 from rejoinder.meta import study
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.study import StudyResult
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.ceiling import row_means
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.types import Scores
@@ -21,18 +21,18 @@ from rejoinder.types import Scores
 KINDS = ("pearson", "spearman")
 
 Figures = tuple[float, float]
-"""Pearson and Spearman, as a paper gives them."""
+"""Pearson and Spearman, as published."""
 
 Published = Mapping[str, Mapping[Any, Figures]]
-"""Evaluator's label -> key of a row -> what a paper reports there."""
+"""Evaluator's label -> key of a row -> published figures."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearningResult(StudyResult):
-    """A study's table, figure and findings, with the scores that they rest on."""
+    """A study's table, figures and findings, with the scores that they are computed from."""
 
     scores: Mapping[str, Scores] = field(default_factory=dict)
-    """What was fitted -> one score an example of the test set; NaN where it was not tested."""
+    """Name of a fit -> one score per example of the test set; NaN where it was not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Row:
     """A row of a study's table."""
 
     label: str
-    """The evaluator's."""
+    """The evaluator's label."""
     key: Hashable
-    """By which a paper's figures are found."""
+    """The key of the published figures for this row."""
     cells: tuple[study.Cell, ...]
     measure: Measure
     more: tuple[study.Cell, ...] = ()
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A header, rows, and what there is to say of the papers' figures."""
+    """A header, rows, and findings on the published figures."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[study.Cell, ...], ...]
@@ -70,7 +70,7 @@ class Table:
 def measure(
     columns: Sequence[Scores], tested: LabelledSet, *, resamples: int, seed: int
 ) -> tuple[list[Measure], Measure]:
-    """The agreement of each column with people, and the mean of their coefficients, all over the same resamples."""
+    """The agreement of each column with people, and the mean over columns, all with the same resamples."""
     matrix = np.stack(columns, axis=1)
     found = correlation_replicates(matrix, tested.human, tested.groups, resamples, seed, KINDS)
     known = ~(np.isnan(matrix) | np.isnan(tested.human)[:, None])
@@ -85,7 +85,7 @@ def measure(
             bootstrap_bounds(drawn, estimate, n, 0.95)
             for drawn, estimate, n in zip(found[kind].T, exact.tolist(), contexts, strict=True)
         ]
-        mean[kind] = bootstrap_bounds(_row_means(found[kind]), float(_row_means(exact[None])[0]), in_any, 0.95)
+        mean[kind] = bootstrap_bounds(row_means(found[kind]), float(row_means(exact[None])[0]), in_any, 0.95)
     measures = [
         Measure(int(replies[place]), contexts[place], each["pearson"][place], each["spearman"][place])
         for place in range(len(columns))
@@ -93,17 +93,8 @@ def measure(
     return measures, Measure(int(known.any(axis=1).sum()), in_any, mean["pearson"], mean["spearman"])
 
 
-def _row_means(values: Floats) -> Floats:
-    """The mean of the known values of each row; NaN where there are none."""
-    known = ~np.isnan(values)
-    counts = known.sum(axis=1)
-    totals = np.where(known, values, 0.0).sum(axis=1)
-    means: Floats = np.divide(totals, counts, out=np.full(len(values), np.nan), where=counts > 0)
-    return means
-
-
 def table_of(rows: Sequence[Row], names: Sequence[str], published: Published, more: Sequence[str] = ()) -> Table:
-    """The rows under a header; with two columns for the papers' figures where there are any."""
+    """The rows under a header, with two columns for published figures where there are any."""
     labels = {row.label for row in rows}
     for label in published:
         if label not in labels:
@@ -120,7 +111,7 @@ def _cells(row: Row, published: Published) -> tuple[study.Cell, ...]:
 
 
 def _without_row(rows: Sequence[Row], published: Published) -> list[str]:
-    """The papers' figures that have no row here, lest they be lost."""
+    """Sentences that list the published figures without a row in the table."""
     keys = {(row.label, row.key) for row in rows}
     sentences = []
     for label, figures in published.items():
@@ -131,14 +122,9 @@ def _without_row(rows: Sequence[Row], published: Published) -> list[str]:
         ]
         if others:
             listed = "; ".join(others)
-            sentences.append(f"Published for {label} without a row here (Pearson / Spearman): {listed}.")
+            sentences.append(f"Published for {label}, without a row here (Pearson / Spearman): {listed}.")
     return sentences
 
 
 def _key_text(key: Hashable) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def said(interval: Interval) -> str:
-    """An interval within a sentence: '0.31 [0.25, 0.37]'."""
-    return study.shown(interval)

@@ -1,4 +1,4 @@
-"""Finished cells on disk: one JSON line each, written the moment a cell is done."""
+"""Finished cells on disk, one JSON line per cell, written as soon as the cell is finished."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FILE = "cells.jsonl"
 
 
 class CellStore:
-    """The scores of cells by key; in memory only where there is no folder."""
+    """The scores of cells by key; only in memory where there is no folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = folder / FILE if folder else None
         self._scores: dict[str, Scores] = {}
         if self._path is not None:
             if self._path.parent.exists() and not self._path.parent.is_dir():
-                raise CallError(f"{self._path.parent} is a file: expected a folder for the results of the grid")
+                raise CallError(f"{self._path.parent} is a file: expected a folder for finished cells")
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._read(self._path)
 
@@ -42,7 +42,7 @@ class CellStore:
         return scores
 
     def add(self, cell: Cell, scores: Scores, signature: str, seconds: float) -> None:
-        """Keep the scores of a cell that was just tested."""
+        """Save the scores of a finished cell."""
         self._scores[cell.key] = scores
         if self._path is None:
             return
@@ -62,7 +62,7 @@ class CellStore:
             file.write(json.dumps(record) + "\n")
 
     def _read(self, path: Path) -> None:
-        """Take over finished cells; a line that was cut off when the run was interrupted is removed."""
+        """Read finished cells; an incomplete last line, left by an interrupted run, is removed."""
         if not path.exists():
             return
         end = 0
@@ -83,5 +83,5 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     except ValueError as error:
         raise DataError(f"is not JSON ({error})", file=str(path), line=number) from error
     if not isinstance(record, dict) or not {"key", "scores"} <= record.keys():
-        raise DataError("is no finished cell: expected key and scores", file=str(path), line=number)
+        raise DataError("is not a finished cell: expected key and scores", file=str(path), line=number)
     return record

@@ -1,4 +1,4 @@
-"""Does what was learned on one corpus hold on another? (roberta-eval, Table 4; ruber, Table 4)"""
+"""Does an evaluator trained on one corpus work on another? (Zhao et al. 2020, Table 4; Tao et al. 2018, Table 4)"""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SHARED = ("refuse", "drop")
 
 
 @dataclass(frozen=True, eq=False)
-class Journey:
-    """From one corpus to another, or home: the cells that together test all of the second."""
+class Direction:
+    """From a source corpus to a target corpus (possibly the same), and the parts that together test all the target."""
 
     source: str
     target: str
     parts: tuple[Part, ...]
-    """Rows to learn from are the source's, rows to test on the target's."""
+    """Training rows are the source's, test rows the target's."""
     dropped: int = 0
 
 
@@ -53,44 +53,44 @@ def transfer(
     resamples: int = 1000,
     quiet: bool = True,
 ) -> LearningResult:
-    """How well evaluators that learned on one judged set agree with people on each of the others.
+    """How well evaluators trained on one judged set agree with people on each of the others.
 
-    A set is tested on itself by cross-validation. With `folds="published"` the splits of the data are followed on
-    both sides. `dimension` and `dialogues` may be given for each set by its name; dialogues are those of the set
-    that is learned on. Contexts that two sets share are refused as leakage, or, with `shared="drop"`, not learned
-    from when the other set is tested. Keys of `published` are (learned on, tested on).
+    A set is tested on itself by cross-validation. With `folds="published"` the data's own splits are used on both
+    sides. `dimension` and `dialogues` may be given for each set by its name; dialogues belong to the set that is
+    trained on. Contexts that two sets share are an error (leakage) or, with `shared="drop"`, are dropped from training
+    when the other set is tested. Keys of `published` are (trained on, tested on).
     """
     sets = _named_sets(judged_sets, dimension)
     corpora = _corpora(dialogues, sets)
     evaluators = named_evaluators(make_evaluator)
-    journeys = _journeys(sets, folds, seed, shared)
+    directions = _directions(sets, folds, seed, shared)
     cells = [
-        _cell(label, evaluator, sets, journey, part, corpora[journey.source], seed)
+        _cell(label, evaluator, sets, direction, part, corpora[direction.source], seed)
         for label, evaluator in evaluators.items()
-        for journey in journeys
-        for part in journey.parts
+        for direction in directions
+        for part in direction.parts
     ]
     found, findings = Grid(folder, allow_leakage, quiet).run(cells)
     runs = iter(found)
     columns = {
-        (label, journey.source, journey.target): gathered(
-            [next(runs) for _ in journey.parts], journey.parts, len(sets[journey.target])
+        (label, direction.source, direction.target): gathered(
+            [next(runs) for _ in direction.parts], direction.parts, len(sets[direction.target])
         )
         for label in evaluators
-        for journey in journeys
+        for direction in directions
     }
     rows = []
     for (label, source, target), column in columns.items():
         (found_here,), _ = measure([column], sets[target], resamples=resamples, seed=seed)
         rows.append(Row(label, (source, target), (source, target), found_here))
-    table = table_of(rows, ("learned on", "tested on"), published or {})
+    table = table_of(rows, ("trained on", "tested on"), published or {})
     return LearningResult(
         "transfer",
         f"From one corpus to another: {', '.join(sets)}",
-        "roberta-eval, Table 4; ruber, Table 4",
+        "Zhao et al. 2020, Table 4; Tao et al. 2018, Table 4",
         table.header,
         table.rows,
-        (*_findings(rows), *_dropped(journeys), *table.findings, *findings),
+        (*_findings(rows), *_dropped(directions), *table.findings, *findings),
         (_panel(rows),),
         {f"{label}, {source} to {target}": column for (label, source, target), column in columns.items()},
     )
@@ -106,7 +106,7 @@ def _named_sets(
         pairs = list(zip(labels_of([judged.name for judged in read]), read, strict=True))
     names = [name for name, _ in pairs]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise CallError(f"expected at least two judged sets with names of their own, not {', '.join(names) or 'none'}")
+        raise CallError(f"expected at least two judged sets with different names, not {', '.join(names) or 'none'}")
     chosen = dimension if isinstance(dimension, Mapping) else {}
     for name in chosen:
         if name not in names:
@@ -126,49 +126,49 @@ def _corpora(
     return {name: tuple(given.get(name, ())) for name in sets}
 
 
-def _journeys(sets: Mapping[str, LabelledSet], folds: Folds, seed: int, shared: str) -> list[Journey]:
-    """From each set home, then to all others: neighbours that are fitted alike share one fit."""
+def _directions(sets: Mapping[str, LabelledSet], folds: Folds, seed: int, shared: str) -> list[Direction]:
+    """From each set to itself, then to all others: consecutive cells with the same training data share one fit."""
     if shared not in SHARED:
         raise CallError(f"shared must be one of {', '.join(SHARED)}, not {shared!r}")
     return [
-        _journey(sets, source, target, folds, seed, drop=shared == "drop")
+        _direction(sets, source, target, folds, seed, drop=shared == "drop")
         for source in sets
         for target in (source, *(other for other in sets if other != source))
     ]
 
 
-def _journey(
+def _direction(
     sets: Mapping[str, LabelledSet], source: str, target: str, folds: Folds, seed: int, *, drop: bool
-) -> Journey:
+) -> Direction:
     if source == target:
-        return Journey(source, target, tuple(sets[source].parts(folds, seed)))
-    home, away = sets[source], sets[target]
-    train, valid, test = np.arange(len(home)), NONE, np.arange(len(away))
+        return Direction(source, target, tuple(sets[source].parts(folds, seed)))
+    trained_on, tested_on = sets[source], sets[target]
+    train, valid, test = np.arange(len(trained_on)), NONE, np.arange(len(tested_on))
     if folds == PUBLISHED:
-        (at_home,), (abroad,) = home.parts(PUBLISHED), away.parts(PUBLISHED)
-        train, valid, test = at_home.train, at_home.valid, abroad.test
+        (of_source,), (of_target,) = trained_on.parts(PUBLISHED), tested_on.parts(PUBLISHED)
+        train, valid, test = of_source.train, of_source.valid, of_target.test
     before = len(train) + len(valid)
     if drop:
-        train, valid = (_apart(home, rows, away, test) for rows in (train, valid))
-    return Journey(source, target, (Part("", train, test, valid),), before - len(train) - len(valid))
+        train, valid = (_without_shared(trained_on, rows, tested_on, test) for rows in (train, valid))
+    return Direction(source, target, (Part("", train, test, valid),), before - len(train) - len(valid))
 
 
-def _apart(home: LabelledSet, rows: Ints, away: LabelledSet, test: Ints) -> Ints:
-    """The rows whose context is in none of the other set's test rows."""
-    return rows[~shares_context(home.examples(rows), away.examples(test), same_set=False)]
+def _without_shared(trained_on: LabelledSet, rows: Ints, tested_on: LabelledSet, test: Ints) -> Ints:
+    """The training rows whose context is in none of the other set's test rows."""
+    return rows[~shares_context(trained_on.examples(rows), tested_on.examples(test), same_set=False)]
 
 
 def _cell(
     label: str,
     evaluator: Evaluator,
     sets: Mapping[str, LabelledSet],
-    journey: Journey,
+    direction: Direction,
     part: Part,
     dialogues: tuple[Dialogue, ...],
     seed: int,
 ) -> Cell:
-    train, test = sets[journey.source].training(part.train, part.valid), sets[journey.target].examples(part.test)
-    return Cell(label, evaluator, train, test, dialogues, seed, journey.source, journey.target)
+    train, test = sets[direction.source].training(part.train, part.valid), sets[direction.target].examples(part.test)
+    return Cell(label, evaluator, train, test, dialogues, seed, direction.source, direction.target)
 
 
 def _findings(rows: Sequence[Row]) -> list[str]:
@@ -178,21 +178,21 @@ def _findings(rows: Sequence[Row]) -> list[str]:
         home = [row.measure.pearson.estimate for row in own if row.cells[0] == row.cells[1]]
         away = [row.measure.pearson.estimate for row in own if row.cells[0] != row.cells[1]]
         findings.append(
-            f"{label}: mean Pearson {number(float(np.mean(home)))} on the corpus it learned on, "
+            f"{label}: mean Pearson {number(float(np.mean(home)))} on the corpus it was trained on, "
             f"{number(float(np.mean(away)))} on another."
         )
     return findings
 
 
-def _dropped(journeys: Sequence[Journey]) -> list[str]:
+def _dropped(directions: Sequence[Direction]) -> list[str]:
     return [
-        f"{journey.source} to {journey.target}: {journey.dropped} replies were not learned from, because their "
-        f"context is also in {journey.target}."
-        for journey in journeys
-        if journey.dropped
+        f"{direction.source} to {direction.target}: {direction.dropped} replies were dropped from training, "
+        f"because their context is also in {direction.target}."
+        for direction in directions
+        if direction.dropped
     ]
 
 
 def _panel(rows: Sequence[Row]) -> IntervalPanel:
     dots = tuple((f"{row.label}, {row.cells[0]} to {row.cells[1]}", row.measure.pearson) for row in rows)
-    return IntervalPanel("Pearson with people, learned on one corpus and tested on another", dots)
+    return IntervalPanel("Pearson with people, trained on one corpus and tested on another", dots)

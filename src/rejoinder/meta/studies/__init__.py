@@ -1,19 +1,21 @@
-"""The studies that the papers make of metrics, each one call.
+"""Studies of metrics from the literature, one function call each.
 
-A study takes a `ScoredSet` and gives a `StudyResult`, or None where the data do not have what it looks at.
+A study takes a `ScoredSet` and returns a `StudyResult`, or None where the data it needs is missing.
 
-| file | what comes out |
+In reading order:
+
+| module | contents |
 |---|---|
+| `human_scale` | the human rating scale, and metric scores mapped to it |
+| `true_replies` | which replies equal their own reference |
+| `wording` | phrases that the findings share |
 | `length_bias` | do metrics favour replies that are as long as the reference? |
 | `missed_replies` | good replies that a metric scores low, and bad ones that it scores high |
-| `spread` | how much of the people's scale a metric uses |
-| `without_true_replies` | the correlation that is left when no reply is its own reference |
+| `spread` | how much of the human scale a metric uses |
+| `without_true_replies` | the correlation when replies that equal their reference are left out |
 | `noise` | the correlation under noisy labels and rounded scores |
-| `adversarial` | what damaged replies score, by `perturbations` |
-| `scatter` | every reply as a dot |
-| `human_scale` | people's scale, and metrics put on it |
-| `true_replies` | which replies are their own reference |
-| `wording` | the sentences of findings |
+| `perturbations`, `adversarial` | how scores change when replies are damaged |
+| `scatter` | one dot per reply, metric score against human score |
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ STUDIES: dict[str, str] = {
     "adversarial": "adversarial",
     "scatter": "scatter",
 }
-"""Name -> module of this package whose function `study` makes it."""
+"""Name -> module of this package with its function `study`."""
 
 
 def run_study(name: str, scored: ScoredSet) -> StudyResult | None:

@@ -1,7 +1,7 @@
-"""What damaged replies score: good ones are perturbed, and each metric is asked again (after Sai et al. 2019).
+"""How scores change when good replies are damaged (after Sai et al. 2019).
 
-An evaluator that can be trusted scores a reply lower once its words are shuffled, dropped or said twice, or once it
-gave way to "I don't know"; and it does not mind missing punctuation.
+A trustworthy metric scores a reply lower when its words are shuffled, dropped or repeated, or when it is replaced by
+"I don't know"; removing punctuation should not matter.
 """
 
 from __future__ import annotations
@@ -19,43 +19,44 @@ from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import comparable
 from rejoinder.meta.studies.perturbations import PERTURBATIONS, Perturbation, Words
 from rejoinder.meta.studies.true_replies import left_out, own_references
-from rejoinder.meta.studies.wording import above, below, listed, replies, signed
+from rejoinder.meta.studies.wording import above, below, listed, replies
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.scorer import Scorer
+from rejoinder.stats.formatting import signed
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.text.tokenise import tokenise
 from rejoinder.types import Example, Scores
 
 MOST = 500
-"""Replies that are perturbed, drawn at random where there are more."""
+"""Most replies that are perturbed, a random sample where there are more."""
 SAME = 1e-5
-"""Standard deviations within which two scores are equal: sums in another order differ by rounding."""
+"""Scores that differ by at most so many standard deviations are equal: sums in another order differ by rounding."""
 ORIGINAL = "original"
-HEADER = ("metric", "perturbation", "changed", "before", "after", "moves", "flips", "unmoved")
+HEADER = ("metric", "perturbation", "replies", "before", "after", "change", "share raised", "share unchanged")
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one perturbation does to one metric's scores, in standard deviations that the metric has on the data."""
+    """The effect of one perturbation on one metric's scores, in standard deviations of the metric over the data."""
 
     metric: str
     perturbation: Perturbation
     n: int
-    """Replies that it changed and that the metric scored before and after."""
+    """Replies that the perturbation changed and that the metric scored before and after."""
     before: float
     after: float
     moves: Interval
     flips: float
-    """Share that scores higher than before."""
+    """The share of replies that score higher than before."""
     unmoved: float
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Replies to perturb: where they stand in the set, their words, and those of the utterance they answer."""
+    """Replies to perturb: their rows in the set, their words, and the words of the utterance they answer."""
 
     rows: Ints
     words: Sequence[Words]
@@ -63,7 +64,7 @@ class Sample:
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """How far scores move under each perturbation; None where no metric can score new replies."""
+    """The change of scores under each perturbation; None where no metric can score new replies."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
     metrics = {label: metric for label, metric in scored.metrics.items() if label in scored.scores}
@@ -89,7 +90,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 
 def good_sample(part: ScoredSet) -> Sample:
-    """Replies that people rate at the median or above, and that hold words."""
+    """Replies that people rate at the median or above, and that contain words."""
     words = _words([example.response for example in part.judged.examples])
     good = part.human >= np.median(part.human)
     rows = np.flatnonzero(good & np.array([bool(reply) for reply in words]))
@@ -101,7 +102,7 @@ def good_sample(part: ScoredSet) -> Sample:
 
 
 def changed_words(perturbation: Perturbation, sample: Sample, seed: Sequence[int]) -> list[Words]:
-    """Every reply of the sample, perturbed."""
+    """The words of every reply of the sample, perturbed."""
     rng = np.random.default_rng(seed)
     pairs = zip(sample.words, sample.answered, strict=True)
     return [perturbation.change(words, answered, rng) for words, answered in pairs]
@@ -115,9 +116,9 @@ def _words(texts: Sequence[str]) -> list[Words]:
 def _scores(
     part: ScoredSet, metrics: Mapping[str, Metric], sample: Sample, versions: Mapping[str, Sequence[Words]]
 ) -> dict[str, dict[str, Scores]]:
-    """Version -> metric -> one score a reply.
+    """Version -> metric -> one score per reply.
 
-    A metric that looks through a corpus first (document frequencies) looks through the judged set as it is.
+    A metric that first reads a corpus (for document frequencies) reads the unperturbed judged set.
     """
     scorer = Scorer(metrics, tuple(dict.fromkeys(example.system for example in part.judged.examples)))
     if scorer.must_observe:
@@ -129,7 +130,7 @@ def _scores(
 def _examples(part: ScoredSet, sample: Sample, words: Sequence[Words]) -> list[Example]:
     """The sample's examples with other replies.
 
-    Words stand one space apart, before and after alike: spacing must not be what moves a score.
+    Words are joined by one space, before and after the perturbation, so that spacing does not change a score.
     """
     return [
         dataclasses.replace(part.judged.examples[row], response=" ".join(reply))
@@ -176,14 +177,14 @@ def _row(effect: Effect) -> tuple[Cell, ...]:
 
 def _panel(label: str, effects: Sequence[Effect]) -> IntervalPanel:
     rows = tuple((effect.perturbation.name, effect.moves) for effect in effects)
-    return IntervalPanel(f"{label}: how far its score moves, in its standard deviations", rows)
+    return IntervalPanel(f"{label}: change of its score, in its standard deviations", rows)
 
 
 def _findings(effects: Sequence[Effect], sample: Sample, remark: str) -> list[str]:
     metrics = dict.fromkeys(effect.metric for effect in effects)
     return [
         f"{replies(len(sample.rows))} that people rate at the median or above were perturbed. A trustworthy metric "
-        f"lowers its score for every perturbation but the last, punctuation removed.{remark}",
+        f"lowers its score for every perturbation except the last, punctuation removed.{remark}",
         *(_finding([effect for effect in effects if effect.metric == label]) for label in metrics),
     ]
 
@@ -192,13 +193,13 @@ def _finding(effects: Sequence[Effect]) -> str:
     """One metric in one sentence."""
     damaging = [effect for effect in effects if effect.perturbation.lowers and not np.isnan(effect.moves.estimate)]
     if not damaging:
-        return f"{effects[0].metric} could score no perturbed reply, or gives one score to all."
+        return f"{effects[0].metric} could not score any perturbed reply, or gives all replies the same score."
     raised = [effect for effect in damaging if above(effect.moves)]
     blind = [effect for effect in damaging if not below(effect.moves) and effect not in raised]
     lowered = len(damaging) - len(raised) - len(blind)
     parts = [f"{effects[0].metric} scores lower under {lowered} of the {len(damaging)} damaging perturbations"]
     if blind:
-        parts.append(f"does not clearly move under {listed([effect.perturbation.name for effect in blind])}")
+        parts.append(f"does not clearly change under {listed([effect.perturbation.name for effect in blind])}")
     if raised:
         named = [f"{effect.perturbation.name} ({signed(effect.moves.estimate)})" for effect in raised]
         parts.append(f"scores higher under {listed(named)}")
@@ -210,7 +211,7 @@ def _finding(effects: Sequence[Effect]) -> str:
             size = abs(effect.moves.estimate)
             further = sum(size > abs(other.moves.estimate) for other in damaging)
             parts.append(
-                f"{effect.perturbation.name}, which should not matter, moves it by {signed(effect.moves.estimate)}"
-                + (f", further than {further} of the {len(damaging)}" if further else "")
+                f"{effect.perturbation.name}, which should not matter, changes it by {signed(effect.moves.estimate)}"
+                + (f", more than {further} of the {len(damaging)} do" if further else "")
             )
     return "; ".join(parts) + "."

@@ -1,4 +1,4 @@
-"""People's scale, and metrics put on it: only there can scores of several metrics be compared with ratings."""
+"""The human rating scale, and metric scores mapped to it so that they can be compared with ratings."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rejoinder.meta.study import ScoredSet
 from rejoinder.types import Scores
 
 FEWEST = 10
-"""Jointly scored replies below which a study says nothing."""
+"""Fewest replies, scored by people and all metrics, that a study needs."""
 MOST_STEPS = 10
 USUAL_STEPS = 4
-"""From 1 to 5 there are four."""
+"""A scale from 1 to 5 has four steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanScale:
-    """The lowest and the highest rating that anybody gave, and the distance of two neighbouring ones."""
+    """The lowest and the highest rating in the data, and the distance between neighbouring ratings."""
 
     low: float
     high: float
@@ -28,10 +28,10 @@ class HumanScale:
 
     @classmethod
     def of(cls, ratings: NDArray[np.float64]) -> HumanScale:
-        """The scale that ratings show.
+        """The scale of the ratings.
 
-        Ratings that are no whole numbers are means or slider positions, and a scale of more than ten steps is read
-        as coarsely as one of five points: both have steps of a quarter of their range.
+        Ratings that are not whole numbers are means or slider positions. For those, and for scales of more than ten
+        steps, a step is a quarter of the range, as on a five-point scale.
         """
         values = np.unique(ratings[~np.isnan(ratings)])
         low, high = float(values[0]), float(values[-1])
@@ -43,7 +43,7 @@ class HumanScale:
 
     @property
     def good(self) -> float:
-        """Where the upper quarter of the scale begins: 4 on 1..5, as in adem's Table 6."""
+        """Where the upper quarter of the scale begins: 4 on 1..5, as in Table 6 of Lowe et al. 2017."""
         return self.low + 0.75 * (self.high - self.low)
 
     @property
@@ -61,12 +61,12 @@ class HumanScale:
 
 
 def scale_of(scored: ScoredSet) -> HumanScale:
-    """The scale of the dimension that the set is scored against."""
+    """The scale of the set's dimension."""
     return HumanScale.of(scored.judged.ratings[scored.dimension])
 
 
 def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet | None:
-    """The examples that people and all metrics scored, and for which `also` holds; None where they are too few."""
+    """The examples that people and all metrics scored and that `also` selects; None where there are too few."""
     rows = np.flatnonzero(scored.complete if also is None else scored.complete & also)
     if len(rows) < FEWEST or not scored.scores:
         return None
@@ -75,9 +75,9 @@ def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet
 
 
 def normalised(scored: ScoredSet, label: str) -> Scores:
-    """The metric's scores with people's mean and variance (adem, section 5.2); all at that mean where none differs.
+    """The metric's scores, moved to the mean and variance of the human scores (Lowe et al. 2017, section 5.2).
 
-    The set must be complete: see `comparable`.
+    A constant metric gets the human mean. The set must be complete: see `comparable`.
     """
     scores, human = scored.oriented(label), scored.human
     spread = float(scores.std())
@@ -87,5 +87,5 @@ def normalised(scored: ScoredSet, label: str) -> Scores:
 
 
 def clipped(scored: ScoredSet, label: str, scale: HumanScale) -> Scores:
-    """The normalised scores, cut to people's scale."""
+    """The normalised scores, clipped to the human scale."""
     return np.clip(normalised(scored, label), scale.low, scale.high)

@@ -1,4 +1,4 @@
-"""Do metrics favour replies that are as long as the reference, where people do not? (adem, Table 8)"""
+"""Do metrics favour replies that are as long as the reference, although people do not? (Lowe et al. 2017, Table 8)"""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
 from rejoinder.meta.studies.true_replies import left_out, own_references
-from rejoinder.meta.studies.wording import above, below, listed_with, replies, signed, with_bounds
-from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.meta.studies.wording import above, below, listed_with, replies
+from rejoinder.meta.study import Cell, PValue, ScoredSet, StudyResult
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.formatting import interval_text, signed
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import group_codes, group_sums, mean_replicates
 from rejoinder.types import Example, Scores
 
 NEAR = 6
-"""Words by which a reply may be longer or shorter than the nearest reference (adem; how-not has the same)."""
+"""Words by which a reply may be longer or shorter than the reference nearest in length (Lowe et al. 2017; the same in
+Liu et al. 2016)."""
 PEOPLE = "people"
 HEADER = (
     "metric",
     f"within {NEAR} words",
-    "further off",
+    "others",
     "difference",
     "p",
     "beyond people's",
@@ -38,24 +40,24 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long each reply is, and by how much it differs from the reference whose length is nearest."""
+    """The length of each reply, and its difference from the reference that is nearest in length."""
 
     own: Ints
-    apart: Ints
+    distance: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """By how much one evaluator rates replies of about the reference's length above the others."""
+    """How much higher one metric (or people) scores replies of about the reference's length than the others."""
 
     name: str
     near: float
     far: float
     difference: Interval
     p_value: float
-    """Welch's t-test over replies, as adem makes it; the interval resamples contexts."""
+    """Welch's t-test over replies, as in Lowe et al. 2017; the interval resamples contexts."""
     beyond: Interval
-    """The difference less that of people; NaN for people themselves."""
+    """The difference minus that of people; NaN for people themselves."""
     pearson: float
     spearman: Interval
 
@@ -67,7 +69,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
     if part is None:
         return None
     lengths = lengths_of(part.judged.examples)
-    near = lengths.apart <= NEAR
+    near = lengths.distance <= NEAR
     if min(near.sum(), (~near).sum()) < FEWEST:
         return None
     biases = _biases(part, lengths, near)
@@ -80,7 +82,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
         tuple(_findings(part, biases, near, left_out(own & scored.complete))),
         (
             IntervalPanel(
-                f"How much higher replies within {NEAR} words of the reference's length score, in people's points",
+                f"How much higher replies within {NEAR} words of the reference's length score, on the human scale",
                 tuple((bias.name, bias.difference) for bias in biases),
             ),
             IntervalPanel(
@@ -92,12 +94,12 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 
 def lengths_of(examples: Sequence[Example]) -> Lengths:
-    """Tokens of each reply, and how far that is from its nearest reference; every example must have a reference."""
+    """Tokens of each reply, and the difference from its nearest reference; every example must have a reference."""
     batch = Batch(examples)
     tokens = batch.tokens(TextOptions())
-    apart = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
+    distance = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
     starts = np.cumsum(batch.reference_counts) - batch.reference_counts
-    return Lengths(tokens.responses.lengths, np.minimum.reduceat(apart, starts))
+    return Lengths(tokens.responses.lengths, np.minimum.reduceat(distance, starts))
 
 
 def _biases(part: ScoredSet, lengths: Lengths, near: NDArray[np.bool_]) -> list[Bias]:
@@ -129,7 +131,7 @@ def _biases(part: ScoredSet, lengths: Lengths, near: NDArray[np.bool_]) -> list[
 
 
 def _replicates(matrix: Floats, near: NDArray[np.bool_], part: ScoredSet) -> tuple[Floats, int]:
-    """Each column's difference of means in each resample of contexts, and the contexts that the smaller side has."""
+    """Each column's difference of means per resample of contexts, and the number of contexts of the smaller side."""
     codes, n_groups = group_codes(part.judged.contexts, len(matrix))
     means = []
     for side in (near, ~near):
@@ -150,7 +152,8 @@ def welch_p_value(first: Scores, second: Scores) -> float:
 
 
 def _row(bias: Bias) -> tuple[Cell, ...]:
-    return (bias.name, bias.near, bias.far, bias.difference, bias.p_value, bias.beyond, bias.pearson, bias.spearman)
+    p_value = PValue(bias.p_value)
+    return (bias.name, bias.near, bias.far, bias.difference, p_value, bias.beyond, bias.pearson, bias.spearman)
 
 
 def _is_length(part: ScoredSet, label: str) -> bool:
@@ -159,18 +162,17 @@ def _is_length(part: ScoredSet, label: str) -> bool:
 
 def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], remark: str) -> list[str]:
     people, *metrics = biases
+    size = interval_text(people.difference, 2)
     if not above(people.difference) and not below(people.difference):
-        of_people = (
-            f"People's ratings of the two cannot be told apart: they differ by {with_bounds(people.difference)} points."
-        )
+        of_people = f"The human ratings of the two groups do not differ significantly: by {size} points."
     else:
         order = "higher" if people.difference.estimate > 0 else "lower"
-        of_people = f"People rate the first {order}, by {with_bounds(people.difference)} points."
+        of_people = f"People rate the first group {order}, by {size} points."
     more = {bias.name: bias.beyond.estimate for bias in metrics if above(bias.beyond)}
     less = {bias.name: bias.beyond.estimate for bias in metrics if below(bias.beyond)}
     sentences = [
         f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
-        f"further off. Scores have people's mean and variance.{remark}",
+        f"not. Scores are scaled to the mean and variance of the human ratings.{remark}",
         of_people,
     ]
     if more:
@@ -178,13 +180,13 @@ def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], 
     if less:
         sentences.append(f"Favour them less than people do: {listed_with(less)}.")
     if not more and not less:
-        sentences.append("No metric's difference can be told from that of people.")
+        sentences.append("No metric's difference is significantly different from that of people.")
     clear = [bias for bias in metrics if above(bias.spearman) or below(bias.spearman)]
     with_length = [bias for bias in clear if not _is_length(part, bias.name)]
     if with_length:
         most = max(with_length, key=lambda bias: abs(bias.spearman.estimate))
         sentences.append(
-            f"{most.name} goes with the reply's own length most: Spearman {signed(most.spearman.estimate)}, "
+            f"{most.name} correlates most with the length of the reply: Spearman {signed(most.spearman.estimate)}, "
             f"people {signed(people.spearman.estimate)}."
         )
     return sentences

@@ -1,11 +1,11 @@
-"""Good replies that a metric scores low, bad ones that it scores high, and who catches what word overlap misses.
+"""Good replies that a metric scores low, bad ones that it scores high, and which metrics find what word overlap misses.
 
-adem's Table 6 starts from the replies that people rate 4 or more on 1..5. Both BLEU-2 and ROUGE, normalised to people's
-mean and variance, score most of them 2 or less; ADEM scores many of these above 4. Here every metric stands in ADEM's
-place in turn, and the two thresholds are the quarters of whatever scale people used.
+Table 6 of Lowe et al. 2017 starts from the replies that people rate 4 or more on 1..5. BLEU-2 and ROUGE, normalised to
+the mean and variance of the human ratings, both score most of them 2 or less; ADEM scores many of these above 4. Here
+every metric takes ADEM's place in turn, and the two thresholds are the quarters of the human scale.
 
-adem also makes the lowest rating of every raw score of 0, so that an overlap metric that found nothing says so. That is
-done to metrics whose scores start at 0 and whose high scores are the good ones.
+Lowe et al. also map every raw score of 0 to the lowest rating, so that an overlap metric without any match gives the
+lowest score. Here that is done for metrics whose scores start at 0 and for which higher is better.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
 
 SHOWN = 3
-"""Replies drawn as instances, as many as adem's Table 9 shows."""
+"""Number of replies named as instances, as in Table 9 of Lowe et al. 2017."""
 HEADER = (
     "metric",
     "good",
     "missed",
     "share missed",
-    "overlap misses",
-    "of these caught",
-    "of its missed, overlap catches",
+    "missed by overlap",
+    "of these found",
+    "missed, but found by overlap",
     "bad",
-    "praised",
-    "share praised",
+    "scored high",
+    "share scored high",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Which replies one evaluator finds good, and which bad."""
+    """Which replies one metric (or people) scores high, and which low."""
 
     high: Bools
     low: Bools
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """How many replies each metric misses and praises, against what people say; None where people rate none high."""
+    """How many good replies each metric scores low, and bad ones high; None where people rate none high."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
     if part is None:
@@ -79,19 +79,19 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 
 def on_scale(part: ScoredSet, label: str, scale: HumanScale) -> NDArray[np.float64]:
-    """The metric's scores on people's scale, a raw score of 0 at its lowest end."""
+    """The metric's scores on the human scale, with a raw score of 0 at its lowest end."""
     raw, cut = part.scores[label], clipped(part, label, scale)
     starts_at_zero = part.oriented(label) is raw and raw.min() == 0 < raw.max()
     return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut
 
 
 def verdicts(scores: NDArray[np.float64], scale: HumanScale) -> Verdicts:
-    """Which replies scores on people's scale call good, and which bad."""
+    """Which replies get high and low scores on the human scale."""
     return Verdicts(scores >= scale.good, scores <= scale.bad)
 
 
 def overlap_metrics(scored: ScoredSet) -> tuple[str, ...]:
-    """The labels of BLEU-2 (another BLEU where there is none) and of ROUGE, as far as they are there."""
+    """The labels of BLEU-2 (or another BLEU) and of ROUGE, where they were scored."""
     names = {label: scored.metrics[label].name if label in scored.metrics else label for label in scored.scores}
     bleus = [label for label, name in names.items() if name.startswith("bleu")]
     rouges = [label for label, name in names.items() if name.startswith("rouge")]
@@ -135,7 +135,7 @@ def _row(
 
 
 def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Bools, Bools]:
-    """What all overlap metrics score low, and what any of them scores high."""
+    """Which replies all overlap metrics score low, and which any of them scores high."""
     low: Bools = np.logical_and.reduce([metrics[label].low for label in overlap or metrics])
     high: Bools = np.logical_or.reduce([metrics[label].high for label in overlap or metrics])
     return low, high
@@ -157,8 +157,8 @@ def _findings(
     good = int(people.high.sum())
     sentences = [
         f"Of {replies(len(part.judged))}, people rate {good:,} at {scale.good:g} or more on {scale} (good) and "
-        f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores have people's mean and variance, cut to "
-        f"that scale.{remark}"
+        f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores are scaled to the mean and variance of the "
+        f"human ratings and clipped to that scale.{remark}"
     ]
     missed = {label: int((people.high & metric.low).sum()) for label, metric in metrics.items()}
     most, least = max(missed, key=missed.__getitem__), min(missed, key=missed.__getitem__)
@@ -187,10 +187,10 @@ def _overlap_findings(
         caught = {label: int((forgotten & metrics[label].high).sum()) for label in others}
         best = max(caught, key=caught.__getitem__)
         sentence += (
-            f" Of the other metrics {best} scores the most of these high, {caught[best]:,}."
+            f" Of the other metrics, {best} scores the most of these high, {caught[best]:,}."
             if caught[best]
             else " No other metric scores any of these high."
         )
     drawn = np.random.default_rng(part.seed).permutation(np.flatnonzero(forgotten))[:SHOWN]
     ids = [part.judged.examples[row].id for row in sorted(drawn.tolist())]
-    return [f"{sentence} Drawn at random from them: {listed(ids)}."]
+    return [f"{sentence} A random sample of them: {listed(ids)}."]

@@ -1,4 +1,4 @@
-"""What noise on the labels and rounding of the scores do to a correlation (roberta-eval, appendix D)."""
+"""How noise on the labels and rounding of the scores change a correlation (Zhao et al. 2020, appendix D)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from rejoinder.arrays import Floats
 from rejoinder.meta.panels import Curve, LinePanel
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
-from rejoinder.meta.studies.wording import signed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.correlation import correlate, midranks
+from rejoinder.stats.formatting import signed
 from rejoinder.text.grid import number
 from rejoinder.types import Scores
 
 SIGMAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Standard deviations of the noise, in steps of people's scale: on 1..5 they are points."""
+"""Standard deviations of the noise, in steps of the human scale: points on 1..5."""
 TRIALS = 100
 KINDS = ("pearson", "spearman")
 HEADER = (
@@ -31,7 +31,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
-    """One kind of correlation of every metric with labels that noise was added to."""
+    """One kind of correlation of every metric with noisy labels."""
 
     kind: str
     drawn: Floats  # (sigmas, trials, metrics)
@@ -39,7 +39,7 @@ class Trials:
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """Correlations over a hundred draws of noise for each strength, and of rounded scores."""
+    """Correlations over a hundred draws of noise per strength, and correlations of rounded scores."""
     part = comparable(scored)
     if part is None:
         return None
@@ -54,7 +54,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 def noisy_correlations(matrix: Floats, human: Scores, sigma: float, kind: str, *, seed: int = 0) -> Floats:
     """Each metric's correlation with the labels in each trial. (trials, metrics)
 
-    A trial's noise is the same for all metrics, and but for its strength for every sigma.
+    A trial's noise is the same for all metrics and, up to its scale, for every sigma.
     """
     ranked = kind == "spearman"
     columns = np.stack([_unit(midranks(column) if ranked else column) for column in matrix.T], axis=1)
@@ -67,7 +67,7 @@ def noisy_correlations(matrix: Floats, human: Scores, sigma: float, kind: str, *
 
 
 def _unit(values: Scores) -> Scores:
-    """The values less their mean, of length 1; NaN where none differs."""
+    """The centred values, scaled to length 1; NaN where they are all equal."""
     if np.ptp(values) == 0:
         return np.full(values.shape, np.nan)
     centred = values - values.mean()
@@ -116,10 +116,10 @@ def _findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
     exact, noisy = table.drawn[0, 0], table.drawn[-1].mean(axis=0)
     known = np.flatnonzero(~np.isnan(exact))
     if not len(known):
-        return ["No metric tells replies apart, so there is no correlation for noise to change."]
+        return ["Every metric gives all replies the same score, so there is no correlation for noise to change."]
     best = int(known[np.argmax(exact[known])])
     sentences = [
-        f"Noise of {SIGMAS[-1]:g} steps of the scale takes the highest {table.kind.capitalize()}, that of "
+        f"Noise of {SIGMAS[-1]:g} steps of the scale lowers the highest {table.kind.capitalize()} correlation, that of "
         f"{labels[best]}, from {number(float(exact[best]))} to {number(float(noisy[best]))} "
         f"(standard deviation {number(float(table.drawn[-1, :, best].std(ddof=1)))} over {TRIALS} draws)."
     ]
@@ -128,8 +128,8 @@ def _findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
         orders = np.argsort(-table.drawn[-1][:, known], axis=1, kind="stable")
         same = (orders == np.argsort(-exact[known], kind="stable")).all(axis=1)
         sentences.append(
-            f"{labels[best]} stays first in {int(first.sum())} of the {TRIALS} draws, and the whole order of the "
-            f"metrics stays in {int(same.sum())}."
+            f"{labels[best]} stays first in {int(first.sum())} of the {TRIALS} draws, and the order of all metrics "
+            f"stays the same in {int(same.sum())}."
         )
     return sentences + [_rounding(labels, table) for table in trials if not np.isnan(table.rounded).all()]
 
@@ -138,4 +138,4 @@ def _rounding(labels: list[str], table: Trials) -> str:
     moved = table.rounded - table.drawn[0, 0]
     most = int(np.nanargmax(np.abs(moved)))
     kind = table.kind.capitalize()
-    return f"Rounded to whole steps, {labels[most]} moves the most by {kind}: {signed(float(moved[most]))}."
+    return f"Rounding scores to whole steps changes the {kind} of {labels[most]} most: {signed(float(moved[most]))}."

@@ -1,6 +1,6 @@
-"""Ways to damage a reply, in the manner of Sai et al. 2019 ("Re-evaluating ADEM").
+"""Ways to damage a reply, after Sai et al. 2019 ("Re-evaluating ADEM").
 
-Words in, words out. None gives an empty reply: where there is nothing to change, the same words come back.
+Words in, words out. No perturbation returns an empty reply: where there is nothing to change, the words stay the same.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from rejoinder.text.cleaning import STOP_WORDS
 
 Words = tuple[str, ...]
 Change = Callable[[Words, Words, np.random.Generator], Words]
-"""The words of a reply, those of the utterance that it answers, and a random generator -> new words."""
+"""The words of a reply, the words of the utterance that it answers, and a random generator -> new words."""
 
 SHARE = 0.3
-"""Of the words that are dropped, or said twice; at least one is."""
+"""The share of words that are dropped or repeated; at least one word is."""
 GENERIC: tuple[Words, ...] = (
     ("i", "don't", "know", "."),
     ("i'm", "not", "sure", "."),
     ("that's", "nice", "."),
 )
-"""Replies that fit anywhere and say nothing."""
+"""Replies that fit any context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """A change to replies, and what it should do to their scores."""
+    """A change to replies, and how it should affect their scores."""
 
     name: str
     lowers: bool
-    """Whether a person would rate the reply lower; else it should not matter."""
+    """Whether a person would rate the changed reply lower; otherwise the change should not matter."""
     change: Change
 
 
 def word_drop(words: Words, rng: np.random.Generator) -> Words:
-    """Without some of its words."""
+    """The reply without some of its words."""
     if len(words) < 2:
         return words
     dropped = set(_some(words, rng))
@@ -54,28 +54,28 @@ def shuffle(words: Words, rng: np.random.Generator) -> Words:
 
 
 def repetition(words: Words, rng: np.random.Generator) -> Words:
-    """Some of its words said twice."""
+    """The reply with some of its words repeated."""
     repeated = set(_some(words, rng))
     return tuple(word for place, word in enumerate(words) for _ in range(1 + (place in repeated)))
 
 
 def reversed_words(words: Words) -> Words:
-    """From the last word to the first."""
+    """The words from last to first."""
     return words[::-1]
 
 
 def without_stop_words(words: Words) -> Words:
-    """Without English function words."""
+    """The reply without English function words."""
     return tuple(word for word in words if word.lower().replace("’", "'") not in STOP_WORDS) or words
 
 
 def without_punctuation(words: Words) -> Words:
-    """Without tokens that hold neither a letter nor a digit."""
+    """The reply without tokens that contain neither a letter nor a digit."""
     return tuple(word for word in words if any(character.isalnum() for character in word)) or words
 
 
 def generic_reply(words: Words, rng: np.random.Generator) -> Words:
-    """One of a few replies that fit anywhere, but not this one."""
+    """One of a few replies that fit any context, but not this one."""
     plain = tuple(word.lower() for word in words)
     others = [generic for generic in GENERIC if generic != plain]
     return others[int(rng.integers(len(others)))]
@@ -87,7 +87,7 @@ def echoed_context(words: Words, answered: Words) -> Words:
 
 
 def _some(words: Words, rng: np.random.Generator) -> list[int]:
-    """Random places, about `SHARE` of them and at least one."""
+    """Random positions, about `SHARE` of them and at least one."""
     count = max(1, round(SHARE * len(words)))
     chosen: list[int] = rng.choice(len(words), count, replace=False).tolist() if words else []
     return chosen

@@ -1,6 +1,7 @@
-"""Every reply as a dot, people against a metric (adem, Figure 3; how-not, Figure 1; ruber, Figure 4).
+"""One dot per reply, metric score against human score.
 
-A correlation may rest on a handful of dots, or on nothing but zeros: the eye sees that, the coefficient does not.
+As in Lowe et al. 2017, Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018, Figure 4. A plot shows what a coefficient
+hides: a correlation may be due to a handful of replies, or to many equal scores.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import numpy as np
 from rejoinder.meta.panels import ScatterPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import replies
-from rejoinder.meta.study import Cell, ScoredSet, StudyResult
+from rejoinder.meta.study import Cell, PValue, ScoredSet, StudyResult
 from rejoinder.stats.correlation import correlate
 from rejoinder.text.grid import number
 
 MOST_DOTS = 1000
 PILED = 0.2
-"""Share of replies with one and the same score from which a finding names it."""
+"""A finding names a score that at least this share of the replies has."""
 HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "replies")
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """A plot a metric, with the two coefficients."""
+    """One plot per metric, with the two coefficients."""
     part = comparable(scored)
     if part is None:
         return None
@@ -41,9 +42,9 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 
 def jitter(scale: HumanScale) -> float:
-    """The standard deviation of the noise on people's axis: .3 of a step, .25 for three-point scales.
+    """The standard deviation of the noise on the human axis: .3 of a step, .25 for three-point scales.
 
-    adem has N(0, .3) on 1..5, ruber N(0, .25^2) on 0..2.
+    Lowe et al. 2017 use N(0, .3) on 1..5, Tao et al. 2018 N(0, .25^2) on 0..2.
     """
     three_points = round((scale.high - scale.low) / scale.step) == 2
     return (0.25 if three_points else 0.3) * scale.step
@@ -51,13 +52,14 @@ def jitter(scale: HumanScale) -> float:
 
 def _row(part: ScoredSet, label: str) -> tuple[Cell, ...]:
     linear, ranked = (correlate(part.oriented(label), part.human, kind) for kind in ("pearson", "spearman"))
-    return (label, linear.coefficient, linear.p_value, ranked.coefficient, ranked.p_value, linear.n)
+    p_linear, p_ranked = PValue(linear.p_value), PValue(ranked.p_value)
+    return (label, linear.coefficient, p_linear, ranked.coefficient, p_ranked, linear.n)
 
 
 def _findings(part: ScoredSet, scale: HumanScale) -> list[str]:
     sentences = [
-        f"Dots are moved along people's axis by noise of standard deviation {jitter(scale):g}, to show how many lie "
-        "on one spot; the coefficients are of the ratings as they are."
+        f"Dots are jittered along the human axis by noise of standard deviation {jitter(scale):g}, so that equal "
+        "ratings do not hide each other; the coefficients use the ratings without noise."
     ]
     for label, scores in part.scores.items():
         values, counts = np.unique(scores, return_counts=True)
@@ -67,7 +69,7 @@ def _findings(part: ScoredSet, scale: HumanScale) -> list[str]:
             rest = scores != value
             left = correlate(scores[rest], part.human[rest], "spearman").coefficient
             sentences.append(
-                f"{label} gives {share:.0%} of the replies the same score, {number(value)}; over the others its "
-                f"Spearman is {number(left)}."
+                f"{label} gives {share:.0%} of the replies the same score, {number(value)}; its Spearman correlation "
+                f"over the other replies is {number(left)}."
             )
     return sentences

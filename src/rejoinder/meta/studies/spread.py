@@ -1,8 +1,8 @@
-"""How far scores spread against people's ratings: an evaluator that always says "fairly good" tells nothing apart.
+"""How widely scores are spread, compared with human ratings: a metric that always says "fairly good" is of no use.
 
-roberta-eval's Figure 3 shows how ADEM and RUBER huddle about the middle of the scale, and its tables print the
-standard deviations. Scores of different ranges have no common spread, so each metric's own range is first stretched
-over people's scale.
+Figure 3 of Zhao et al. 2020 shows how the scores of ADEM and RUBER concentrate around the middle of the scale, and
+their tables give the standard deviations. Metrics have different ranges, so each metric's range is first mapped to the
+human scale.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rejoinder.text.grid import number
 from rejoinder.types import Scores
 
 PEOPLE = "people"
-HEADER = ("metric", "range", "mean", "sd", "sd on people's scale", "of people's sd", "within half a step of the mean")
+HEADER = ("metric", "range", "mean", "sd", "sd on human scale", "ratio to human sd", "within half a step of the mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretched:
-    """A metric's scores, with its range stretched over people's scale and its mean moved to theirs."""
+class Rescaled:
+    """A metric's scores, with its range mapped to the human scale and its mean moved to the human mean."""
 
     label: str
     range: str
@@ -37,13 +37,13 @@ class Stretched:
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """Standard deviations beside that of people."""
+    """The standard deviations of metrics and people, on the human scale."""
     part = comparable(scored)
     if part is None:
         return None
     scale = scale_of(scored)
-    people = Stretched(PEOPLE, str(scale), part.human, part.human)
-    columns = [people, *(stretched(part, label, scale) for label in part.scores)]
+    people = Rescaled(PEOPLE, str(scale), part.human, part.human)
+    columns = [people, *(rescaled(part, label, scale) for label in part.scores)]
     ratios = _ratios(np.stack([column.values for column in columns], axis=1), part)
     return StudyResult(
         "spread",
@@ -54,32 +54,32 @@ def study(scored: ScoredSet) -> StudyResult | None:
         tuple(_findings(columns, ratios, scale)),
         (
             HistogramPanel(
-                "Scores with each metric's range stretched over people's scale and its mean moved to theirs",
+                "Scores with each metric's range mapped to the human scale and its mean moved to the human mean",
                 tuple((column.label, column.values) for column in columns),
             ),
             IntervalPanel(
-                "Standard deviation on people's scale, over that of people",
+                "Standard deviation on the human scale, divided by that of people",
                 tuple((column.label, ratio) for column, ratio in zip(columns[1:], ratios[1:], strict=True)),
             ),
         ),
     )
 
 
-def stretched(part: ScoredSet, label: str, scale: HumanScale) -> Stretched:
-    """The metric on people's scale; a range that is unknown or has no end is that of the scores themselves."""
+def rescaled(part: ScoredSet, label: str, scale: HumanScale) -> Rescaled:
+    """The metric on the human scale; where its range is unknown or infinite, that of its scores is used."""
     raw, scores = part.scores[label], part.oriented(label)
     metric = part.metrics.get(label)
     low, high = metric.range if metric else (math.nan, math.nan)
     text = f"{low:g}..{high:g}"
     if not (math.isfinite(low) and math.isfinite(high)):
         low, high = float(raw.min()), float(raw.max())
-        text = f"{low:.3g}..{high:.3g} (seen)"
+        text = f"{low:.3g}..{high:.3g} (observed)"
     factor = (scale.high - scale.low) / (high - low) if high > low else 0.0
-    return Stretched(label, text, raw, part.human.mean() + (scores - scores.mean()) * factor)
+    return Rescaled(label, text, raw, part.human.mean() + (scores - scores.mean()) * factor)
 
 
 def _ratios(matrix: Floats, part: ScoredSet) -> list[Interval]:
-    """Each column's standard deviation over that of the first, with intervals over contexts."""
+    """Each column's standard deviation divided by that of the first, with intervals that resample contexts."""
     codes, n_groups = group_codes(part.judged.contexts, len(matrix))
     centred = matrix - matrix.mean(axis=0)
     moments = group_sums(np.concatenate([np.ones((len(matrix), 1)), centred, centred**2], axis=1), codes, n_groups)
@@ -100,7 +100,7 @@ def _near_mean(values: Scores, scale: HumanScale) -> float:
     return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2 + ROUNDING))
 
 
-def _row(column: Stretched, ratio: Interval, scale: HumanScale) -> tuple[Cell, ...]:
+def _row(column: Rescaled, ratio: Interval, scale: HumanScale) -> tuple[Cell, ...]:
     return (
         column.label,
         column.range,
@@ -112,17 +112,17 @@ def _row(column: Stretched, ratio: Interval, scale: HumanScale) -> tuple[Cell, .
     )
 
 
-def _findings(columns: list[Stretched], ratios: list[Interval], scale: HumanScale) -> list[str]:
+def _findings(columns: list[Rescaled], ratios: list[Interval], scale: HumanScale) -> list[str]:
     people, *metrics = columns
     with_ratio = list(zip(metrics, ratios[1:], strict=True))
     sentences = [
-        f"People's mean ratings have a standard deviation of {number(float(people.raw.std(ddof=1)), 2)} on {scale}; "
-        f"{_near_mean(people.values, scale):.0%} of them lie within half a step of their mean."
+        f"Mean human ratings have a standard deviation of {number(float(people.raw.std(ddof=1)), 2)} on {scale}; "
+        f"{_near_mean(people.values, scale):.0%} of them are within half a step of their mean."
     ]
     for judgement, chosen in (
-        ("Spread less than people's ratings", [m for m, ratio in with_ratio if below(ratio, 1)]),
+        ("Spread less than the human ratings", [m for m, ratio in with_ratio if below(ratio, 1)]),
         ("Spread more", [m for m, ratio in with_ratio if above(ratio, 1)]),
-        ("Cannot be told from them", [m for m, ratio in with_ratio if not above(ratio, 1) and not below(ratio, 1)]),
+        ("No significant difference", [m for m, ratio in with_ratio if not above(ratio, 1) and not below(ratio, 1)]),
     ):
         if chosen:
             named = [f"{m.label} ({_near_mean(m.values, scale):.0%} near the mean)" for m in chosen]

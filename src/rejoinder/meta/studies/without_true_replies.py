@@ -1,7 +1,7 @@
-"""The correlation that is left when no reply is its own reference (roberta-eval, Table 1).
+"""The correlation when replies that equal their reference are left out (Zhao et al. 2020, Table 1).
 
-A metric that compares with a reference recognises the true reply for certain, and people like true replies: some of
-its correlation says no more than that. The same replies are scored with and without the true ones among them.
+A metric that compares with a reference always recognises the true reply, and people like true replies: part of its
+correlation may be due to that alone. Correlations are computed with and without the true replies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A correlation over all replies, over those that are not true ones, and the difference."""
+    """A correlation over all replies, the correlation without the true ones, and the difference."""
 
     of_all: float
     without: float
@@ -47,7 +47,7 @@ class Change:
 
 
 def study(scored: ScoredSet) -> StudyResult | None:
-    """Correlations with and without true replies; None where there are none, or nothing else."""
+    """Correlations with and without true replies; None where there are none, or too few others."""
     part = comparable(scored)
     if part is None:
         return None
@@ -66,7 +66,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
         tuple(_findings(list(part.scores), changes, equal, named)),
         tuple(
             IntervalPanel(
-                f"{kind.capitalize()} without true replies, less that with them",
+                f"{kind.capitalize()} without true replies, minus that with them",
                 tuple((label, changes[label][kind].change) for label in part.scores),
             )
             for kind in KINDS
@@ -75,7 +75,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
 
 
 def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Change]]:
-    """Metric -> kind -> change. Both correlations of a resample rest on the same contexts."""
+    """Metric -> kind -> change. Both correlations of a resample use the same contexts."""
     labels = list(part.scores)
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     both = np.concatenate([matrix, np.where(true[:, None], np.nan, matrix)], axis=1)
@@ -117,7 +117,7 @@ def _findings(
     both = int((equal & named).sum())
     sentences = [
         f"{replies(int((equal | named).sum()))} of {len(equal):,} are true ones: {int(equal.sum()):,} equal a "
-        f"reference and {int(named.sum()):,} come from a system that is named like the truth, {both:,} of them both."
+        f'reference, {int(named.sum()):,} come from a system with a name such as "ground truth", and {both:,} are both.'
     ]
     spearman = {label: changes[label]["spearman"].change for label in labels}
     lower = {label: change.estimate for label, change in spearman.items() if below(change)}
@@ -127,5 +127,5 @@ def _findings(
     if higher:
         sentences.append(f"Without them it is higher for {listed_with(higher)}.")
     if not lower and not higher:
-        sentences.append("Without them no metric's Spearman correlation clearly changes.")
+        sentences.append("Without them no metric's Spearman correlation changes significantly.")
     return sentences

@@ -1,4 +1,4 @@
-"""A context as the turns of a chat: who says what, and on whose side."""
+"""A context as the turns of a chat, with their speakers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Turn:
 
     speaker: str
     own: bool
-    """Whether it is by the one who gives the reply."""
+    """Whether the speaker is the one who gives the reply."""
     text: str
 
 
 def turns_of(example: Example) -> tuple[Turn, ...]:
-    """The context's turns; without labels the speakers alternate, and A spoke last."""
+    """The context's turns; without speaker labels, A and B alternate and A spoke last."""
     if example.speakers:
         owners = _owners(example.speakers)
         labelled = zip(example.speakers, owners, example.context, strict=True)
@@ -30,6 +30,6 @@ def turns_of(example: Example) -> tuple[Turn, ...]:
 
 
 def _owners(speakers: Sequence[str]) -> list[bool]:
-    """Which turns are by the one who replies: between two speakers, the one who did not speak last."""
+    """Which turns are by the one who replies: of two speakers, the one who did not speak last."""
     two = len(set(speakers)) == 2
     return [two and speaker != speakers[-1] for speaker in speakers]

@@ -1,4 +1,4 @@
-"""Means with their intervals: all at a glance, then a figure and a table for each metric."""
+"""Means with their intervals: an overview, then a figure and a table per metric."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 
 from rejoinder.report.chosen import ranked_metrics
 from rejoinder.report.figures import interval_plot, series_class
-from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown, shown_interval
 from rejoinder.report.page import Section
+from rejoinder.report.sections.headlines import system_label
 from rejoinder.report.tables import html_table
 from rejoinder.scoring.table import ScoreTable, Summary
 from rejoinder.stats.intervals import Interval
@@ -24,27 +24,27 @@ def summary_section(table: ScoreTable) -> Section:
 
 
 def direction(table: ScoreTable, label: str) -> str:
-    """What a high score of the metric means, in a few words."""
+    """Whether higher or lower scores of the metric are better."""
     if label not in ranked_metrics(table):
-        return "neither high nor low is better"
+        return "neither higher nor lower is better"
     return "higher is better" if table.higher_is_better.get(label, True) else "lower is better"
 
 
 def system_badge(number: int, name: str) -> Html:
-    """The system's name beside a spot of its colour."""
+    """The system's name next to a dot in its colour."""
     return element("span", own_text(system_label(name)), class_=f"system {series_class(number)}")
 
 
 def _method(table: ScoreTable) -> str:
-    method = f"Intervals are of 95 %, by bootstrap over replies ({table.resamples:,} resamples, seed {table.seed})"
+    method = f"95 % intervals, by bootstrap over replies ({table.resamples:,} resamples, seed {table.seed})"
     sizes = [len(table.rows_of(system)) for system in table.system_names]
     if any(size >= LARGE for size in sizes):
-        method += f"; for systems with {LARGE:,} replies or more, by the normal approximation"
+        method += f"; by the normal approximation for systems with {LARGE:,} replies or more"
     return f"{method}. Replies that a metric could not score are left out of its mean."
 
 
 def _glance(table: ScoreTable) -> Html:
-    """A row a metric, a column a system, as the command line prints it; the best mean of each metric stands out."""
+    """One row per metric and one column per system, with the best mean of each metric highlighted."""
     rows = []
     ranked = ranked_metrics(table)
     for label, cells in table.summary().items():
@@ -59,7 +59,7 @@ def _glance(table: ScoreTable) -> Html:
 
 
 def _best(table: ScoreTable, label: str) -> float:
-    """The best mean; NaN, which equals nothing, where there is none to stand out."""
+    """The best mean; NaN, which equals nothing, where there is none to highlight."""
     means = [cell.mean for cell in table.summary()[label].values() if not math.isnan(cell.mean)]
     if len(set(means)) < 2:
         return math.nan
@@ -89,5 +89,5 @@ def _numbers(table: ScoreTable, label: str, decimals: int) -> Html:
 
 
 def _differs(cell: Summary) -> bool:
-    """Whether the metric's own corpus-level score is another number than the mean."""
+    """Whether the metric's own corpus-level score differs from the mean."""
     return not math.isclose(cell.corpus, cell.mean, rel_tol=1e-9, abs_tol=1e-12) and not math.isnan(cell.corpus)

@@ -1,4 +1,4 @@
-"""How the scores of each metric are distributed: a strip a system, on one axis."""
+"""The distribution of each metric's scores: one histogram per system, on a common axis."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import numpy as np
 
 from rejoinder.report.bins import bins_for
 from rejoinder.report.figures import histogram
-from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import counted, decimals_for, shown
+from rejoinder.report.numbers import decimals_for, shown
 from rejoinder.report.page import Section
-from rejoinder.report.summary import direction
+from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.summary import direction
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.formatting import counted
 
 INTRO = (
-    "Each strip is one system. The height of a bar is its share of that system's replies, on the same scale in all "
-    "strips of a metric; the triangle marks the mean."
+    "There is one histogram per system. The height of a bar is its share of that system's replies, on the same scale "
+    "for all systems; the triangle marks the mean."
 )
 
 
 def distributions_section(table: ScoreTable) -> Section:
-    """A histogram a metric, with what could not be scored said beside it."""
+    """One figure per metric, with the number of replies that could not be scored."""
     panels = element("div", *(_panel(table, label) for label in table.metrics), class_="panels")
     return Section("Distributions of scores", joined([element("p", INTRO, class_="intro"), panels]), "Distributions")
 
@@ -35,7 +36,7 @@ def _panel(table: ScoreTable, label: str) -> Html:
 
 
 def missing(table: ScoreTable, label: str) -> str:
-    """How many replies of which system the metric could not score, in a sentence."""
+    """A sentence on how many replies of which system the metric could not score."""
     counts = {system_label(name): int(np.isnan(table[label][table.rows_of(name)]).sum()) for name in table.system_names}
     total = sum(counts.values())
     if not total:
@@ -49,4 +50,4 @@ def _beyond(column: np.ndarray, label: str, table: ScoreTable) -> str:
     if not bins.beyond:
         return ""
     edge = shown(float(bins.edges[-1]), decimals_for(table[label]))
-    return f"The last bar also holds {counted(bins.beyond, 'reply', 'replies')} above {edge}."
+    return f"The last bar includes {counted(bins.beyond, 'reply', 'replies')} above {edge}."

@@ -1,4 +1,4 @@
-"""What the means say, in a sentence a metric, and no more than they say."""
+"""One sentence per metric on which system has the best mean, without claiming significance."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rejoinder.scoring.table import ScoreTable, Summary
 
 LONGEST_NAME = 80
 NAMED = 3
-"""Systems that a sentence names; more are counted."""
+"""Most systems that a sentence names; more are counted."""
 CAUTION = (
-    "Whether two intervals overlap is not a test: systems that answered the same contexts should be compared reply "
-    "by reply, and with many systems or metrics one of them leads by chance. Ask "
+    "Overlap of two intervals is not a significance test: systems that answered the same contexts should be compared "
+    "context by context, and among many systems or metrics some difference is large by chance. Use "
 )
 
 
 def headlines(table: ScoreTable) -> dict[str, Html]:
-    """Metric -> one sentence on which system leads; none for metrics that do not say what is better."""
+    """Metric -> one sentence on which system leads, for metrics that say which replies are better."""
     summary = table.summary()
     sentences = {
         label: headline(
@@ -55,14 +55,14 @@ def headline(systems: Mapping[str, Summary], *, higher_is_better: bool = True, d
 
 
 def caution() -> Html:
-    """Why a headline is no verdict, and where to get one."""
+    """Why a headline is not a significance test, and which command makes one."""
     compare, meta = element("code", "rejoinder compare"), element("code", "rejoinder meta")
-    trust = " for a verdict, and "
-    return element("p", CAUTION, compare, trust, meta, " for how far a metric agrees with people.", class_="note")
+    test = " for a significance test, and "
+    return element("p", CAUTION, compare, test, meta, " for how well a metric agrees with people.", class_="note")
 
 
 def system_label(name: str) -> str:
-    """The system's name, cut in the middle where nobody would read it through; nameless ones are "replies"."""
+    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
     if not name.strip():
         return "replies"
     return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
@@ -78,15 +78,15 @@ def listed(names: Sequence[str]) -> Html:
 
 def _overlaps(leader: Summary, others: Mapping[str, Summary]) -> Html:
     if any(math.isnan(cell.low) for cell in (leader, *others.values())):
-        return escaped("Too few replies were scored to give every system an interval.")
+        return escaped("Some systems have too few scored replies for an interval.")
     near = [name for name, cell in others.items() if cell.low <= leader.high and cell.high >= leader.low]
     if len(others) == 1:
-        return escaped(f"The other interval {'overlaps' if near else 'does not overlap'} with it.")
+        return escaped(f"The other interval {'overlaps' if near else 'does not overlap'} it.")
     if len(near) == len(others):
-        return escaped("All other intervals overlap with it.")
+        return escaped("All other intervals overlap it.")
     if not near:
-        return escaped("No other interval overlaps with it.")
+        return escaped("No other interval overlaps it.")
     if len(near) > NAMED:
-        return escaped(f"The intervals of {len(near)} other systems overlap with it.")
+        return escaped(f"The intervals of {len(near)} other systems overlap it.")
     one = len(near) == 1
-    return joined([f"The interval{'' if one else 's'} of ", listed(near), f" overlap{'s' if one else ''} with it."])
+    return joined([f"The interval{'' if one else 's'} of ", listed(near), f" overlap{'s' if one else ''} it."])

@@ -1,4 +1,4 @@
-"""The table of replies that can be searched, filtered and sorted: its frame, and the data that the script fills in."""
+"""The table of replies that can be searched, filtered and sorted: its frame, and the data for the script."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import numpy as np
 
 from rejoinder.report.chosen import ChosenRows
 from rejoinder.report.embedded import script_json
-from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text, printable
-from rejoinder.report.numbers import counted, decimals_of
+from rejoinder.report.numbers import decimals_of
 from rejoinder.report.page import Section
-from rejoinder.report.replies import Examples, row_name, without_texts
-from rejoinder.report.thread import turns_of
+from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.replies import Examples, row_name, without_texts
+from rejoinder.report.sections.thread import turns_of
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.formatting import counted
 
 DATA_ID = "replies-data"
-NEEDS_SCRIPT = "This table needs JavaScript; all other parts of the report do without."
+NEEDS_SCRIPT = "This table needs JavaScript; the rest of the report does not."
 SIGNIFICANT = 6
-"""Digits of a score in the embedded data: more than anyone reads, and half the size of all of them."""
+"""Significant digits of a score in the embedded data, which halve its size."""
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
-    """The controls and an empty table; without JavaScript a line that says so stands in their place."""
+    """The controls and an empty table; without JavaScript, a note is shown instead."""
     said = [element("p", how_many(chosen), class_="intro")]
     if examples is None:
         said.append(without_texts())
     no_script = element("p", NEEDS_SCRIPT, class_="note")
-    not_printed = element("p", "The table is left out of print.", class_="note print-only")
+    not_printed = element("p", "The table is not printed.", class_="note print-only")
     frame = element("div", _controls(table), _frame(table, examples is not None), _pager(), id="browser", hidden=True)
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
@@ -42,15 +43,15 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
 
 
 def how_many(chosen: ChosenRows) -> str:
-    """Which replies the table lists, in a sentence."""
+    """A sentence on which replies the table lists."""
     listed = len(chosen.listed)
     if listed == chosen.total:
         return f"{counted(chosen.total, 'reply', 'replies')}. Click on a column's name to sort by it."
-    return f"{listed:,} of {chosen.total:,} replies, sampled with seed {chosen.seed}."
+    return f"A random sample of {listed:,} of {chosen.total:,} replies (seed {chosen.seed})."
 
 
 def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Html:
-    """All that the script needs, as JSON; contexts and references that come several times are held once."""
+    """The script's data as JSON; contexts and references that occur several times are stored once."""
     contexts: dict[Any, int] = {}
     references: dict[Any, int] = {}
     rows = []
@@ -116,7 +117,7 @@ def _frame(table: ScoreTable, texts: bool) -> Html:
     heads = [_sort_head(key, label) for key, label in names]
     caption = element("caption", "Replies and their scores", class_="read-out")
     head = element("thead", element("tr", first, *heads, role="row"), role="rowgroup")
-    # Narrow screens show the rows as blocks, which would lose the roles that a browser reads off the tags.
+    # Narrow screens show rows as blocks, for which browsers do not infer roles from the tags.
     grid = element("table", caption, head, element("tbody", role="rowgroup"), class_="replies", role="table")
     return element("div", grid, class_="scrolls", role="region", aria_label="Replies and their scores", tabindex="0")
 

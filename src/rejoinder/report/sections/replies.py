@@ -1,4 +1,4 @@
-"""The best, the worst and the most disputed replies, each as the chat that it belongs to."""
+"""The best, the worst and the most disputed replies, each with its context as a chat."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
-from rejoinder.report.headlines import system_label
 from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import counted, decimals_of, ordinal, shown
+from rejoinder.report.numbers import decimals_of, ordinal, shown
 from rejoinder.report.page import Section
-from rejoinder.report.summary import system_badge
-from rejoinder.report.thread import Turn, turns_of
+from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.summary import system_badge
+from rejoinder.report.sections.thread import Turn, turns_of
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.formatting import counted
 from rejoinder.types import Example
 
 RECENT = 4
-"""Turns of a context that are in sight; older ones are folded."""
-WITHOUT_TEXTS = "The texts are left out: this report was made from the scores alone."
+"""Most recent turns of a context that are always visible; older ones are collapsed."""
+WITHOUT_TEXTS = "Texts are not shown: this report was made from the scores alone."
 EMPTY = "(empty reply)"
 
 Examples = Mapping[int, Example] | None
@@ -26,7 +27,7 @@ Examples = Mapping[int, Example] | None
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """A table with what its chips need, found once: a column may have millions of rows."""
+    """A table with what the score chips need, computed once because a column may have millions of rows."""
 
     table: ScoreTable
     ranked: tuple[str, ...]
@@ -34,27 +35,27 @@ class _Scores:
 
 
 def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
-    """Cards of the replies that are best and worst by all metrics, and of those that metrics disagree on most."""
+    """The replies that are best and worst over all metrics, and those that metrics disagree on most."""
     parts: list[Html] = [element("p", _method(table), class_="intro")]
     if examples is None:
         parts.append(without_texts())
     scores = _Scores(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
-    lead = "by the mean percentile over the metrics"
+    lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
-    apart = "by the distance between the metric that likes it most and the one that likes it least"
-    parts.append(_group("Most disputed", apart, chosen.disputed, scores, examples))
+    spread = "by the difference between the highest and the lowest percentile"
+    parts.append(_group("Most disputed", spread, chosen.disputed, scores, examples))
     return Section("Best, worst and most disputed replies", joined(parts), "Replies")
 
 
 def without_texts() -> Html:
-    """A line that says why no texts are shown, and how to get them."""
+    """A note on why no texts are shown, and how to show them."""
     option = element("code", "--replies")
-    return element("p", WITHOUT_TEXTS, " Give the file of replies with ", option, " to show them.", class_="note")
+    return element("p", WITHOUT_TEXTS, " Pass the file of replies with ", option, " to show them.", class_="note")
 
 
 def row_name(table: ScoreTable, row: int, example: Example | None) -> str:
-    """The reply's id, or its place in the data where none is at hand."""
+    """The reply's id, or its row number if there is none."""
     if example is not None:
         return example.id
     return table.ids[row] if table.ids else f"row {row + 1}"
@@ -64,8 +65,8 @@ def _method(table: ScoreTable) -> str:
     ranked = ranked_metrics(table)
     left_out = [label for label in table.metrics if label not in ranked]
     text = (
-        "Beside each score stands its percentile among all replies, the 100th being the best. A reply counts as best "
-        "or worst where at least half of the metrics could score it."
+        "Each score is shown with its percentile among all replies; the 100th is the best. A reply can be best or "
+        "worst only if at least half of the metrics could score it."
     )
     return f"{text} Not ranked: {', '.join(left_out)}." if left_out else text
 
@@ -73,7 +74,7 @@ def _method(table: ScoreTable) -> str:
 def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples: Examples) -> Html:
     heading = element("h3", title, " ", element("small", lead))
     if not rows:
-        few = "Metrics can disagree only where at least two rank the replies." if title == "Most disputed" else ""
+        few = "Disagreement needs at least two metrics that rank the replies." if title == "Most disputed" else ""
         return joined([heading, element("p", f"None to show. {few}".strip(), class_="note")])
     cards = [_card(scores, row, examples[row] if examples is not None else None) for row in rows]
     return joined([heading, element("div", *cards, class_="cards")])

@@ -1,0 +1,60 @@
+"""Intervals, p-values, signed numbers and counts as text: the same in tables, sentences, HTML and LaTeX."""
+
+from __future__ import annotations
+
+import math
+
+from rejoinder.stats.intervals import Interval
+from rejoinder.text.grid import number
+
+SMALLEST_P = 0.001
+"""P-values below this are shown as a bound."""
+
+
+def p_text(p_value: float) -> str:
+    """A p-value in a table: '0.012', '< 0.001'; NaN is a dash."""
+    return f"< {SMALLEST_P:g}" if p_value < SMALLEST_P else number(p_value)
+
+
+def p_statement(p_value: float) -> str:
+    """A p-value in a sentence: 'p = 0.012', 'p < 0.001'."""
+    text = p_text(p_value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def interval_text(interval: Interval, digits: int = 3, bound_digits: int | None = None, *, sign: bool = False) -> str:
+    """'0.310 [0.252, 0.371]'; without bounds where they are unknown. `sign` writes +0.310."""
+    estimate = signed(interval.estimate, digits) if sign else number(interval.estimate, digits)
+    if math.isnan(interval.low) or math.isnan(interval.high):
+        return estimate
+    return f"{estimate} {bounds_text(interval, digits if bound_digits is None else bound_digits)}"
+
+
+def bounds_text(interval: Interval, digits: int = 3) -> str:
+    """'[0.252, 0.371]'."""
+    return f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
+
+
+def signed(value: float, digits: int | None = None) -> str:
+    """'+0.31', '-0.31'; a number that rounds to zero has no sign, and NaN is a dash.
+
+    Without `digits` there are two decimals, or three where two would show a zero.
+    """
+    decimals = digits if digits is not None else 2 if abs(value) >= 0.005 else 3
+    text = number(value, decimals)
+    return f"+{text}" if value > 0 and text.strip("0.,") else text
+
+
+def share_text(value: float) -> str:
+    """A share as a whole percentage: '62%'; NaN is a dash."""
+    return number(value) if math.isnan(value) else f"{value:.0%}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """The count with its noun: '1 reply', '5,000 replies'."""
+    return f"{count:,} {inflected(count, noun, plural)}"
+
+
+def inflected(count: int, noun: str, plural: str = "") -> str:
+    """The noun, in the plural unless the count is 1."""
+    return noun if count == 1 else plural or f"{noun}s"
