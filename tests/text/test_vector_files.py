@@ -128,13 +128,13 @@ def test_detection_tells_text_from_binary(tmp_path: Path) -> None:
 BINARY = word2vec_binary(["ab", "cd"], MATRIX[:2], end=b"")  # a header of 4 bytes, then 2 x (3 + 20)
 NOT_FINITE = word2vec_binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32))
 THREE, TWO = "expected a word and 3 numbers", "expected a word and 2 numbers"
-NEITHER = "expected a header (count of words, dimensions) or a word and its numbers"
+NEITHER = "expected a header (number of words, dimensions) or a word and its numbers"
 WHOLE = "is the file complete?"
 SECOND = "t: word 2 of 2 at byte 27"
 FAULTS: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "t: expected word vectors, found an empty file"),
     "no vectors": (b"0 5\n", "t: expected word vectors, found none"),
-    "no dimensions": (b"3 0\na\n", "t:1: the header promises vectors of 0 dimensions"),
+    "no dimensions": (b"3 0\na\n", "t:1: the header announces vectors of 0 dimensions"),
     "prose": (b"once upon a time\n", f"t:1: {NEITHER}, found 'once upon a time'"),
     "bytes": (b"\x93NUMPY\x01\n", f"t:1: {NEITHER}, found '\\\\x93NUMPY\\x01'"),
     "too few": (b"a 1 2 3\nb 1 2 3\nc 1 2\n", f"t:3: {THREE}, found 2 numbers"),
@@ -146,15 +146,15 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "infinite": (b"a 1 2\nb -1e60 2\n", f"t:2: {TWO}, found '-1e60' as number 1"),
     "no word": (b"a 1 2\n 1 2\n", f"t:2: {TWO}, found no word in ' 1 2'"),
     "not UTF-8": (b"a 1 2\ncaf\xe9 1 2\n", "t:2: expected UTF-8, found byte 0xe9 at column 4"),
-    "cut text": (b"3 2\na 1 2\nb 1 2\n", f"t:1: the header promises 3 words, found 2: {WHOLE}"),
-    "surplus text": (b"1 2\na 1 2\nb 1 2\n", f"t:1: the header promises 1 words, found 2: {WHOLE}"),
+    "cut text": (b"3 2\na 1 2\nb 1 2\n", f"t:1: the header announces 3 words, found 2: {WHOLE}"),
+    "surplus text": (b"1 2\na 1 2\nb 1 2\n", f"t:1: the header announces 1 words, found 2: {WHOLE}"),
     "cut binary": (BINARY[:-3], f"{SECOND}: expected 20 bytes of numbers, found 17: {WHOLE}"),
     "binary cut at a word": (BINARY[:27], f"{SECOND}: expected a word and a space: {WHOLE}"),
     "header lies": (
         b"99999999999" + BINARY[1:],
         f"t: word 3 of 99999999999 at byte 60: expected a word and a space: {WHOLE}",
     ),
-    "surplus binary": (b"1" + BINARY[1:], "t: the header promises 1 words, found 23 bytes after the last"),
+    "surplus binary": (b"1" + BINARY[1:], "t: the header announces 1 words, found 23 bytes after the last"),
     "binary not UTF-8": (BINARY.replace(b"cd", b"c\xff"), f"{SECOND}: expected UTF-8, found b'c\\xff'"),
     "binary not finite": (NOT_FINITE, "t: word 'b': expected finite numbers, found [ 3. inf]"),
     "gzip": (b"\x1f\x8b\x08", "t: is compressed with gzip: unpack it first"),

@@ -1,7 +1,7 @@
-"""Judged examples: replies with what people said of them.
+"""Judged examples: replies with the scores that people gave them.
 
-`scores` of a record is an object, dimension -> one number or a list of one number a rater (null: not rated); or only
-the number or the list, for data with one dimension. `split` (train, valid, test) is optional.
+`scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
+not rated); data with a single dimension may give only the number or the list. `split` (train, valid, test) is optional.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, text
 from rejoinder.types import Example, JudgedExample
 
 ONLY_DIMENSION = "score"
-"""What the dimension of data with one is called."""
+"""The name of the dimension of data that has a single, unnamed one."""
 
 
 class JudgedSource(Source):
-    """A source whose records also hold human scores."""
+    """A source whose records also contain human scores."""
 
     _judged: Mapping[str, tuple[float, ...]]
     _split: str
@@ -43,7 +43,7 @@ class JudgedSource(Source):
 
 
 def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
-    """Dimension -> one number a rater; FieldError where the value is something else."""
+    """Dimension -> one number per rater; FieldError if the value is anything else."""
     value = as_list(value)
     if isinstance(value, str):  # a cell of a table
         try:

@@ -1,9 +1,9 @@
 """A record (one JSON object, one row of a table) to an Example, with every field checked.
 
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
-`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is cut at a
-separator; an absent id becomes the record's number. A table has no lists: there a cell may hold one as JSON, and an
-empty reply beside messages is an absent one.
+`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is split at
+a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON, and an empty
+reply beside messages counts as missing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLAIN = (str, list, type(None))
 
 @dataclass(frozen=True)
 class FieldMap:
-    """What the data call our fields, and where a context given as one string is cut."""
+    """The data's names for our fields, and the separator of a context given as one string."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     separator: str = "\n"
@@ -42,7 +42,7 @@ class FieldMap:
 
     @classmethod
     def parse(cls, pairs: Iterable[str], separator: str = "\n") -> FieldMap:
-        """From ['context=history', ...] as the command line gives them."""
+        """From ['context=history', ...], the form of the command line."""
         names: dict[str, str] = {}
         for pair in pairs:
             ours, equals, theirs = pair.partition("=")
@@ -59,8 +59,8 @@ class FieldMap:
 
 
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:
-    """The example that a record holds; FieldError where it holds none."""
-    if isinstance(record, Example):  # made by hand, so its fields may hold anything
+    """The example in a record; FieldError if it contains none."""
+    if isinstance(record, Example):  # made by the caller, so its fields may contain anything
         if _is_plain(record):
             return record
         checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap())
@@ -87,7 +87,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
     if speakers and len(speakers) != len(context):
         raise FieldError(
             fields.of("speakers"),
-            f"expected one label a context turn ({len(context)}), found {len(speakers)}",
+            f"expected one label per context turn ({len(context)}), found {len(speakers)}",
         )
     return Example(
         id=get.label("id") or str(number),
@@ -101,7 +101,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
 
 
 def _is_plain(example: Example) -> bool:
-    """Whether an example holds nothing but ASCII text, as most do: then no field needs a second look."""
+    """Whether an example contains only ASCII text, as most do: then no field needs another check."""
     lists = (example.context, example.references, example.speakers)
     if not example.id or not all(type(texts) is tuple for texts in lists):
         return False
@@ -134,7 +134,7 @@ class _Getter:
         found, name = self.value(ours), self.fields.of(ours)
         if found is None:
             return ""
-        if isinstance(found, float) and found.is_integer():  # a frame's whole numbers, beside a missing one
+        if isinstance(found, float) and found.is_integer():  # pandas turns integers with a missing value into floats
             return str(int(found))
         if isinstance(found, bool) or not isinstance(found, Integral):
             return text_of(found, name, "a string or a whole number")
@@ -159,5 +159,5 @@ class _Getter:
 
 
 def data_error(error: FieldError, file: str, line: int) -> DataError:
-    """The same problem with the place where it stands."""
+    """The same problem with its file and line."""
     return DataError(str(error), file=file, line=line, field=error.name)

@@ -1,5 +1,7 @@
-"""Raw records out of files and frames, each with its line number. A line that cannot be read is yielded as an error, so
-that the caller decides whether to stop or to skip."""
+"""Raw records of files, each with its line number.
+
+An unreadable record is yielded as an error, so that the caller decides whether to stop or to skip it.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,20 @@ from typing import IO, Any
 from rejoinder.errors import CallError, DataError
 
 LONGEST_LINE = 4 << 20
-"""Bytes. No reply is this long: a longer line is a broken file, and is never held in memory whole."""
+"""Bytes. No reply is this long: a longer line means a broken file, and is never read into memory as a whole."""
 
 Row = tuple[int, Any]
-"""A line number with a record, or with the DataError that stands in its place."""
+"""A line number with a record, or with the DataError that replaces it."""
 
 _TABLE_ROWS = 4096
 
 
 class TableRow(dict[str, str]):
-    """A record of a CSV or TSV table, where every value is a string: lists come as JSON, absent values empty."""
+    """A record of a CSV or TSV table, where every value is a string: lists are JSON, missing values are empty."""
 
 
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
-    """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; .gz on top of the text ones."""
+    """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; the text formats may be gzipped (.gz)."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ".jsonl")
     if kind in {".parquet", ".pq"}:
@@ -50,18 +52,18 @@ def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]
                 number += 1
                 if len(line) > LONGEST_LINE:
                     _drain(file, line)
-                    problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example a line"
+                    problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example per line"
                     yield number, DataError(problem, file=name, line=number)
                 else:
                     yield number, _decoded(line, name, number)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"is not a whole gzip file ({error})", file=name) from None
+        raise DataError(f"is not a complete gzip file ({error})", file=name) from None
     except OSError as error:
         raise unreadable(error, name) from None
 
 
 def unreadable(error: OSError, name: str) -> DataError:
-    """What to say of a file that cannot be opened."""
+    """The error for a file that cannot be opened."""
     problems = {
         errno.EISDIR: "is a folder: expected a file",
         errno.ENOENT: "no such file",
@@ -74,7 +76,7 @@ def _decoded(line: bytes, name: str, number: int) -> str | DataError:
     if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return DataError("is UTF-16: expected UTF-8 text", file=name, line=number)
     if b"\x00" in line:
-        return DataError("holds a NUL byte: expected UTF-8 text", file=name, line=number)
+        return DataError("contains a NUL byte: expected UTF-8 text", file=name, line=number)
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -110,9 +112,9 @@ def _parsed(line: str, name: str, number: int) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object a line"
+        problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object per line"
     except (RecursionError, ValueError) as error:  # nested too deep; a number of too many digits
-        problem = f"is not usable JSON ({error}): expected one object a line"
+        problem = f"is not usable JSON ({error}): expected one object per line"
     return DataError(problem, file=name, line=number)
 
 
@@ -134,7 +136,7 @@ class _TextLines:
 
 
 def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
-    """Rows as records of strings, under the names of the first row."""
+    """Rows as records of strings, with the column names of the first row."""
     header: list[str] | None = None
     for line, cells in _cells(path, name, delimiter):
         if isinstance(cells, DataError):
@@ -150,7 +152,7 @@ def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
 
 
 def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
-    """Rows of cells; one that runs over several lines bears the number of its first."""
+    """Rows of cells; a row that spans several lines has the number of its first."""
     lines = _TextLines(path, name)
     csv.field_size_limit(LONGEST_LINE)  # Python's own is 128 KiB, for the whole process
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -162,7 +164,9 @@ def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[st
             return
         except csv.Error as error:
             if "field limit" in str(error):  # nobody can tell where the next row begins, so it cannot be skipped
-                problem = f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected a row an example, quotes in pairs"
+                problem = (
+                    f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected one row per example, paired quotes"
+                )
                 raise DataError(problem, file=name, line=line) from None
             yield line, DataError(f"is not valid CSV ({error}): expected quotes in pairs", file=name, line=line)
         except DataError as error:
@@ -175,7 +179,7 @@ def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
     twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
     if twice is not None:
-        raise DataError(f"names the column {twice!r} twice: expected names of their own", file=name, line=line)
+        raise DataError(f"names the column {twice!r} twice: expected unique names", file=name, line=line)
     return header
 
 

@@ -1,9 +1,9 @@
-"""Word vectors out of the files that other tools write.
+"""Reading word vectors from the files of word2vec, GloVe and fastText.
 
-In a *text* file each line is a word and its numbers. word2vec and fastText (.vec) begin with a header line,
-the count of words and of dimensions; GloVe does not. word2vec's *binary* file has that header too, then for
-each word its UTF-8 bytes, a space, and little-endian float32 numbers. Which one a file is shows in its first
-bytes, not in its name.
+In a *text* file each line is a word and its numbers. word2vec and fastText (.vec) begin with a header line, the number
+of words and of dimensions; GloVe has no header. word2vec's *binary* format has that header too, then for each word its
+UTF-8 bytes, a space, and little-endian float32 numbers. The format is detected from the first bytes of the file, not
+from its name.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from rejoinder.errors import DataError
 _HEAD_BYTES = 1 << 18  # enough for two lines of several thousand dimensions
 _CHUNK_BYTES = 8 << 20
 _BINARY_BLOCK = 4096  # words at a time
-_LONGEST_WORD = 4096  # bytes; the search for the space behind a binary word goes no further
+_LONGEST_WORD = 4096  # bytes; the search for the space after a word in a binary file goes no further
 _LARGEST = float(np.finfo(np.float32).max)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_STRANGERS = {
+_OTHER_FORMATS = {
     b"\x1f\x8b": "is compressed with gzip: unpack it first",
     b"PK\x03\x04": "is a zip archive: unpack it first",
     b"BZh": "is compressed with bzip2: unpack it first",
@@ -47,13 +47,13 @@ class Layout:
     binary: bool
     dims: int
     words: int | None = None
-    """As the header promises; None: there is no header."""
+    """The number of words by the header; None if there is no header."""
     start: int = 0
-    """The byte at which the first word begins."""
+    """The offset of the first word in bytes."""
 
 
 def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vectors]:
-    """The words of a file, each once and in its order, and their vectors. (words, dims)"""
+    """The distinct words of a file in order, and their vectors. (words, dims)"""
     layout = detect_layout(path)
     bar = tqdm(
         desc=f"reading {path.name}",
@@ -61,7 +61,7 @@ def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vec
         unit="B",
         unit_scale=True,
         leave=False,
-        disable=True if quiet else None,  # None: shown on a terminal only
+        disable=True if quiet else None,  # None: shown only on a terminal
     )
     with bar:
         collected = _read_binary(path, layout, bar) if layout.binary else _read_text(path, layout, bar)
@@ -71,12 +71,12 @@ def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vec
 
 
 def detect_layout(path: Path) -> Layout:
-    """What the first bytes of a file say about the rest."""
+    """The layout of a file, from its first bytes."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if not head:
         raise DataError("expected word vectors, found an empty file", file=str(path))
-    for magic, problem in _STRANGERS.items():
+    for magic, problem in _OTHER_FORMATS.items():
         if head.startswith(magic):
             raise DataError(problem, file=str(path))
     first, _, rest = head.partition(b"\n")
@@ -84,27 +84,27 @@ def detect_layout(path: Path) -> Layout:
     if len(header) == 2 and all(part.isdigit() for part in header):
         words, dims = map(int, header)
         if not dims:
-            raise DataError("the header promises vectors of 0 dimensions", file=str(path), line=1)
+            raise DataError("the header announces vectors of 0 dimensions", file=str(path), line=1)
         return Layout(not _is_text(rest, dims), dims, words, start=len(first) + 1)
     lines = head.split(b"\n")
     if len(head) == _HEAD_BYTES and len(lines) > 1:
-        lines.pop()  # it may be cut
-    # The first line may be the damaged one, so the first lines vote.
+        lines.pop()  # it may be incomplete
+    # The first line may be damaged, so take the most frequent count of the first lines.
     dims = Counter(_count_numbers(line) for line in lines[:20] if line.strip()).most_common(1)[0][0]
     if not dims or _CONTROL.search(first):
-        expected = "expected a header (count of words, dimensions) or a word and its numbers"
+        expected = "expected a header (number of words, dimensions) or a word and its numbers"
         raise DataError(f"{expected}, found {_shown(first)}", file=str(path), line=1)
     return Layout(False, dims)
 
 
 def _is_text(after_header: bytes, dims: int) -> bool:
     line = after_header.partition(b"\n")[0]
-    # A damaged text file is still text: numbers in binary are almost never free of control characters.
+    # A damaged text file is still text: binary numbers almost always contain control characters.
     return _count_numbers(line) >= dims or not _CONTROL.search(after_header)
 
 
 def _count_numbers(line: bytes) -> int:
-    """How many numbers end a line, when at least one field before them is the word."""
+    """How many numbers a line ends with, not counting its first field, which is the word."""
     count = 0
     for part in reversed(line.split()[1:]):
         if not _is_number(part):
@@ -128,7 +128,7 @@ def _shown(line: bytes) -> str:
 
 @dataclass(slots=True)
 class _Collected:
-    """Vectors as they come in; the first of a repeated word stays."""
+    """The vectors read so far; of a repeated word the first one is kept."""
 
     matrix: Vectors
     rows: dict[str, int] = field(default_factory=dict)
@@ -157,19 +157,19 @@ def _read_text(path: Path, layout: Layout, bar: tqdm[object]) -> _Collected:
             line_number += len(lines)
             bar.update(sum(map(len, lines)))
     if layout.words is not None and found != layout.words:
-        problem = f"the header promises {layout.words} words, found {found}: is the file complete?"
+        problem = f"the header announces {layout.words} words, found {found}: is the file complete?"
         raise DataError(problem, file=str(path), line=1)
     return collected
 
 
 def _count_lines(path: Path) -> int:
-    """At least as many as the file has words, so that the matrix is allocated once."""
+    """An upper bound on the words in a text file, so that the matrix is allocated once."""
     with path.open("rb") as file:
         return 1 + sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""))
 
 
 def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Vectors] | None:
-    """Words and vectors of lines that are all one word and `dims` numbers, fast; None where one is not."""
+    """Words and vectors of lines with one word and `dims` numbers each, fast; None if any line differs."""
     schema = {"word": pl.String} | {f"number {i}": pl.Float32 for i in range(dims)}
     source = BytesIO(b"\n".join(lines))
     try:
@@ -183,7 +183,7 @@ def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Vectors] |
 
 
 def _parse_exactly(lines: list[bytes], dims: int, path: Path, first_line: int) -> tuple[list[str], Vectors]:
-    """The same line by line: words may have spaces in them, and an error knows its line."""
+    """The same line by line: words may contain spaces, and errors name their line."""
     words: list[str] = []
     vectors = np.empty((len(lines), dims), np.float32)
     for number, line in enumerate(lines, first_line):
@@ -208,7 +208,7 @@ def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
     if line[:1].isspace():
         raise ValueError(f"{expected}, found no word in {_shown(line)}")
     fields = line.rsplit(None, dims)
-    # A number before the last `dims` is a number too many, hardly the end of a word with a space in it.
+    # A number before the last `dims` numbers is one too many, rather than part of a word with spaces.
     if len(fields) <= dims or _count_numbers(fields[0]):
         raise ValueError(f"{expected}, found {_count_numbers(line)} numbers")
     for position, part in enumerate(fields[1:], 1):
@@ -219,7 +219,7 @@ def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
 
 def _read_binary(path: Path, layout: Layout, bar: tqdm[object]) -> _Collected:
     promised = layout.words or 0
-    most = path.stat().st_size // (4 * layout.dims + 2)  # a header that lies must not allocate
+    most = path.stat().st_size // (4 * layout.dims + 2)  # never allocate by the header alone, which may be wrong
     collected = _Collected(np.empty((min(promised, most), layout.dims), np.float32))
     pairs = _binary_words(path, layout)
     while block := list(islice(pairs, _BINARY_BLOCK)):
@@ -239,7 +239,7 @@ def _binary_words(path: Path, layout: Layout) -> Iterator[tuple[str, bytes]]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         position = layout.start
         for number in range(1, (layout.words or 0) + 1):
-            # word2vec itself ends each vector with a line break, most other writers do not.
+            # word2vec itself writes a line break after each vector, most other writers do not.
             while data[position : position + 1] == b"\n":
                 position += 1
             try:
@@ -250,12 +250,12 @@ def _binary_words(path: Path, layout: Layout) -> Iterator[tuple[str, bytes]]:
             yield word, data[end - 4 * layout.dims : end]
             position = end
         if rest := len(data[position:].strip()):
-            surplus = f"the header promises {layout.words} words, found {rest} bytes after the last"
+            surplus = f"the header announces {layout.words} words, found {rest} bytes after the last"
             raise DataError(surplus, file=str(path))
 
 
 def _binary_word(data: mmap.mmap, position: int, dims: int) -> tuple[str, int]:
-    """The word that begins at a position, and where its vector ends."""
+    """The word at a position, and the end of its vector."""
     space = data.find(b" ", position, position + _LONGEST_WORD)
     if space <= position:
         raise ValueError("expected a word and a space: is the file complete?")
