@@ -5,9 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from rejoinder.text.terminal import terminal_safe
+
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right."""
+    """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right.
+
+    Cells may contain text from outside: each is made safe to print.
+    """
+    header, rows = [*map(terminal_safe, header)], [[*map(terminal_safe, row)] for row in rows]
     widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
