@@ -14,7 +14,7 @@ from rejoinder.data.record import data_error
 from rejoinder.data.rows import rows_of_file
 from rejoinder.data.source import ErrorPolicy, OnError
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
-from rejoinder.errors import DataError
+from rejoinder.errors import DataError, listed
 from rejoinder.types import Dialogue
 
 
@@ -49,7 +49,7 @@ def dialogue_of(record: Any, number: int) -> Dialogue:
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
     turns = _texts(record, "turns")
     if turns is None:
-        found = ", ".join(map(str, record)) or "no fields"
+        found = listed(record) or "no fields"
         raise FieldError("turns", f"is missing: expected a list of utterances, found {found}")
     if len(turns) < 2:
         raise FieldError("turns", f"expected at least two utterances, found {len(turns)}")

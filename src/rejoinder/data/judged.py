@@ -13,6 +13,7 @@ from typing import Any
 
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, text_of
+from rejoinder.errors import quoted
 from rejoinder.types import Example, JudgedExample
 
 ONLY_DIMENSION = "score"
@@ -49,7 +50,7 @@ def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
         try:
             value = json.loads(value)
         except ValueError:
-            raise FieldError(name, f"expected a number or JSON, found {value[:40]!r}") from None
+            raise FieldError(name, f"expected a number or JSON, found {quoted(value, 40)}") from None
     if value is None or is_missing(value):
         raise FieldError(name, "is missing: expected human scores")
     if not isinstance(value, dict):

@@ -17,7 +17,7 @@ from typing import Any
 from rejoinder.data.messages import from_messages
 from rejoinder.data.rows import TableRow
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
-from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed, quoted
 from rejoinder.types import Example
 
 FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
@@ -47,9 +47,9 @@ class FieldMap:
         for pair in pairs:
             ours, equals, theirs = pair.partition("=")
             if not (ours and equals and theirs):
-                raise CallError(f"cannot read the field {pair!r}: expected ours=theirs, such as context=history")
+                raise CallError(f"cannot read the field {quoted(pair)}: expected ours=theirs, such as context=history")
             if ours in names:
-                raise CallError(f"the field {ours!r} is given twice: {names[ours]!r} and {theirs!r}")
+                raise CallError(f"the field {quoted(ours)} is given twice: {quoted(names[ours])} and {quoted(theirs)}")
             names[ours] = theirs
         return cls(names, separator)
 
@@ -82,7 +82,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         context, speakers, said = from_messages(get.value("messages"), fields.of("messages"), response is None)
         response = said if response is None else response
     if response is None:
-        found = ", ".join(map(str, record)) or "no fields"
+        found = listed(record) or "no fields"
         raise FieldError(fields.of("response"), f"is missing: expected the reply as a string, found {found}")
     if speakers and len(speakers) != len(context):
         raise FieldError(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, quoted
 
 LONGEST_LINE = 4 << 20
 """Bytes. No reply is this long: a longer line means a broken file, and is never read into memory as a whole."""
@@ -179,7 +179,7 @@ def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
     twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
     if twice is not None:
-        raise DataError(f"names the column {twice!r} twice: expected unique names", file=name, line=line)
+        raise DataError(f"names the column {quoted(twice)} twice: expected unique names", file=name, line=line)
     return header
 
 

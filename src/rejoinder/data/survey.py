@@ -15,7 +15,7 @@ from itertools import chain, islice
 import numpy as np
 
 from rejoinder.data.source import Source
-from rejoinder.errors import DataError
+from rejoinder.errors import DataError, quoted
 from rejoinder.progress import progress
 from rejoinder.types import Example
 
@@ -90,8 +90,9 @@ def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
         if hash(key) not in suspects:
             continue
         if key in first:
-            of = f" of system {example.system!r}" if example.system else ""
-            problem = f"{example.id!r}{of} was already used on line {first[key]}: expected ids unique within a system"
+            of = f" of system {quoted(example.system)}" if example.system else ""
+            used = f"{quoted(example.id)}{of} was already used on line {first[key]}"
+            problem = f"{used}: expected ids unique within a system"
             source.refuse(number, DataError(problem, file=source.name, line=line, field=source.fields.of("id")))
         first.setdefault(key, line)
     return len(source.skipped) - before

@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
-from tqdm import tqdm
 
 from rejoinder.arrays import Vectors
-from rejoinder.errors import DataError
+from rejoinder.errors import DataError, quoted
+from rejoinder.progress import bar as progress_bar
+from rejoinder.text.terminal import terminal_safe
 
 _HEAD_BYTES = 1 << 18  # enough for two lines of several thousand dimensions
 _CHUNK_BYTES = 8 << 20
@@ -55,14 +57,7 @@ class Layout:
 def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vectors]:
     """The distinct words of a file in order, and their vectors. (words, dims)"""
     layout = detect_layout(path)
-    bar = tqdm(
-        desc=f"reading {path.name}",
-        total=path.stat().st_size,
-        unit="B",
-        unit_scale=True,
-        leave=False,
-        disable=True if quiet else None,  # None: shown only on a terminal
-    )
+    bar = progress_bar(f"reading {terminal_safe(path.name)}", total=path.stat().st_size, unit="B", quiet=quiet)
     with bar:
         collected = _read_binary(path, layout, bar) if layout.binary else _read_text(path, layout, bar)
     if not collected.rows:
@@ -122,8 +117,7 @@ def _is_number(part: bytes) -> bool:
 
 
 def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "backslashreplace")
-    return repr(text if len(text) <= 40 else text[:40] + "…")
+    return quoted(line[:200].decode("utf-8", "backslashreplace"), 40)
 
 
 @dataclass(slots=True)
@@ -142,7 +136,7 @@ class _Collected:
         self.matrix[before : len(self.rows)] = vectors if len(fresh) == len(words) else vectors[fresh]
 
 
-def _read_text(path: Path, layout: Layout, bar: tqdm[object]) -> _Collected:
+def _read_text(path: Path, layout: Layout, bar: Any) -> _Collected:
     collected = _Collected(np.empty((_count_lines(path), layout.dims), np.float32))
     line_number, found = (1 if layout.start == 0 else 2), 0
     with path.open("rb") as file:
@@ -213,11 +207,11 @@ def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
         raise ValueError(f"{expected}, found {_count_numbers(line)} numbers")
     for position, part in enumerate(fields[1:], 1):
         if not _is_number(part) or abs(float(part)) > _LARGEST or math.isnan(float(part)):
-            raise ValueError(f"{expected}, found {part.decode()!r} as number {position}")
+            raise ValueError(f"{expected}, found {quoted(part.decode(), 40)} as number {position}")
     return fields[0].decode(), [float(part) for part in fields[1:]]
 
 
-def _read_binary(path: Path, layout: Layout, bar: tqdm[object]) -> _Collected:
+def _read_binary(path: Path, layout: Layout, bar: Any) -> _Collected:
     promised = layout.words or 0
     most = path.stat().st_size // (4 * layout.dims + 2)  # never allocate by the header alone, which may be wrong
     collected = _Collected(np.empty((min(promised, most), layout.dims), np.float32))
@@ -227,8 +221,8 @@ def _read_binary(path: Path, layout: Layout, bar: tqdm[object]) -> _Collected:
         vectors = np.frombuffer(b"".join(numbers for _, numbers in block), "<f4").reshape(len(words), -1)
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
-            problem = f"word {words[int(np.argmin(finite))]!r}: expected finite numbers"
-            raise DataError(f"{problem}, found {vectors[~finite][0]}", file=str(path))
+            problem = f"word {quoted(words[int(np.argmin(finite))])}: expected finite numbers"
+            raise DataError(f"{problem}, found {vectors[~np.isfinite(vectors)][0]}", file=str(path))
         collected.add(words, vectors)
         bar.update(vectors.nbytes)
     return collected
@@ -266,4 +260,4 @@ def _binary_word(data: mmap.mmap, position: int, dims: int) -> tuple[str, int]:
     try:
         return data[position:space].decode(), end
     except UnicodeDecodeError:
-        raise ValueError(f"expected UTF-8, found {data[position:space]!r}") from None
+        raise ValueError(f"expected UTF-8, found {_shown(data[position:space])}") from None
