@@ -3,6 +3,7 @@
 In reading order:
 
 rows         raw records of a file (JSON lines, CSV, TSV, Parquet), each with its line number
+parquet      records of Parquet files and lazy frames
 values       single values of a record, checked
 messages     chat messages with roles to a context and a reply
 record       one record to an Example

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from rejoinder.data.parquet import parquet_records
 from rejoinder.errors import CallError, DataError, quoted
 
 LONGEST_LINE = 4 << 20
@@ -22,8 +23,6 @@ LONGEST_LINE = 4 << 20
 
 Row = tuple[int, Any]
 """A line number with a record, or with the DataError that replaces it."""
-
-_TABLE_ROWS = 4096
 
 
 class TableRow(dict[str, str]):
@@ -191,24 +190,8 @@ def _record(header: list[str], cells: list[str], name: str, line: int) -> TableR
 
 
 def _parquet(path: Path, name: str) -> Iterator[Row]:
-    import polars as pl
-
     try:
         path.open("rb").close()
     except OSError as error:
         raise unreadable(error, name) from None
-    number = 0
-    try:
-        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        for frame in scan.collect_batches(chunk_size=_TABLE_ROWS, maintain_order=True):
-            for record in frame.iter_rows(named=True):
-                number += 1
-                yield number, record
-        expected = scan.select(pl.len()).collect().item()
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"is not a readable Parquet file ({reason})", file=name) from None
-    except OSError as error:
-        raise unreadable(error, name) from None
-    if number != expected:  # a damaged file may end early without an error
-        raise DataError(f"is damaged: {number} rows could be read, expected {expected}", file=name)
+    yield from enumerate(parquet_records(path, name), start=1)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from rejoinder.data.parquet import frame_records
 from rejoinder.data.record import FieldMap, data_error, example_of
 from rejoinder.data.rows import Row, rows_of_file, unreadable
 from rejoinder.data.values import FieldError
@@ -157,8 +158,7 @@ def _records_of(origin: Any) -> Iterable[Any]:
     if (module, kind) == ("polars", "DataFrame"):
         return origin.iter_rows(named=True)  # type: ignore[no-any-return]
     if (module, kind) == ("polars", "LazyFrame"):
-        batches = origin.collect_batches(chunk_size=_FRAME_ROWS, maintain_order=True)
-        return (record for frame in batches for record in frame.iter_rows(named=True))
+        return frame_records(origin, _name_of(origin))
     if (module, kind) == ("pandas", "DataFrame"):
         starts = range(0, len(origin), _FRAME_ROWS)
         return (record for at in starts for record in origin.iloc[at : at + _FRAME_ROWS].to_dict("records"))

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers, writable
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
@@ -52,6 +53,7 @@ class Batch:
     """A sequence of examples with cached results of computations on them."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
+        check_polars_threads()
         self.examples = examples
         self._kept: dict[Hashable, object] = {}
 

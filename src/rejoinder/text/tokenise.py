@@ -15,6 +15,7 @@ from collections.abc import Callable
 import polars as pl
 
 from rejoinder.arrays import Ragged
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.coding import coded_lists
 
@@ -104,6 +105,7 @@ def _trimmed(texts: pl.Series, tokeniser: str) -> pl.Series:
 
 
 def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
+    check_polars_threads()
     if tokeniser not in TOKENISERS:
         raise UnknownNameError("tokeniser", tokeniser, TOKENISERS)
     column = pl.col("text").str.to_lowercase() if lowercase else pl.col("text")

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from rejoinder.arrays import Vectors
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError, quoted
 from rejoinder.progress import bar as progress_bar
 from rejoinder.text.terminal import terminal_safe
@@ -56,6 +57,7 @@ class Layout:
 
 def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vectors]:
     """The distinct words of a file in order, and their vectors. (words, dims)"""
+    check_polars_threads()
     layout = detect_layout(path)
     bar = progress_bar(f"reading {terminal_safe(path.name)}", total=path.stat().st_size, unit="B", quiet=quiet)
     with bar:

@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError
 from rejoinder.metrics.meteor.relation import find
 
@@ -45,6 +46,7 @@ class ParaphraseTable:
     @classmethod
     def read(cls, path: Path) -> ParaphraseTable:
         """Read a table: METEOR's gzipped text, or a file written by `save`."""
+        check_polars_threads()
         if not path.is_file():
             raise DataError("no such file; expected a paraphrase table", file=str(path))
         try:
