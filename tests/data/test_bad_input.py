@@ -315,9 +315,61 @@ def test_a_bad_row_of_a_table(row: str, problem: str, run: Run, tmp_path: Path) 
 
 def test_a_quote_that_is_never_closed_is_named_where_it_opens(run: Run, tmp_path: Path) -> None:
     (tmp_path / "open.csv").write_text('id,response\na,hi\nb,"yo\nc,hey\nd,ho\n')
-    ran = run("score", "open.csv")
     problem = "is not valid CSV (unexpected end of data): expected quotes in pairs"
-    assert (ran.code, ran.err) == (2, f"rejoinder: open.csv:3: {problem}\n")
+    for more in ([], ["--on-error", "skip"]):  # how many rows are inside the cell is unknown
+        ran = run("score", "open.csv", *more)
+        assert (ran.code, ran.err) == (2, f"rejoinder: open.csv:3: {problem}\n")
+
+
+# A record that spans lines 3 to 6, with lines inside a quoted cell that would be rows of their own.
+CELL_WITH_ROWS = b'id,response\na,hi\nb,"one %s\nx,two\ny,three %s\nz,four"\nc,yo\n'
+NOT_UTF8 = "is not valid UTF-8 (byte 0xe9 at position {}): expected UTF-8 text"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "problem"),
+    [
+        (CELL_WITH_ROWS % (b"caf\xe9", b""), 3, NOT_UTF8.format(11)),
+        (CELL_WITH_ROWS % (b"", b"caf\xe9"), 5, NOT_UTF8.format(12)),
+        (CELL_WITH_ROWS % (b"caf\xe9", b"caf\xe9"), 3, NOT_UTF8.format(11)),
+        (CELL_WITH_ROWS % (b"a \x00", b""), 3, "contains a NUL byte: expected UTF-8 text"),
+        (CELL_WITH_ROWS % (b'""quoted"" caf\xe9', b'"" \xe9""'), 3, NOT_UTF8.format(22)),
+        (CELL_WITH_ROWS.replace(b'four"', b'four"!') % (b"", b""), 3, CSV_LINES["text after a quote"][1]),
+        (CELL_WITH_ROWS.replace(b'four"', b'four",more') % (b"", b""), 3, CSV_LINES["too many cells"][1]),
+    ],
+)
+def test_no_row_is_made_from_the_text_of_a_bad_one(
+    content: bytes, line: int, problem: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "cell.csv").write_bytes(content)
+    ran = run("score", "cell.csv", "-m", "length", "--on-error", "skip", "--json", "-o", "scores.jsonl")
+    assert ran.json["skipped"] == [f"cell.csv:{line}: {problem}"]
+    assert ids_in(tmp_path / "scores.jsonl") == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'b,"x"y,"one\nz,two"',
+        b'b,"x" "one\nz,two\ny,three"',
+        b'b,"caf\xe9"y,"one\nz,two"',
+    ],
+)
+def test_a_bad_row_without_a_clear_end_cannot_be_skipped(row: bytes, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "unclear.csv").write_bytes(b"id,response\na,hi\n" + row + b"\nc,yo\n")
+    for more in ([], ["--on-error", "skip"]):
+        ran = run("score", "unclear.csv", "-m", "length", *more)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("rejoinder: unclear.csv:3: is not valid ")
+
+
+def test_a_line_that_is_too_long_cannot_be_skipped_in_a_table(run: Run, tmp_path: Path) -> None:
+    # Whether a quoted cell opens or closes in it is not known.
+    (tmp_path / "long.csv").write_text("id,response\na,hi\nb," + "x" * 5_000_000 + "\nc,yo\n")
+    for more in ([], ["--on-error", "skip"]):
+        ran = run("score", "long.csv", "-m", "length", *more)
+        problem = "is longer than 4 MiB: expected one example per line"
+        assert (ran.code, ran.err) == (2, f"rejoinder: long.csv:3: {problem}\n")
 
 
 @pytest.mark.parametrize(

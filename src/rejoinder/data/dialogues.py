@@ -13,7 +13,7 @@ from typing import Any
 from rejoinder.data.record import data_error
 from rejoinder.data.rows import rows_of_file
 from rejoinder.data.source import ErrorPolicy, OnError
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
+from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, texts_of
 from rejoinder.errors import DataError, listed
 from rejoinder.types import Dialogue
 
@@ -56,7 +56,8 @@ def dialogue_of(record: Any, number: int) -> Dialogue:
     speakers = _texts(record, "speakers") or ()
     if speakers and len(speakers) != len(turns):
         raise FieldError("speakers", f"expected one label per turn ({len(turns)}), found {len(speakers)}")
-    return Dialogue(_label(record.get("id")) or str(number), turns, speakers)
+    label = None if is_missing(record.get("id")) else record.get("id")
+    return Dialogue(label_of(label, "id") or str(number), turns, speakers)
 
 
 def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
@@ -68,11 +69,3 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
     if not isinstance(found, list | tuple):
         raise FieldError(name, f"expected a list of strings, found {kind_of(record[name])}")
     return texts_of(found, name)
-
-
-def _label(value: Any) -> str:
-    if value is None or is_missing(value):
-        return ""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text_of(value, "id", "a string or a whole number")

@@ -6,13 +6,12 @@ not rated); data with a single dimension may give only the number or the list. `
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.source import Source
-from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, text_of
+from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, parsed_json, text_of
 from rejoinder.errors import quoted
 from rejoinder.types import Example, JudgedExample
 
@@ -48,14 +47,16 @@ def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
     value = as_list(value)
     if isinstance(value, str):  # a cell of a table
         try:
-            value = json.loads(value)
+            value = parsed_json(value)
         except ValueError:
             raise FieldError(name, f"expected a number or JSON, found {quoted(value, 40)}") from None
     if value is None or is_missing(value):
         raise FieldError(name, "is missing: expected human scores")
     if not isinstance(value, dict):
         value = {ONLY_DIMENSION: value}
-    scores = {str(dimension): _ratings(ratings, f"{name}.{dimension}") for dimension, ratings in value.items()}
+    scores = {
+        text_of(str(dimension), name): _ratings(ratings, f"{name}.{dimension}") for dimension, ratings in value.items()
+    }
     if not scores:
         raise FieldError(name, "is empty: expected at least one dimension")
     return scores
@@ -72,6 +73,10 @@ def _rating(value: Any, name: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FieldError(name, f"expected a number, a list of numbers or null, found {kind_of(value)}")
-    if math.isinf(value):
-        raise FieldError(name, "expected a number, found one that is infinite")
-    return float(value)
+    try:
+        rating = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        rating = math.inf
+    if math.isinf(rating):
+        raise FieldError(name, "expected a number, found one that is infinite or too large")
+    return rating

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from numbers import Integral
 from typing import Any
 
 from rejoinder.data.messages import from_messages
 from rejoinder.data.rows import TableRow
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
+from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, text_of, texts_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, quoted
 from rejoinder.types import Example
 
@@ -131,14 +130,7 @@ class _Getter:
         return None if found is None else text_of(found, self.fields.of(ours))
 
     def label(self, ours: str) -> str:
-        found, name = self.value(ours), self.fields.of(ours)
-        if found is None:
-            return ""
-        if isinstance(found, float) and found.is_integer():  # pandas turns integers with a missing value into floats
-            return str(int(found))
-        if isinstance(found, bool) or not isinstance(found, Integral):
-            return text_of(found, name, "a string or a whole number")
-        return str(found)
+        return label_of(self.value(ours), self.fields.of(ours))
 
     def texts(self, ours: str, *, split: bool = False) -> tuple[str, ...]:
         found, name = self.value(ours), self.fields.of(ours)

@@ -11,6 +11,7 @@ import errno
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -44,6 +45,12 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
 
 def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
     """Decoded lines, each with its number."""
+    for number, line in _raw_lines(path, name):
+        yield number, line if isinstance(line, DataError) else _decoded(line, name, number)
+
+
+def _raw_lines(path: Path, name: str) -> Iterator[tuple[int, bytes | DataError]]:
+    """Lines as bytes, each with its number; an error in place of one that is too long."""
     try:
         with _open(path) as file:
             number = 0
@@ -54,7 +61,7 @@ def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]
                     problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example per line"
                     yield number, DataError(problem, file=name, line=number)
                 else:
-                    yield number, _decoded(line, name, number)
+                    yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"is not a complete gzip file ({error})", file=name) from None
     except OSError as error:
@@ -118,20 +125,35 @@ def _parsed(line: str, name: str, number: int) -> Any:
 
 
 class _TextLines:
-    """Lines for Python's CSV reader, which keeps count only of those that it was given; a bad one is raised."""
+    """Lines for Python's CSV reader, which only counts the lines that it was given.
+
+    An undecodable line must not end a quoted cell, or the rest of the cell would be read as new rows. So the reader
+    gets it with replacement characters, and `error` says that the row is bad.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
-        self._lines = lines_of_file(path, name)
+        self._lines, self._name = _raw_lines(path, name), name
         self.number = 0
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Forget what was seen in earlier rows."""
+        self.error: DataError | None = None
+        self.quotes = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
         self.number, line = next(self._lines)
-        if isinstance(line, DataError):
+        if isinstance(line, DataError):  # too long, and its quotes are unknown
             raise line
-        return line
+        text = _decoded(line, self._name, self.number)
+        if isinstance(text, DataError):
+            self.error = self.error or text
+            text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        self.quotes += text.count('"')
+        return text
 
 
 def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
@@ -151,32 +173,42 @@ def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
 
 
 def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
-    """Rows of cells; a row that spans several lines has the number of its first."""
+    """Rows of cells; a row that spans several lines has the number of its first.
+
+    A bad row can be skipped only if it is clear where the next one begins: its quotes must be in pairs.
+    """
     lines = _TextLines(path, name)
     csv.field_size_limit(LONGEST_LINE)  # Python's own is 128 KiB, for the whole process
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
+        lines.begin_row()
         line = lines.number + 1
         try:
-            yield line, next(reader)
+            cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            if "field limit" in str(error):  # nobody can tell where the next row begins, so it cannot be skipped
-                problem = (
-                    f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected one row per example, paired quotes"
-                )
-                raise DataError(problem, file=name, line=line) from None
-            yield line, DataError(f"is not valid CSV ({error}): expected quotes in pairs", file=name, line=line)
-        except DataError as error:
-            if not error.line:  # the file as a whole
-                raise
-            yield error.line, error
+            bad = lines.error or DataError(_csv_problem(error), file=name, line=line)
+            if lines.quotes % 2 or _is_field_limit(error):
+                raise bad from None
+            yield bad.line, bad
+        else:
+            yield (line, cells) if lines.error is None else (lines.error.line, lines.error)
+
+
+def _csv_problem(error: csv.Error) -> str:
+    if _is_field_limit(error):
+        return f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected one row per example, paired quotes"
+    return f"is not valid CSV ({error}): expected quotes in pairs"
+
+
+def _is_field_limit(error: csv.Error) -> bool:
+    return "field limit" in str(error)
 
 
 def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
-    twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
+    twice = next((cell for cell, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         raise DataError(f"names the column {quoted(twice)} twice: expected unique names", file=name, line=line)
     return header

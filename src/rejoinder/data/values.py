@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from numbers import Integral
 from typing import Any
 
 
@@ -42,10 +43,32 @@ def json_list(text: str) -> list[Any] | None:
     if not text.lstrip().startswith("["):
         return None
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
+        parsed = parsed_json(text)
+    except ValueError:
         return None
     return parsed if isinstance(parsed, list) else None
+
+
+def parsed_json(text: str) -> Any:
+    """The value of a JSON text; a ValueError, whatever is wrong with it."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"nested too deeply: {error}") from None
+
+
+def label_of(value: Any, name: str) -> str:
+    """An id or another label: a string, or a whole number as a string; "" for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():  # pandas turns integers with a missing value into floats
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return text_of(value, name, "a string or a whole number")
+    try:
+        return str(value)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        raise FieldError(name, "expected a string or a whole number, found one of too many digits") from None
 
 
 def as_list(value: Any) -> Any:
