@@ -24,6 +24,7 @@ import polars as pl
 
 from rejoinder.arrays import Vectors
 from rejoinder.data.parquet import check_polars_threads
+from rejoinder.data.rows import unreadable
 from rejoinder.errors import DataError, quoted
 from rejoinder.progress import bar as progress_bar
 from rejoinder.text.terminal import terminal_safe
@@ -32,6 +33,8 @@ _HEAD_BYTES = 1 << 18  # enough for two lines of several thousand dimensions
 _CHUNK_BYTES = 8 << 20
 _BINARY_BLOCK = 4096  # words at a time
 _LONGEST_WORD = 4096  # bytes; the search for the space after a word in a binary file goes no further
+_MOST_DIMS = 1 << 16
+_MOST_DIGITS = 18  # of a number in the header
 _LARGEST = float(np.finfo(np.float32).max)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _OTHER_FORMATS = {
@@ -58,6 +61,15 @@ class Layout:
 def read_vector_file(path: Path, *, quiet: bool = False) -> tuple[list[str], Vectors]:
     """The distinct words of a file in order, and their vectors. (words, dims)"""
     check_polars_threads()
+    try:
+        return _read(path, quiet)
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+    except MemoryError:
+        raise DataError("has more vectors than fit into memory", file=str(path)) from None
+
+
+def _read(path: Path, quiet: bool) -> tuple[list[str], Vectors]:
     layout = detect_layout(path)
     bar = progress_bar(f"reading {terminal_safe(path.name)}", total=path.stat().st_size, unit="B", quiet=quiet)
     with bar:
@@ -79,16 +91,18 @@ def detect_layout(path: Path) -> Layout:
     first, _, rest = head.partition(b"\n")
     header = first.split()
     if len(header) == 2 and all(part.isdigit() for part in header):
+        if any(len(part) > _MOST_DIGITS for part in header) or not 0 < int(header[1]) <= _MOST_DIMS:
+            expected = f"a number of words and 1 to {_MOST_DIMS:,} dimensions"
+            raise DataError(f"the header announces {_shown(first)}: expected {expected}", file=str(path), line=1)
         words, dims = map(int, header)
-        if not dims:
-            raise DataError("the header announces vectors of 0 dimensions", file=str(path), line=1)
         return Layout(not _is_text(rest, dims), dims, words, start=len(first) + 1)
     lines = head.split(b"\n")
     if len(head) == _HEAD_BYTES and len(lines) > 1:
         lines.pop()  # it may be incomplete
     # The first line may be damaged, so take the most frequent count of the first lines.
-    dims = Counter(_count_numbers(line) for line in lines[:20] if line.strip()).most_common(1)[0][0]
-    if not dims or _CONTROL.search(first):
+    counts = Counter(_count_numbers(line) for line in lines[:20] if line.strip())
+    dims = counts.most_common(1)[0][0] if counts else 0
+    if not 0 < dims <= _MOST_DIMS or _CONTROL.search(first):
         expected = "expected a header (number of words, dimensions) or a word and its numbers"
         raise DataError(f"{expected}, found {_shown(first)}", file=str(path), line=1)
     return Layout(False, dims)
@@ -119,7 +133,7 @@ def _is_number(part: bytes) -> bool:
 
 
 def _shown(line: bytes) -> str:
-    return quoted(line[:200].decode("utf-8", "backslashreplace"), 40)
+    return quoted(line.decode("utf-8", "backslashreplace"), 40)
 
 
 @dataclass(slots=True)
@@ -139,7 +153,9 @@ class _Collected:
 
 
 def _read_text(path: Path, layout: Layout, bar: Any) -> _Collected:
-    collected = _Collected(np.empty((_count_lines(path), layout.dims), np.float32))
+    # Each number takes two bytes at least, so a header with wrong dimensions allocates no more than the file is worth.
+    most = path.stat().st_size // (2 * layout.dims + 1) + 1
+    collected = _Collected(np.empty((min(_count_lines(path), most), layout.dims), np.float32))
     line_number, found = (1 if layout.start == 0 else 2), 0
     with path.open("rb") as file:
         file.seek(layout.start)
@@ -170,7 +186,7 @@ def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Vectors] |
     source = BytesIO(b"\n".join(lines))
     try:
         frame = pl.read_csv(source, has_header=False, separator=" ", quote_char=None, schema=schema)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     if len(frame) != len(lines) or any(column.null_count() for column in frame):
         return None
@@ -181,7 +197,7 @@ def _parse_regular(lines: list[bytes], dims: int) -> tuple[list[str], Vectors] |
 def _parse_exactly(lines: list[bytes], dims: int, path: Path, first_line: int) -> tuple[list[str], Vectors]:
     """The same line by line: words may contain spaces, and errors name their line."""
     words: list[str] = []
-    vectors = np.empty((len(lines), dims), np.float32)
+    vectors: list[list[float]] = []
     for number, line in enumerate(lines, first_line):
         if not line:
             continue
@@ -189,9 +205,9 @@ def _parse_exactly(lines: list[bytes], dims: int, path: Path, first_line: int) -
             word, values = _parse_line(line, dims)
         except ValueError as problem:
             raise DataError(str(problem), file=str(path), line=number) from None
-        vectors[len(words)] = values
+        vectors.append(values)
         words.append(word)
-    return words, vectors[: len(words)]
+    return words, np.array(vectors, np.float32).reshape(-1, dims)
 
 
 def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
