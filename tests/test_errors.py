@@ -11,29 +11,31 @@ from rejoinder.errors import (
     RejoinderError,
     UnknownNameError,
     listed,
-    quoted,
     shortened,
 )
 
 
-def test_the_middle_of_a_long_text_is_left_out() -> None:
-    assert shortened("abcdefghij", 10) == "abcdefghij"
-    assert shortened("abcdefghijk", 10) == "abcdefg…jk"
-    assert [len(shortened("x" * 100, longest)) for longest in (1, 2, 5, 60, 99, 100)] == [1, 2, 5, 60, 99, 100]
+def test_a_value_is_quoted_escaped_and_cut() -> None:
+    assert shortened("it's") == '"it\'s"'
+    assert shortened("a\nb\x1b[2J\u202e") == r"'a\nb\x1b[2J\u202e'"
+    assert shortened("x" * 5000) == f"'{'x' * 79}..."
+    assert shortened([1, 2, 3], 4) == "[1, ..."
 
 
-def test_foreign_text_is_quoted_escaped_and_shortened() -> None:
-    assert quoted("it's") == '"it\'s"'
-    assert quoted("a\nb\x1b[2J\u202e") == r"'a\nb\x1b[2J\u202e'"
-    assert len(quoted("x" * 5000)) == 62
-    assert quoted("x" * 50, 40) == f"'{'x' * 30}…{'x' * 9}'"
+def test_a_value_without_a_representation_is_named_by_its_type() -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert shortened(10**5000) == "<int>"
+    assert shortened(nested) == "<list>"
 
 
 def test_a_long_list_of_names_is_cut_and_counted() -> None:
     assert listed([]) == ""
     assert listed(["id", 7]) == "id, 7"
     assert listed(range(5000)).endswith(", 48, 49 and 4,950 more")
-    assert len(listed("x" * 5000 for _ in range(5000))) < 4000
+    assert listed(["a" * 100]) == f"{'a' * 58}...{'a' * 19}"
+    assert len(listed("x" * 5000 for _ in range(5000))) < 5000
 
 
 @pytest.mark.parametrize(

@@ -141,14 +141,14 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "11 GiB in binary": (b"1 3000000000\na \x00\x01", f"t:1: the header announces '1 3000000000': {HEADER}"),
     "10 to the 400th words": (
         b"1" + b"0" * 400 + b" 2\na 1 2\n",
-        f"t:1: the header announces '1{'0' * 29}…{'0' * 7} 2': {HEADER}",
+        f"t:1: the header announces '1{'0' * 38}...: {HEADER}",
     ),
     "5,000 digits of dimensions": (
         b"1 " + b"9" * 5000 + b"\na 1 2\n",
-        f"t:1: the header announces '1 {'9' * 28}…{'9' * 9}': {HEADER}",
+        f"t:1: the header announces '1 {'9' * 37}...: {HEADER}",
     ),
     "a million words": (b"1000000 3\na 1 2 3\n", f"t:1: the header announces 1000000 words, found 1: {WHOLE}"),
-    "too many dimensions": (b"a " + b"1 " * 100_000, f"t:1: {NEITHER}, found 'a {'1 ' * 14}… {'1 ' * 4}'"),
+    "too many dimensions": (b"a " + b"1 " * 100_000, f"t:1: {NEITHER}, found 'a {'1 ' * 18}1..."),
     "prose": (b"once upon a time\n", f"t:1: {NEITHER}, found 'once upon a time'"),
     "bytes": (b"\x93NUMPY\x01\n", f"t:1: {NEITHER}, found '\\\\x93NUMPY\\x01'"),
     "too few": (b"a 1 2 3\nb 1 2 3\nc 1 2\n", f"t:3: {THREE}, found 2 numbers"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, parsed_json, text_of
-from rejoinder.errors import quoted
+from rejoinder.errors import shortened
 from rejoinder.types import Example, JudgedExample
 
 ONLY_DIMENSION = "score"
@@ -49,7 +49,7 @@ def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
         try:
             value = parsed_json(value)
         except ValueError:
-            raise FieldError(name, f"expected a number or JSON, found {quoted(value, 40)}") from None
+            raise FieldError(name, f"expected a number or JSON, found {shortened(value, 40)}") from None
     if value is None or is_missing(value):
         raise FieldError(name, "is missing: expected human scores")
     if not isinstance(value, dict):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.errors import CallError, DataError, quoted
+from rejoinder.errors import CallError, DataError, shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ def check_polars_threads() -> None:
     """Raise a CallError for a number of threads that polars cannot work with."""
     value = os.environ.get(_THREADS, "")
     if value.strip().lstrip("+").isdecimal() and int(value[:20]) == 0:
-        raise CallError(f"{_THREADS} is {quoted(value)}: expected at least 1 thread, or no such variable")
+        raise CallError(f"{_THREADS} is {shortened(value)}: expected at least 1 thread, or no such variable")
 
 
 @contextmanager

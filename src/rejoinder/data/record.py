@@ -16,7 +16,7 @@ from typing import Any
 from rejoinder.data.messages import from_messages
 from rejoinder.data.rows import TableRow
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, text_of, texts_of
-from rejoinder.errors import CallError, DataError, UnknownNameError, listed, quoted
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
 FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
@@ -46,9 +46,11 @@ class FieldMap:
         for pair in pairs:
             ours, equals, theirs = pair.partition("=")
             if not (ours and equals and theirs):
-                raise CallError(f"cannot read the field {quoted(pair)}: expected ours=theirs, such as context=history")
+                expected = "expected ours=theirs, such as context=history"
+                raise CallError(f"cannot read the field {shortened(pair)}: {expected}")
             if ours in names:
-                raise CallError(f"the field {quoted(ours)} is given twice: {quoted(names[ours])} and {quoted(theirs)}")
+                both = f"{shortened(names[ours])} and {shortened(theirs)}"
+                raise CallError(f"the field {shortened(ours)} is given twice: {both}")
             names[ours] = theirs
         return cls(names, separator)
 

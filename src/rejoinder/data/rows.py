@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rejoinder.data.parquet import parquet_records
-from rejoinder.errors import CallError, DataError, quoted
+from rejoinder.errors import CallError, DataError, shortened
 
 LONGEST_LINE = 4 << 20
 """Bytes. No reply is this long: a longer line means a broken file, and is never read into memory as a whole."""
@@ -210,7 +210,7 @@ def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
     twice = next((cell for cell, count in Counter(header).items() if count > 1), None)
     if twice is not None:
-        raise DataError(f"names the column {quoted(twice)} twice: expected unique names", file=name, line=line)
+        raise DataError(f"names the column {shortened(twice)} twice: expected unique names", file=name, line=line)
     return header
 
 

@@ -15,7 +15,7 @@ from itertools import chain, islice
 import numpy as np
 
 from rejoinder.data.source import Source
-from rejoinder.errors import DataError, quoted
+from rejoinder.errors import DataError, shortened
 from rejoinder.progress import progress
 from rejoinder.types import Example
 
@@ -90,8 +90,8 @@ def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
         if hash(key) not in suspects:
             continue
         if key in first:
-            of = f" of system {quoted(example.system)}" if example.system else ""
-            used = f"{quoted(example.id)}{of} was already used on line {first[key]}"
+            of = f" of system {shortened(example.system)}" if example.system else ""
+            used = f"{shortened(example.id)}{of} was already used on line {first[key]}"
             problem = f"{used}: expected ids unique within a system"
             source.refuse(number, DataError(problem, file=source.name, line=line, field=source.fields.of("id")))
         first.setdefault(key, line)

@@ -15,7 +15,7 @@ from rejoinder.data.dialogues import dialogue_of
 from rejoinder.data.messages import REPLY_ROLES
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError
-from rejoinder.errors import CallError, quoted
+from rejoinder.errors import CallError, shortened
 from rejoinder.types import Example
 
 
@@ -60,7 +60,7 @@ def each_once(contexts: Iterable[Example]) -> Iterator[Example]:
         if key in seen:
             continue
         if example.id in owners:
-            raise CallError(f"two different contexts have the id {quoted(example.id)}: expected unique ids")
+            raise CallError(f"two different contexts have the id {shortened(example.id)}: expected unique ids")
         seen.add(key)
         owners.add(example.id)
         yield example

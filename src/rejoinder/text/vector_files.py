@@ -25,7 +25,7 @@ import polars as pl
 from rejoinder.arrays import Vectors
 from rejoinder.data.parquet import check_polars_threads
 from rejoinder.data.rows import unreadable
-from rejoinder.errors import DataError, quoted
+from rejoinder.errors import DataError, shortened
 from rejoinder.progress import bar as progress_bar
 from rejoinder.text.terminal import terminal_safe
 
@@ -133,7 +133,7 @@ def _is_number(part: bytes) -> bool:
 
 
 def _shown(line: bytes) -> str:
-    return quoted(line.decode("utf-8", "backslashreplace"), 40)
+    return shortened(line.decode("utf-8", "backslashreplace"), 40)
 
 
 @dataclass(slots=True)
@@ -225,7 +225,7 @@ def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
         raise ValueError(f"{expected}, found {_count_numbers(line)} numbers")
     for position, part in enumerate(fields[1:], 1):
         if not _is_number(part) or abs(float(part)) > _LARGEST or math.isnan(float(part)):
-            raise ValueError(f"{expected}, found {quoted(part.decode(), 40)} as number {position}")
+            raise ValueError(f"{expected}, found {shortened(part.decode(), 40)} as number {position}")
     return fields[0].decode(), [float(part) for part in fields[1:]]
 
 
@@ -239,7 +239,7 @@ def _read_binary(path: Path, layout: Layout, bar: Any) -> _Collected:
         vectors = np.frombuffer(b"".join(numbers for _, numbers in block), "<f4").reshape(len(words), -1)
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
-            problem = f"word {quoted(words[int(np.argmin(finite))])}: expected finite numbers"
+            problem = f"word {shortened(words[int(np.argmin(finite))])}: expected finite numbers"
             raise DataError(f"{problem}, found {vectors[~np.isfinite(vectors)][0]}", file=str(path))
         collected.add(words, vectors)
         bar.update(vectors.nbytes)

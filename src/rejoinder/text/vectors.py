@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError, quoted
+from rejoinder.errors import CallError, shortened
 from rejoinder.text.vector_files import read_vector_file
 
 SHIPPED = "conversational-50d"
@@ -89,7 +89,8 @@ def load_vectors(source: str | Path = SHIPPED, *, quiet: bool = False) -> WordVe
     if str(source) == SHIPPED:
         return _load_shipped()
     if not path.is_file():
-        raise CallError(f"no word vectors at {quoted(path)}: expected a file, or {SHIPPED!r} for the shipped set")
+        expected = f"expected a file, or {SHIPPED!r} for the shipped set"
+        raise CallError(f"no word vectors at {shortened(str(path))}: {expected}")
     folder = _cache_entry(path)
     wanted = _source_stamp(path)
     if (cached := _read_cache(folder, wanted, path.stem)) is not None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.errors import CallError, quoted
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
@@ -56,7 +56,7 @@ class Meteor(TextMetric):
         check_choice(self, "task", tuple(TASKS))
         check_choice(self, "refs", ("max", "mean"))
         if self.paraphrases is not None and not Path(self.paraphrases).is_file():
-            raise CallError(f"meteor: no paraphrase table at {quoted(self.paraphrases)}")
+            raise CallError(f"meteor: no paraphrase table at {shortened(self.paraphrases)}")
 
     @property
     def settings(self) -> MeteorParameters:

@@ -28,7 +28,16 @@ from rejoinder.errors import DataError
 from rejoinder.metrics.meteor.relation import find
 
 _BYTES_AT_ONCE = 1 << 23
-_UNREADABLE = (OSError, EOFError, KeyError, ValueError, zlib.error, BadZipFile, pl.exceptions.ComputeError)
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    zlib.error,
+    BadZipFile,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
 
 
 @dataclass(frozen=True)
