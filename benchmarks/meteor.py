@@ -3,9 +3,9 @@
     python benchmarks/meteor.py ../shared/data/judged/humod.jsonl.gz ... \\
         [--jar models-cache/meteor/meteor-1.5.jar] [--wordnet models-cache/wordnet] [--paraphrases <table>]
 
-Speed is in pairs of one reply and one reference a second of processor time, on one core, over pairs of 4 to 12 words;
-"first call" has to stem and look up every word, later calls remember them. The original's time includes the start of
-Java. Equality is over all pairs, lower-cased and split at white space for both.
+Speed is in pairs of one reply and one reference per second of processor time, on one core, over pairs of 4 to 12 words;
+"first call" has to stem and look up every word, later calls use the cached results. The original's time includes the
+start of Java. Equality is over all pairs, lower-cased and split at white space for both.
 """
 
 from __future__ import annotations
@@ -27,14 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.metrics.meteor import (
-    MeteorParameters,
-    ParaphraseTable,
-    corpus_score,
-    meteor_scores,
-    meteor_statistics,
-    score_from_statistics,
-)
+from rejoinder.metrics.meteor.parameters import MeteorParameters
+from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
+from rejoinder.metrics.meteor.scoring import corpus_statistics, reference_statistics, score_from_statistics
 from rejoinder.text import stemming, wordnet
 from rejoinder.text.grid import grid
 
@@ -72,35 +67,43 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def sample(pairs: list[Pair], size: int) -> list[Pair]:
-    """So many of the pairs, always the same."""
+    """A random sample of the pairs, always the same."""
     return random.Random(0).sample(pairs, min(size, len(pairs)))
 
 
 def encoded(pairs: list[Pair]) -> Encoded:
-    """The pairs as the kernel takes them."""
+    """The pairs encoded for the kernel."""
     codes: dict[str, int] = {}
 
     def rows(side: int) -> Ragged:
         return Ragged.of([[codes.setdefault(word, len(codes)) for word in pair[side]] for pair in pairs])
 
-    hypotheses, references = rows(0), rows(1)
-    return list(codes), hypotheses, references, np.arange(len(pairs))
+    replies, references = rows(0), rows(1)
+    return list(codes), replies, references, np.arange(len(pairs))
+
+
+def scores_of(
+    words: list[str], replies: Ragged, references: Ragged, owner: Ints, table: ParaphraseTable | None = None
+) -> NDArray[np.float64]:
+    """Our score of each pair."""
+    statistics = reference_statistics(words, replies, references, owner, PARAMETERS, table)
+    return score_from_statistics(statistics, PARAMETERS)
 
 
 def print_speed(pairs: list[Pair], jar: Path | None, database: Path | None, table: ParaphraseTable | None) -> None:
-    """Pairs a second, ours and the peers'."""
+    """Pairs per second, ours and the peers'."""
     cases = encoded(pairs)
     words = np.mean([len(row) for pair in pairs for row in pair])
-    print(f"{len(pairs)} pairs of {words:.1f} words, {len(cases[0])} different words\n")
+    print(f"{len(pairs)} pairs of {words:.1f} words, {len(cases[0])} distinct words\n")
     stemming.stem.cache_clear()
     wordnet.synsets.cache_clear()
     rates = {
-        "rejoinder, first call": rate(len(pairs), lambda: meteor_scores(*cases, PARAMETERS)),
-        "rejoinder": rate(len(pairs), lambda: meteor_scores(*cases, PARAMETERS)),
+        "rejoinder, first call": rate(len(pairs), lambda: scores_of(*cases)),
+        "rejoinder": rate(len(pairs), lambda: scores_of(*cases)),
     }
     if table is not None:
-        meteor_scores(*cases, PARAMETERS, table)
-        rates["rejoinder, with paraphrases"] = rate(len(pairs), lambda: meteor_scores(*cases, PARAMETERS, table))
+        scores_of(*cases, table)
+        rates["rejoinder, with paraphrases"] = rate(len(pairs), lambda: scores_of(*cases, table))
     if database is not None:
         rates["NLTK (another METEOR)"] = nltk_rate(pairs[:FOR_NLTK], database)
     if jar is not None:
@@ -109,7 +112,7 @@ def print_speed(pairs: list[Pair], jar: Path | None, database: Path | None, tabl
 
 
 def rate(pairs: int, run: Callable[[], object]) -> float:
-    """Pairs a second of processor time, that of child processes included."""
+    """Pairs per second of processor time, that of child processes included."""
     before = time.process_time() + _children()
     run()
     return pairs / (time.process_time() + _children() - before)
@@ -121,7 +124,7 @@ def _children() -> float:
 
 
 def nltk_rate(pairs: list[Pair], database: Path) -> float:
-    """Pairs a second of NLTK's METEOR, its WordNet loaded."""
+    """Pairs per second of NLTK's METEOR, its WordNet loaded."""
     import nltk
     from nltk.corpus import wordnet as reader
     from nltk.translate.meteor_score import single_meteor_score
@@ -158,10 +161,10 @@ def print_equality(pairs: list[Pair], jar: Path, table: ParaphraseTable | None, 
         settings.append(("with paraphrases", table, ["-a", str(table_file)] if table_file.suffix == ".gz" else []))
     for name, used, options in settings:
         theirs, their_corpus = original(pairs, jar, *options)
-        statistics = meteor_statistics(*cases, PARAMETERS, used)
+        statistics = reference_statistics(*cases, PARAMETERS, used)
         difference = abs(score_from_statistics(statistics, PARAMETERS) - theirs)
         within = [f"{(difference <= limit).mean():.4%}" for limit in (1e-12, 1e-3)]
-        corpus = corpus_score(statistics, PARAMETERS)
+        corpus = score_from_statistics(corpus_statistics(statistics)[np.newaxis], PARAMETERS)[0]
         rows.append((name, *within, f"{difference.max():.4f}", f"{corpus:.6f}", f"{their_corpus:.6f}"))
     header = ("modules", "equal", "within .001", "largest difference", "our corpus score", "theirs")
     print(f"\n{len(pairs)} pairs\n\n{grid(header, rows)}")

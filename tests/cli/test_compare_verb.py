@@ -47,7 +47,7 @@ def test_notes_and_what_was_left_out_go_to_standard_error(run: Run, two: tuple[P
     assert ran.err.splitlines() == [
         "note: old and new are compared on the 6 contexts that both answered; 2 other replies are left out",
         "left out 1 unreadable example:",
-        "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object a line",
+        "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object per line",
     ]
     assert run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip", "--quiet").err == ""
 

@@ -122,7 +122,7 @@ BAD_SCORES = {
     "infinity": ('{"id": "1", "scores": {"a": Infinity}}',
                  "s.jsonl:1: field 'a': expected a number or null, found inf"),
     "broken": ("{", "s.jsonl:1: is not valid JSON (Expecting property name enclosed in double quotes at column 2): "
-                    "expected one object a line"),
+                    "expected one object per line"),
 }  # fmt: skip
 
 

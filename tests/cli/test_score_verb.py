@@ -51,7 +51,7 @@ def test_json_has_the_summary_of_every_metric_and_system(run: Run, replies: Path
     assert told["warnings"] == [
         "bleu-2 could not score 1 of 4 replies (no references, or no token to compare)",
         "rouge-l could not score 1 of 4 replies (no references, or no token to compare)",
-        "distinct-2 could not score 1 of 4 replies (too short to hold an n-gram)",
+        "distinct-2 could not score 1 of 4 replies (too short for an n-gram)",
     ]
     assert [f"note: {warning}" for warning in told["warnings"]] == ran.err.splitlines()
 
@@ -147,7 +147,7 @@ def test_a_second_score_file_may_not_take_the_meta_data_of_the_first(run: Run, r
     assert run("score", replies, *METRICS, "-o", "scores.jsonl").code == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     ran = run("score", "absent.jsonl", "-o", "scores.csv")
-    message = "scores.meta.json is of scores.jsonl: expected a name for scores.csv that differs by more than its suffix"
+    message = "scores.meta.json belongs to scores.jsonl: expected another name than scores.csv, not only another suffix"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n"), "told before anything is read"
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert run("score", replies, "-m", "length", "-o", "scores.jsonl").code == 0, "over itself"

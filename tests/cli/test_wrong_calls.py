@@ -84,8 +84,8 @@ TARGETS = {
     "scores.jsonl.gz": "scores.jsonl.gz: cannot write .gz; expected .jsonl, .csv, .parquet",
     "absent/scores.jsonl": "absent does not exist: expected a folder to write scores.jsonl into",
     "folder.jsonl": "folder.jsonl is a folder: expected the name of a file",
-    "replies.jsonl": "replies.jsonl is what would be read: expected another file to write to",
-    "link.jsonl": "link.jsonl is what would be read: expected another file to write to",
+    "replies.jsonl": "replies.jsonl is an input: expected another file to write to",
+    "link.jsonl": "link.jsonl is an input: expected another file to write to",
 }
 
 
@@ -106,7 +106,7 @@ def test_a_folder_that_may_not_be_written_to(
     if os.geteuid() == 0:  # who may write everywhere
         monkeypatch.setattr("os.access", lambda path, mode: "closed" not in str(path))
     ran = run("score", replies, "-o", "closed/scores.jsonl")
-    message = "closed may not be written to: expected a folder to write scores.jsonl into"
+    message = "closed is not writable: expected a folder to write scores.jsonl into"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
 
 

@@ -21,12 +21,12 @@ GOOD = b'{"id": "good", "response": "Hello there."}\n'
 BAD_LINES: dict[str, tuple[bytes, str]] = {
     "broken JSON": (
         b'{"response": "hi"',
-        "is not valid JSON (Expecting ',' delimiter at column 18): expected one object a line",
+        "is not valid JSON (Expecting ',' delimiter at column 18): expected one object per line",
     ),
-    "not JSON": (b"hello", "is not valid JSON (Expecting value at column 1): expected one object a line"),
+    "not JSON": (b"hello", "is not valid JSON (Expecting value at column 1): expected one object per line"),
     "two objects": (
         b'{"response": "a"}{"response": "b"}',
-        "is not valid JSON (Extra data at column 18): expected one object a line",
+        "is not valid JSON (Extra data at column 18): expected one object per line",
     ),
     "a list": (b'["hi"]', "expected an object with fields, found a list"),
     "a string": (b'"hi"', "expected an object with fields, found a string"),
@@ -99,7 +99,7 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     ),
     "too few speakers": (
         b'{"response": "hi", "context": ["a", "b"], "speakers": ["A"]}',
-        "field 'speakers': expected one label a context turn (2), found 1",
+        "field 'speakers': expected one label per context turn (2), found 1",
     ),
     "messages a string": (b'{"messages": "hi"}', "field 'messages': expected a list of messages, found a string"),
     "a message a string": (
@@ -128,17 +128,17 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     ),
     "a lone surrogate": (
         b'{"response": "hi", "context": ["ok \\ud83d"]}',
-        "field 'context[0]': holds a lone surrogate at character 3: expected text",
+        "field 'context[0]': contains a lone surrogate at character 3: expected text",
     ),
     "a surrogate in the id": (
         b'{"response": "hi", "id": "\\udc00"}',
-        "field 'id': holds a lone surrogate at character 0: expected text",
+        "field 'id': contains a lone surrogate at character 0: expected text",
     ),
-    "a raw NUL": (b'{"response": "a\x00b"}', "holds a NUL byte: expected UTF-8 text"),
-    "an escaped NUL": (b'{"response": "a\\u0000b"}', "field 'response': holds a NUL character: expected text"),
+    "a raw NUL": (b'{"response": "a\x00b"}', "contains a NUL byte: expected UTF-8 text"),
+    "an escaped NUL": (b'{"response": "a\\u0000b"}', "field 'response': contains a NUL character: expected text"),
     "10 MB": (
         b'{"response": "' + b"a" * 10_000_000 + b'"}',
-        "is longer than 4 MiB: expected one example a line",
+        "is longer than 4 MiB: expected one example per line",
     ),
 }
 
@@ -172,7 +172,7 @@ def test_deep_nesting_is_not_followed(run: Run, tmp_path: Path) -> None:
     ran = run("score", "deep.jsonl")
     assert ran.code == 2
     assert ran.err.startswith("rejoinder: deep.jsonl:1: is not usable JSON (")  # Python's own words for it follow
-    assert ran.err.endswith("): expected one object a line\n")
+    assert ran.err.endswith("): expected one object per line\n")
     assert ran.err.count("\n") == 1
 
 
@@ -185,7 +185,7 @@ def test_an_id_may_come_once_within_a_system(run: Run, tmp_path: Path) -> None:
     rows = [{"id": "7", "system": system, "response": "hi"} for system in ("A", "B", "A", "A")]
     (tmp_path / "twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = run("score", "twice.jsonl", "-o", "scores.jsonl")
-    problem = "field 'id': '7' of system 'A' was already on line 1: expected an id once within a system"
+    problem = "field 'id': '7' of system 'A' was already used on line 1: expected ids unique within a system"
     assert (ran.code, ran.err) == (2, f"rejoinder: twice.jsonl:3: {problem}\n")
     assert os.listdir(tmp_path) == ["twice.jsonl"]
 
@@ -198,7 +198,7 @@ def test_an_id_may_come_once_within_a_system(run: Run, tmp_path: Path) -> None:
 def test_an_id_twice_is_named_by_the_data_s_own_field_and_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "twice.csv").write_text('key,response\n1,"two\nlines"\n\n1,b\n')
     ran = run("score", "twice.csv", "--field", "id=key")
-    problem = "field 'key': '1' was already on line 2: expected an id once within a system"
+    problem = "field 'key': '1' was already used on line 2: expected ids unique within a system"
     assert ran.err == f"rejoinder: twice.csv:5: {problem}\n"
 
 
@@ -207,7 +207,7 @@ def test_a_file_without_examples(content: bytes, run: Run, tmp_path: Path) -> No
     (tmp_path / "empty.jsonl").write_bytes(content)
     for more in ([], ["--on-error", "skip"]):
         ran = run("score", "empty.jsonl", *more)
-        assert (ran.code, ran.err) == (2, "rejoinder: empty.jsonl: holds no examples: expected at least one\n")
+        assert (ran.code, ran.err) == (2, "rejoinder: empty.jsonl: contains no examples: expected at least one\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
@@ -221,9 +221,9 @@ def test_nothing_left_after_skipping_is_an_error(run: Run, tmp_path: Path) -> No
     (tmp_path / "bad.jsonl").write_text("1\n2\n")
     ran = run("score", "bad.jsonl", "--on-error", "skip")
     first = "bad.jsonl:1: expected an object with fields, found a number"
-    left_out = f"2 unreadable ones were left out; the first: {first}"
+    left_out = f"2 unreadable records were skipped; the first: {first}"
     assert ran.code == 2
-    assert ran.err == f"rejoinder: bad.jsonl: holds no examples ({left_out}): expected at least one\n"
+    assert ran.err == f"rejoinder: bad.jsonl: contains no examples ({left_out}): expected at least one\n"
 
 
 def test_no_such_file_and_a_folder(run: Run, tmp_path: Path) -> None:
@@ -260,10 +260,10 @@ def test_a_gzip_file_that_breaks_off(run: Run, tmp_path: Path) -> None:
     for more in ([], ["--on-error", "skip"]):  # how much is missing cannot be told, so it cannot be skipped
         ran = run("score", "cut.jsonl.gz", "-o", "scores.jsonl", *more)
         reason = "Compressed file ended before the end-of-stream marker was reached"
-        assert (ran.code, ran.err) == (2, f"rejoinder: cut.jsonl.gz: is not a whole gzip file ({reason})\n")
+        assert (ran.code, ran.err) == (2, f"rejoinder: cut.jsonl.gz: is not a complete gzip file ({reason})\n")
     ran = run("score", "damaged.jsonl.gz")
     assert ran.code == 2
-    assert ran.err.startswith("rejoinder: damaged.jsonl.gz: is not a whole gzip file (")
+    assert ran.err.startswith("rejoinder: damaged.jsonl.gz: is not a complete gzip file (")
     assert not (tmp_path / "scores.jsonl").exists()
 
 
@@ -297,7 +297,7 @@ CSV_LINES = {
     "too many cells": ("b,x,y", "has 3 cells: expected 2, as in the header"),
     "too few cells": ("b", "has 1 cells: expected 2, as in the header"),
     "text after a quote": ('b,"x"y', "is not valid CSV (',' expected after '\"'): expected quotes in pairs"),
-    "a NUL": ("b,x\x00y", "holds a NUL byte: expected UTF-8 text"),
+    "a NUL": ("b,x\x00y", "contains a NUL byte: expected UTF-8 text"),
     "a Latin-1 letter": ("b,caf\udce9", "is not valid UTF-8 (byte 0xe9 at position 6): expected UTF-8 text"),
 }
 
@@ -315,15 +315,67 @@ def test_a_bad_row_of_a_table(row: str, problem: str, run: Run, tmp_path: Path) 
 
 def test_a_quote_that_is_never_closed_is_named_where_it_opens(run: Run, tmp_path: Path) -> None:
     (tmp_path / "open.csv").write_text('id,response\na,hi\nb,"yo\nc,hey\nd,ho\n')
-    ran = run("score", "open.csv")
     problem = "is not valid CSV (unexpected end of data): expected quotes in pairs"
-    assert (ran.code, ran.err) == (2, f"rejoinder: open.csv:3: {problem}\n")
+    for more in ([], ["--on-error", "skip"]):  # how many rows are inside the cell is unknown
+        ran = run("score", "open.csv", *more)
+        assert (ran.code, ran.err) == (2, f"rejoinder: open.csv:3: {problem}\n")
+
+
+# A record that spans lines 3 to 6, with lines inside a quoted cell that would be rows of their own.
+CELL_WITH_ROWS = b'id,response\na,hi\nb,"one %s\nx,two\ny,three %s\nz,four"\nc,yo\n'
+NOT_UTF8 = "is not valid UTF-8 (byte 0xe9 at position {}): expected UTF-8 text"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "problem"),
+    [
+        (CELL_WITH_ROWS % (b"caf\xe9", b""), 3, NOT_UTF8.format(11)),
+        (CELL_WITH_ROWS % (b"", b"caf\xe9"), 5, NOT_UTF8.format(12)),
+        (CELL_WITH_ROWS % (b"caf\xe9", b"caf\xe9"), 3, NOT_UTF8.format(11)),
+        (CELL_WITH_ROWS % (b"a \x00", b""), 3, "contains a NUL byte: expected UTF-8 text"),
+        (CELL_WITH_ROWS % (b'""quoted"" caf\xe9', b'"" \xe9""'), 3, NOT_UTF8.format(22)),
+        (CELL_WITH_ROWS.replace(b'four"', b'four"!') % (b"", b""), 3, CSV_LINES["text after a quote"][1]),
+        (CELL_WITH_ROWS.replace(b'four"', b'four",more') % (b"", b""), 3, CSV_LINES["too many cells"][1]),
+    ],
+)
+def test_no_row_is_made_from_the_text_of_a_bad_one(
+    content: bytes, line: int, problem: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "cell.csv").write_bytes(content)
+    ran = run("score", "cell.csv", "-m", "length", "--on-error", "skip", "--json", "-o", "scores.jsonl")
+    assert ran.json["skipped"] == [f"cell.csv:{line}: {problem}"]
+    assert ids_in(tmp_path / "scores.jsonl") == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'b,"x"y,"one\nz,two"',
+        b'b,"x" "one\nz,two\ny,three"',
+        b'b,"caf\xe9"y,"one\nz,two"',
+    ],
+)
+def test_a_bad_row_without_a_clear_end_cannot_be_skipped(row: bytes, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "unclear.csv").write_bytes(b"id,response\na,hi\n" + row + b"\nc,yo\n")
+    for more in ([], ["--on-error", "skip"]):
+        ran = run("score", "unclear.csv", "-m", "length", *more)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("rejoinder: unclear.csv:3: is not valid ")
+
+
+def test_a_line_that_is_too_long_cannot_be_skipped_in_a_table(run: Run, tmp_path: Path) -> None:
+    # Whether a quoted cell opens or closes in it is not known.
+    (tmp_path / "long.csv").write_text("id,response\na,hi\nb," + "x" * 5_000_000 + "\nc,yo\n")
+    for more in ([], ["--on-error", "skip"]):
+        ran = run("score", "long.csv", "-m", "length", *more)
+        problem = "is longer than 4 MiB: expected one example per line"
+        assert (ran.code, ran.err) == (2, f"rejoinder: long.csv:3: {problem}\n")
 
 
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        (b"id,response,id", "names the column 'id' twice: expected names of their own"),
+        (b"id,response,id", "names the column 'id' twice: expected unique names"),
         (b'id,"resp"onse', "is not valid CSV (',' expected after '\"'): expected quotes in pairs"),
         (b"id,r\xe9ponse", "is not valid UTF-8 (byte 0xe9 at position 5): expected UTF-8 text"),
     ],
@@ -344,7 +396,7 @@ def test_a_long_cell_is_read(length: int, run: Run, tmp_path: Path) -> None:
 
 def test_a_cell_that_is_too_long_is_named_where_it_opens_and_cannot_be_skipped(run: Run, tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text('id,response\na,hi\nb,"' + ("x" * 1000 + "\n") * 5000 + '"\nc,yo\n')
-    problem = "has a cell longer than 4 MiB: expected a row an example, quotes in pairs"
+    problem = "has a cell longer than 4 MiB: expected one row per example, paired quotes"
     for more in ([], ["--on-error", "skip"]):
         ran = run("score", "long.csv", "-m", "length", *more)
         assert (ran.code, ran.err) == (2, f"rejoinder: long.csv:3: {problem}\n")

@@ -46,8 +46,8 @@ def test_what_a_file_holds(tmp_path: Path) -> None:
         ({"turns": {"a": "b"}}, "turns", "expected a list of strings, found an object"),
         ({"turns": ["hi"]}, "turns", "expected at least two utterances, found 1"),
         ({"turns": ["hi", 2]}, "turns[1]", "expected a string, found a number"),
-        ({"turns": ["hi", "a\x00"]}, "turns[1]", "holds a NUL character: expected text"),
-        ({"turns": ["hi", "ho"], "speakers": ["x"]}, "speakers", "expected one label a turn (2), found 1"),
+        ({"turns": ["hi", "a\x00"]}, "turns[1]", "contains a NUL character: expected text"),
+        ({"turns": ["hi", "ho"], "speakers": ["x"]}, "speakers", "expected one label per turn (2), found 1"),
         ({"turns": ["hi", "ho"], "id": True}, "id", "expected a string or a whole number, found true or false"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_bad_line_stops_or_is_left_out(tmp_path: Path) -> None:
     assert [dialogue.id for dialogue in source] == ["1", "4"]
     assert list(source.skipped) == [2, 3]
     with pytest.raises(CallError, match="on_error must be"):
-        DialogueSource(path, "ignore")
+        DialogueSource(path, "ignore")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no such file"):
         list(DialogueSource(tmp_path / "absent.jsonl"))
 

@@ -204,5 +204,5 @@ def test_examples_made_by_hand_are_checked_too() -> None:
     bad: Any = {"id": "1", "context": (), "response": None}
     with pytest.raises(rejoinder.DataError, match=r"^<list>:1: field 'response': is missing: expected the reply"):
         list(Source([Example(**bad)]))
-    with pytest.raises(rejoinder.DataError, match=r"^<list>:1: field 'references\[0\]': holds a lone surrogate"):
+    with pytest.raises(rejoinder.DataError, match=r"^<list>:1: field 'references\[0\]': contains a lone surrogate"):
         list(Source([Example("1", (), "ok", ("\ud800",))]))

@@ -16,7 +16,7 @@ def test_a_repeated_id_is_left_out_of_later_passes_too() -> None:
     source = Source(examples, on_error="skip")
     assert survey(source).count == 2
     assert [example.response for example in source] == ["a", "b"]
-    with pytest.raises(DataError, match="'1' was already on line 1"):
+    with pytest.raises(DataError, match="'1' was already used on line 1"):
         rejoinder.score(examples, "length")
 
 

@@ -90,9 +90,9 @@ def test_one_seed_one_draw() -> None:
 
 def test_what_makes_no_sense() -> None:
     for weights in ({"random": -1.0}, {"echo": float("nan")}, dict.fromkeys(KINDS, 0.0)):
-        with pytest.raises(CallError, match="mixture"):
+        with pytest.raises(CallError, match="weights of negatives"):
             NegativeMixture(**weights)
-    with pytest.raises(CallError, match="two different ones"):
+    with pytest.raises(CallError, match="two different replies"):
         Negatives(places_of([Dialogue("a", ("x", "Same")), Dialogue("b", ("y", "same "))]))
 
 

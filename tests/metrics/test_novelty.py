@@ -82,9 +82,9 @@ def test_what_repetition_cannot_score_is_told() -> None:
     assert np.isnan(table["repetition(of=context)"]).all(), "there is no context"
     assert [str(warning.message) for warning in told] == [
         "1 reply is empty and scored the lowest value of each metric",
-        "repetition could not score 1 of 3 replies (too short to hold an n-gram, or no context where of=context)",
+        "repetition could not score 1 of 3 replies (too short for an n-gram, or no context with of=context)",
         "repetition(of=context) could not score 3 of 3 replies "
-        "(too short to hold an n-gram, or no context where of=context)",
+        "(too short for an n-gram, or no context with of=context)",
     ]
 
 

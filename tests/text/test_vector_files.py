@@ -128,13 +128,27 @@ def test_detection_tells_text_from_binary(tmp_path: Path) -> None:
 BINARY = word2vec_binary(["ab", "cd"], MATRIX[:2], end=b"")  # a header of 4 bytes, then 2 x (3 + 20)
 NOT_FINITE = word2vec_binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32))
 THREE, TWO = "expected a word and 3 numbers", "expected a word and 2 numbers"
-NEITHER = "expected a header (count of words, dimensions) or a word and its numbers"
+NEITHER = "expected a header (number of words, dimensions) or a word and its numbers"
 WHOLE = "is the file complete?"
+HEADER = "expected a number of words and 1 to 65,536 dimensions"
 SECOND = "t: word 2 of 2 at byte 27"
 FAULTS: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "t: expected word vectors, found an empty file"),
     "no vectors": (b"0 5\n", "t: expected word vectors, found none"),
-    "no dimensions": (b"3 0\na\n", "t:1: the header promises vectors of 0 dimensions"),
+    "blank": (b"\n\n \n", f"t:1: {NEITHER}, found ''"),
+    "no dimensions": (b"3 0\na\n", f"t:1: the header announces '3 0': {HEADER}"),
+    "11 GiB": (b"1 3000000000\na 1 2\n", f"t:1: the header announces '1 3000000000': {HEADER}"),
+    "11 GiB in binary": (b"1 3000000000\na \x00\x01", f"t:1: the header announces '1 3000000000': {HEADER}"),
+    "10 to the 400th words": (
+        b"1" + b"0" * 400 + b" 2\na 1 2\n",
+        f"t:1: the header announces '1{'0' * 38}...: {HEADER}",
+    ),
+    "5,000 digits of dimensions": (
+        b"1 " + b"9" * 5000 + b"\na 1 2\n",
+        f"t:1: the header announces '1 {'9' * 37}...: {HEADER}",
+    ),
+    "a million words": (b"1000000 3\na 1 2 3\n", f"t:1: the header announces 1000000 words, found 1: {WHOLE}"),
+    "too many dimensions": (b"a " + b"1 " * 100_000, f"t:1: {NEITHER}, found 'a {'1 ' * 18}1..."),
     "prose": (b"once upon a time\n", f"t:1: {NEITHER}, found 'once upon a time'"),
     "bytes": (b"\x93NUMPY\x01\n", f"t:1: {NEITHER}, found '\\\\x93NUMPY\\x01'"),
     "too few": (b"a 1 2 3\nb 1 2 3\nc 1 2\n", f"t:3: {THREE}, found 2 numbers"),
@@ -146,17 +160,17 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "infinite": (b"a 1 2\nb -1e60 2\n", f"t:2: {TWO}, found '-1e60' as number 1"),
     "no word": (b"a 1 2\n 1 2\n", f"t:2: {TWO}, found no word in ' 1 2'"),
     "not UTF-8": (b"a 1 2\ncaf\xe9 1 2\n", "t:2: expected UTF-8, found byte 0xe9 at column 4"),
-    "cut text": (b"3 2\na 1 2\nb 1 2\n", f"t:1: the header promises 3 words, found 2: {WHOLE}"),
-    "surplus text": (b"1 2\na 1 2\nb 1 2\n", f"t:1: the header promises 1 words, found 2: {WHOLE}"),
+    "cut text": (b"3 2\na 1 2\nb 1 2\n", f"t:1: the header announces 3 words, found 2: {WHOLE}"),
+    "surplus text": (b"1 2\na 1 2\nb 1 2\n", f"t:1: the header announces 1 words, found 2: {WHOLE}"),
     "cut binary": (BINARY[:-3], f"{SECOND}: expected 20 bytes of numbers, found 17: {WHOLE}"),
     "binary cut at a word": (BINARY[:27], f"{SECOND}: expected a word and a space: {WHOLE}"),
     "header lies": (
         b"99999999999" + BINARY[1:],
         f"t: word 3 of 99999999999 at byte 60: expected a word and a space: {WHOLE}",
     ),
-    "surplus binary": (b"1" + BINARY[1:], "t: the header promises 1 words, found 23 bytes after the last"),
-    "binary not UTF-8": (BINARY.replace(b"cd", b"c\xff"), f"{SECOND}: expected UTF-8, found b'c\\xff'"),
-    "binary not finite": (NOT_FINITE, "t: word 'b': expected finite numbers, found [ 3. inf]"),
+    "surplus binary": (b"1" + BINARY[1:], "t: the header announces 1 words, found 23 bytes after the last"),
+    "binary not UTF-8": (BINARY.replace(b"cd", b"c\xff"), f"{SECOND}: expected UTF-8, found 'c\\\\xff'"),
+    "binary not finite": (NOT_FINITE, "t: word 'b': expected finite numbers, found inf"),
     "gzip": (b"\x1f\x8b\x08", "t: is compressed with gzip: unpack it first"),
     "zip": (b"PK\x03\x04", "t: is a zip archive: unpack it first"),
     "bzip2": (b"BZh9", "t: is compressed with bzip2: unpack it first"),
@@ -184,3 +198,32 @@ def test_a_fault_far_into_the_file_knows_its_line(tmp_path: Path, monkeypatch: p
     for header, line in ((b"", 501), (b"501 2\n", 502)):
         with pytest.raises(DataError, match=f":{line}: expected a word and 2 numbers, found 1 numbers"):
             read_vector_file(write(tmp_path, header + good + b"last 1\n"))
+
+
+@pytest.mark.parametrize("content", [b"9 60000\na 1 2\n" + b"\n" * 1000, b"1 2\n" + b"\n" * 100_000])
+def test_no_more_is_allocated_than_the_file_is_worth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    asked = []
+    real = np.empty
+
+    def empty(shape: tuple[int, int], *rest: object) -> NDArray[np.float32]:
+        asked.append(shape[0] * shape[1])
+        return real(shape, np.float32)
+
+    monkeypatch.setattr(np, "empty", empty)
+    with pytest.raises(DataError):
+        read_vector_file(write(tmp_path, content))
+    assert max(asked) <= max(len(content), 60_000)
+
+
+def test_vectors_beyond_memory_and_folders_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match="is a folder: expected a file"):
+        read_vector_file(tmp_path)
+
+    def full(*_: object) -> NDArray[np.float32]:
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(DataError, match="has more vectors than fit into memory"):
+        read_vector_file(write(tmp_path, glove()))

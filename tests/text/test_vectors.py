@@ -88,7 +88,7 @@ def test_the_digest_follows_words_and_numbers() -> None:
     [
         (["a"], MATRIX[:2], "found 1 words and 2 vectors"),
         ([], MATRIX[:0], "found 0 words and 0 vectors"),
-        (["a", "a"], MATRIX[:2], "expected each word once"),
+        (["a", "a"], MATRIX[:2], "expected unique words"),
         (["a\nb"], MATRIX[:1], "must not contain a line break"),
         (["a"], MATRIX[0], r"found float32 \(5,\)"),
         (["a"], MATRIX[:1].astype(np.float64), r"found float64 \(1, 5\)"),

@@ -1,1 +1,22 @@
-"""Reading and writing: files, frames and streams to examples, and back."""
+"""Reading and writing: files, frames and streams to examples, and back.
+
+In reading order:
+
+rows         raw records of a file (JSON lines, CSV, TSV, Parquet), each with its line number
+parquet      records of Parquet files and lazy frames
+values       single values of a record, checked
+messages     chat messages with roles to a context and a reply
+record       one record to an Example
+source       all examples of a file, frame, stream or list, readable more than once
+survey       the first pass over a source: everything readable, ids unique, what the examples have
+judged       examples with human scores
+unanswered   contexts that wait for a reply
+dialogues    dialogues to train on
+sentences    sentences to train on
+files        single files of a model folder
+output       writing files atomically, and the formats of score files
+pairs        a context with one reply
+contexts     hashes of contexts, to keep training and test data apart
+negatives    unsuitable replies made from dialogues
+digests      short hashes of data
+"""

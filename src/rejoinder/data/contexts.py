@@ -1,10 +1,10 @@
-"""Which contexts a model has seen, as hashes: enough to tell later that it would be tested on what it learned.
+"""Hashes of the contexts that a model was trained on, to detect later that it would be tested on its training data.
 
-Two contexts count as the same when their text is equal, or when their last two turns are: what a reply answers is
-mostly there, and one data set often keeps more of a dialogue than another. Letter case, spaces and punctuation are
-passed over. A dialogue was trained on wherever it goes from one turn to the next, so a context is found in it by its
-last two turns, and a context of one turn by that turn and a reference. Two turns that are short together ("Thanks."
-"You are welcome.") are said in any conversation and tell nothing.
+Two contexts count as the same when their text is equal, or when their last two turns are equal: a reply mostly answers
+those, and one data set often keeps more of a dialogue than another. Letter case, white space and punctuation are
+ignored. A model that was trained on a dialogue has seen every pair of consecutive turns in it, so a context is looked
+up by its last two turns, and a context of one turn by that turn together with a reference. Two turns that are short
+together ("Thanks." "You are welcome.") occur in any conversation and are ignored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rejoinder.types import Dialogue, Example
 
 Keys = NDArray[np.uint64]
 
-FORMULA = 30
-"""Bytes of two turns below which they are no sign of a dialogue. Of the turns that common judged sets and unrelated
-dialogue corpora share, nearly all are shorter; bytes, because a Chinese character says as much as three letters."""
+_SHORTEST_PAIR = 30
+"""Bytes that two turns need together to identify a dialogue. Nearly all turns that common judged sets share with
+unrelated dialogue corpora are shorter; bytes, because a Chinese character says as much as three letters."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedContexts:
-    """The contexts that something was trained on."""
+    """The contexts that a model was trained on."""
 
     keys: Keys = field(default_factory=lambda: np.empty(0, np.uint64))
-    """Sorted, each once."""
+    """Sorted and unique."""
 
     @classmethod
     def of(cls, examples: Iterable[Example]) -> TrainedContexts:
@@ -43,7 +43,7 @@ class TrainedContexts:
 
     @classmethod
     def within(cls, dialogues: Iterable[Dialogue]) -> TrainedContexts:
-        """Every place in these dialogues where a reply follows."""
+        """The contexts of all replies in these dialogues."""
         return cls(_sorted(chain.from_iterable(map(_turn_keys, dialogues))))
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class TrainedContexts:
         return TrainedContexts(np.union1d(self.keys, other.keys))
 
     def holds(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which of the examples have a context that was trained on."""
+        """Which of the examples have a context that was trained on. (examples,)"""
         each = [context_keys(example) for example in examples]
         found = np.isin(np.fromiter(chain.from_iterable(each), np.uint64), self.keys)
         owner = np.repeat(np.arange(len(each)), [len(keys) for keys in each])
@@ -62,7 +62,7 @@ class TrainedContexts:
 
 
 def context_keys(example: Example) -> tuple[int, ...]:
-    """What identifies an example's context by its text; one without a context stands for its references, or itself."""
+    """Hashes that identify an example's context; without a context, its references or else its response identify it."""
     if example.context:
         return _context_keys(example.context, example.references)
     return (_hash("replies", *sorted(map(bare, example.references or (example.response,)))),)
@@ -71,9 +71,9 @@ def context_keys(example: Example) -> tuple[int, ...]:
 def context_groups(
     examples: Sequence[Example], keys_of: Callable[[Example], Iterable[Hashable]] = context_keys
 ) -> Ints:
-    """A number an example, counted up as they come; equal numbers share a context.
+    """One group number per example, in order of appearance; examples with equal numbers share a context.
 
-    Two examples share one when any of their keys is equal, and so do two that share one with a third: parts that are
+    Two examples share a context when any of their keys is equal, or when both share one with a third example: splits
     made of whole groups have no context in common.
     """
     from scipy.sparse import coo_array
@@ -90,9 +90,9 @@ def context_groups(
 
 
 def rows_of_contexts(examples: Sequence[Example]) -> list[list[int]]:
-    """The rows of each context: examples all of whose keys are equal, for what is compared within a context.
+    """The rows of each context, for comparisons within a context: the examples of one list have all keys equal.
 
-    To keep contexts apart take `context_groups`, because two of these may share some of their keys.
+    To split data use `context_groups` instead, because two of these lists may share some of their keys.
     """
     rows_of: dict[tuple[int, ...], list[int]] = {}
     for row, example in enumerate(examples):
@@ -101,12 +101,12 @@ def rows_of_contexts(examples: Sequence[Example]) -> list[list[int]]:
 
 
 def without_contexts(dialogues: Iterable[Dialogue], examples: Iterable[Example]) -> list[Dialogue]:
-    """The dialogues that hold no context of the examples: those that may be learned from when they are tested."""
+    """The dialogues that contain no context of the examples: safe to train on when the examples are the test set."""
     tested = set(chain.from_iterable(map(context_keys, examples)))
     return [dialogue for dialogue in dialogues if tested.isdisjoint(_turn_keys(dialogue))]
 
 
-# Studies ask for the same examples in every cell of their grid.
+# Experiments ask for the same examples again in every cell of their grid.
 @lru_cache(maxsize=1 << 17)
 def _context_keys(context: tuple[str, ...], references: tuple[str, ...]) -> tuple[int, ...]:
     turns = [bare(turn) for turn in context]
@@ -120,21 +120,21 @@ def _turn_keys(dialogue: Dialogue) -> Iterator[int]:
 
 
 def _pair_keys(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
-    return (_hash("turns", *pair) for pair in pairs if len("".join(pair).encode("utf-8", "surrogatepass")) >= FORMULA)
+    return (_hash("turns", *pair) for pair in pairs if len(_bytes("".join(pair))) >= _SHORTEST_PAIR)
 
 
 def bare(text: str) -> str:
-    """A text without what one data set writes and another does not: case, spaces, punctuation; all of it if that
-    is all there is."""
+    """A text without case, white space and punctuation, which differ between data sets; a text that has nothing else is
+    only trimmed."""
     return unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS) or text.strip()
 
 
 class _Letters(dict[int, int | None]):
-    """For `str.translate`: each character as it is, or None for those that are dropped; filled as they are met."""
+    """A table for `str.translate` that drops characters by their Unicode category, filled lazily."""
 
     def __missing__(self, code: int) -> int | None:
         category = unicodedata.category(chr(code))
-        # Punctuation, separators, control characters; Sk holds the back-tick, a quotation mark in old corpora.
+        # Punctuation, separators, control characters; Sk contains the back-tick, a quotation mark in old corpora.
         self[code] = None if category[0] in "PZC" or category == "Sk" else code
         return self[code]
 
@@ -143,8 +143,11 @@ _LETTERS = _Letters()
 
 
 def _hash(*parts: str) -> int:
-    text = "\n".join(parts).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest())
+    return int.from_bytes(blake2b(_bytes("\n".join(parts)), digest_size=8).digest())
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _sorted(keys: Iterable[int]) -> Keys:

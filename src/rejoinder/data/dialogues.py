@@ -1,6 +1,6 @@
-"""Dialogues to learn from: JSON lines (.jsonl, .jsonl.gz) with `turns`, and if known `id` and `speakers`.
+"""Dialogues to train on: JSON lines (.jsonl, .jsonl.gz) with `turns` and optionally `id` and `speakers`.
 
-`turns` is a list of at least two utterances, oldest first; `speakers` one label a turn. An absent id becomes the
+`turns` is a list of at least two utterances, oldest first; `speakers` has one label per turn. A missing id becomes the
 record's number.
 """
 
@@ -12,23 +12,21 @@ from typing import Any
 
 from rejoinder.data.record import data_error
 from rejoinder.data.rows import rows_of_file
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
-from rejoinder.errors import CallError, DataError
+from rejoinder.data.source import ErrorPolicy, OnError
+from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, texts_of
+from rejoinder.errors import DataError, listed
 from rejoinder.types import Dialogue
 
 
-class DialogueSource:
-    """The dialogues of a file, in order; may be read through more than once.
+class DialogueSource(ErrorPolicy):
+    """The dialogues of a file, in order; can be iterated more than once.
 
-    With `on_error="skip"` what cannot be read is passed over and noted in `skipped` (the record's number -> error).
+    With `on_error="skip"` unreadable records are skipped and collected in `skipped` (the record's number -> error).
     """
 
-    def __init__(self, path: str | Path, on_error: str = "raise") -> None:
-        if on_error not in {"raise", "skip"}:
-            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    def __init__(self, path: str | Path, on_error: OnError = "raise") -> None:
+        super().__init__(on_error)
         self.name = str(path).encode(errors="replace").decode()
-        self.on_error = on_error
-        self.skipped: dict[int, DataError] = {}
         self._path = Path(path)
 
     def __iter__(self) -> Iterator[Dialogue]:
@@ -38,32 +36,28 @@ class DialogueSource:
                     raise record
                 dialogue = dialogue_of(record, number)
             except FieldError as error:
-                self._refuse(number, data_error(error, self.name, line))
+                self.refuse(number, data_error(error, self.name, line))
             except DataError as error:
-                self._refuse(number, error)
+                self.refuse(number, error)
             else:
                 yield dialogue
 
-    def _refuse(self, number: int, error: DataError) -> None:
-        if self.on_error == "raise":
-            raise error
-        self.skipped[number] = error
-
 
 def dialogue_of(record: Any, number: int) -> Dialogue:
-    """The dialogue that a record holds; FieldError where it holds none."""
+    """The dialogue in a record; FieldError if it contains none."""
     if not isinstance(record, dict):
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
     turns = _texts(record, "turns")
     if turns is None:
-        found = ", ".join(map(str, record)) or "no fields"
+        found = listed(record) or "no fields"
         raise FieldError("turns", f"is missing: expected a list of utterances, found {found}")
     if len(turns) < 2:
         raise FieldError("turns", f"expected at least two utterances, found {len(turns)}")
     speakers = _texts(record, "speakers") or ()
     if speakers and len(speakers) != len(turns):
-        raise FieldError("speakers", f"expected one label a turn ({len(turns)}), found {len(speakers)}")
-    return Dialogue(_label(record.get("id")) or str(number), turns, speakers)
+        raise FieldError("speakers", f"expected one label per turn ({len(turns)}), found {len(speakers)}")
+    label = None if is_missing(record.get("id")) else record.get("id")
+    return Dialogue(label_of(label, "id") or str(number), turns, speakers)
 
 
 def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
@@ -75,11 +69,3 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
     if not isinstance(found, list | tuple):
         raise FieldError(name, f"expected a list of strings, found {kind_of(record[name])}")
     return texts_of(found, name)
-
-
-def _label(value: Any) -> str:
-    if value is None or is_missing(value):
-        return ""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text_of(value, "id", "a string or a whole number")

@@ -1,4 +1,4 @@
-"""Short texts that change when the data do."""
+"""Short hashes that change when the data change."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rejoinder.types import Dialogue
 
 
 def digest_of(values: Iterable[Any]) -> str:
-    """A hash of plain values, one after the other."""
+    """A hash of JSON-like values, in order."""
     digest = blake2b(digest_size=16)
     for value in values:
         digest.update(json.dumps(value).encode() + b"\n")
     return digest.hexdigest()
 
 
-# Every cell of a grid is fitted on the same dialogues, of which there may be very many.
+# Every cell of an experiment's grid is fitted on the same dialogues, and there may be very many.
 @lru_cache(maxsize=2)
 def dialogues_digest(dialogues: tuple[Dialogue, ...]) -> str:
-    """Changes when any dialogue does."""
+    """A hash of the dialogues with their ids and speakers."""
     return digest_of([dialogue.id, dialogue.turns, dialogue.speakers] for dialogue in dialogues)

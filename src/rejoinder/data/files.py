@@ -1,4 +1,4 @@
-"""Reading one file of a model folder."""
+"""Reading single files of a model folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rejoinder.errors import DataError
 
 
 def read_text(path: Path) -> str:
-    """A file of the model's folder; DataError where it is missing or no text."""
+    """The text of a file in a model folder; DataError if it is missing or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:

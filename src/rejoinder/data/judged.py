@@ -1,26 +1,26 @@
-"""Judged examples: replies with what people said of them.
+"""Judged examples: replies with the scores that people gave them.
 
-`scores` of a record is an object, dimension -> one number or a list of one number a rater (null: not rated); or only
-the number or the list, for data with one dimension. `split` (train, valid, test) is optional.
+`scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
+not rated); data with a single dimension may give only the number or the list. `split` (train, valid, test) is optional.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.source import Source
-from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, text_of
+from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, parsed_json, text_of
+from rejoinder.errors import shortened
 from rejoinder.types import Example, JudgedExample
 
 ONLY_DIMENSION = "score"
-"""What the dimension of data with one is called."""
+"""The name of the dimension of data that has a single, unnamed one."""
 
 
 class JudgedSource(Source):
-    """A source whose records also hold human scores."""
+    """A source whose records also contain human scores."""
 
     _judged: Mapping[str, tuple[float, ...]]
     _split: str
@@ -43,18 +43,20 @@ class JudgedSource(Source):
 
 
 def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
-    """Dimension -> one number a rater; FieldError where the value is something else."""
+    """Dimension -> one number per rater; FieldError if the value is anything else."""
     value = as_list(value)
     if isinstance(value, str):  # a cell of a table
         try:
-            value = json.loads(value)
+            value = parsed_json(value)
         except ValueError:
-            raise FieldError(name, f"expected a number or JSON, found {value[:40]!r}") from None
+            raise FieldError(name, f"expected a number or JSON, found {shortened(value, 40)}") from None
     if value is None or is_missing(value):
         raise FieldError(name, "is missing: expected human scores")
     if not isinstance(value, dict):
         value = {ONLY_DIMENSION: value}
-    scores = {str(dimension): _ratings(ratings, f"{name}.{dimension}") for dimension, ratings in value.items()}
+    scores = {
+        text_of(str(dimension), name): _ratings(ratings, f"{name}.{dimension}") for dimension, ratings in value.items()
+    }
     if not scores:
         raise FieldError(name, "is empty: expected at least one dimension")
     return scores
@@ -71,6 +73,10 @@ def _rating(value: Any, name: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FieldError(name, f"expected a number, a list of numbers or null, found {kind_of(value)}")
-    if math.isinf(value):
-        raise FieldError(name, "expected a number, found one that is infinite")
-    return float(value)
+    try:
+        rating = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        rating = math.inf
+    if math.isinf(rating):
+        raise FieldError(name, "expected a number, found one that is infinite or too large")
+    return rating

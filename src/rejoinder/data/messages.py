@@ -1,4 +1,4 @@
-"""Chat-style messages with roles to a context, its speakers and the reply."""
+"""Chat messages with roles to a context, its speakers and the reply."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from rejoinder.data.values import FieldError, as_list, json_list, kind_of, text_of
 
 _TURN_ROLES = {"user", "assistant", "human", "bot"}
-_REPLY_ROLES = {"assistant", "bot"}
+REPLY_ROLES = {"assistant", "bot"}
 _BODY = {"content", "tool_calls"}
 
 
 def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
-    """Context, speakers and reply of a chat: the last assistant message is the reply, what follows it is left out."""
+    """Context, speakers and reply of a chat: the last assistant message is the reply; later messages are ignored."""
     messages = json_list(messages) or messages if isinstance(messages, str) else as_list(messages)
     if not isinstance(messages, list | tuple):
         raise FieldError(name, f"expected a list of messages, found {kind_of(messages)}")
@@ -22,12 +22,12 @@ def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str
         if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message.keys() & _BODY:
             raise FieldError(where, "expected an object with 'role' and 'content'")
         role = message["role"].lower()
-        # Instructions and tool calls (which have no content) are no part of the conversation.
+        # Instructions and tool calls (which have no content) are not part of the conversation.
         if role in _TURN_ROLES and message.get("content") is not None:
             turns.append((role, _content(message["content"], f"{where}.content")))
     reply = None
     if take_reply:
-        last = max((place for place, (role, _) in enumerate(turns) if role in _REPLY_ROLES), default=None)
+        last = max((place for place, (role, _) in enumerate(turns) if role in REPLY_ROLES), default=None)
         if last is None:
             raise FieldError(name, "has no assistant message: expected the last one to be the reply")
         reply, turns = turns[last][1], turns[:last]
@@ -35,7 +35,7 @@ def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str
 
 
 def _content(content: Any, where: str) -> str:
-    """A message's text, which may come in parts, some of them without text (images)."""
+    """A message's text, which may be split into parts, some of them without text (images)."""
     content = as_list(content)
     if not isinstance(content, list | tuple):
         return text_of(content, where)

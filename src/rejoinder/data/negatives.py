@@ -1,9 +1,9 @@
-"""Replies that do not fit, made of dialogues: what a model learns to rank below the reply that was really given.
+"""Unsuitable replies made from dialogues: a model learns to rank them below the true reply.
 
-Each kind teaches one thing. A *random* utterance teaches topic; one of the *same dialogue*, order; an *echo* of the
-context, that repeating is no answer; a *generic* reply, that a phrase which fits everywhere says little; *shuffled*
-words, a *truncated* reply and *repeated* words, form; a *neighbour*, an utterance much like the true reply, the small
-differences.
+Each kind teaches one thing. A *random* utterance teaches topic; another turn of the *same dialogue* teaches order; an
+*echo* of the context, that repetition is no answer; a *generic* reply, that a phrase which fits everywhere says little;
+*shuffled* words, a *truncated* reply and *repeated* words teach form; a *neighbour*, an utterance similar to the true
+reply, teaches small differences.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Place(NamedTuple):
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """One label a context turn, or none."""
+        """One label per context turn, or none."""
         return self.dialogue.speakers[: self.turn]
 
     @property
     def response(self) -> str:
-        """The reply that was really given."""
+        """The true reply."""
         return self.dialogue.turns[self.turn]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeMixture:
-    """How much of each kind there is; only the proportions matter."""
+    """The weight of each kind; only the proportions matter."""
 
     random: float = 0.4
     same_dialogue: float = 0.15
@@ -61,7 +61,7 @@ class NegativeMixture:
     def __post_init__(self) -> None:
         weights = self.weights
         if not all(0 <= weight < np.inf for weight in weights.values()) or not sum(weights.values()):
-            raise CallError(f"the mixture of negatives needs weights of at least 0, one above: found {weights}")
+            raise CallError(f"the weights of negatives must be 0 or more, and one of them positive; found {weights}")
 
     @property
     def weights(self) -> dict[str, float]:
@@ -70,7 +70,7 @@ class NegativeMixture:
 
 
 def places_of(dialogues: Iterable[Dialogue]) -> list[Place]:
-    """Every turn that replies to another speaker's; where speakers are not named, every turn but the first."""
+    """Every turn that replies to another speaker; without speaker labels, every turn but the first."""
     return [
         Place(dialogue, turn)
         for dialogue in dialogues
@@ -81,11 +81,10 @@ def places_of(dialogues: Iterable[Dialogue]) -> list[Place]:
 
 
 class Negatives:
-    """Draws replies that do not fit, for places of one corpus.
+    """Draws unsuitable replies for the places of one corpus.
 
-    `neighbours` holds for each place the numbers of places whose replies are much like its own, -1 where there are
-    fewer: what `near_neighbours` gives. Where a kind cannot be made (one word cannot be shuffled), a random reply
-    takes its place.
+    `neighbours` has for each place the indices of places with similar replies, padded with -1: the result of
+    `near_neighbours`. If a kind cannot be made (a single word cannot be shuffled), a random reply is drawn instead.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class Negatives:
         neighbours: NDArray[np.int64] | None = None,
     ) -> None:
         if len({_bare(place.response) for place in places}) < 2:
-            raise CallError("negatives are drawn from other replies: expected two different ones at least")
+            raise CallError("negatives are drawn from other replies: expected at least two different replies")
         self.places = places
         weights = dict((mixture or NegativeMixture()).weights)
         if neighbours is None:
@@ -118,7 +117,7 @@ class Negatives:
         }
 
     def draw(self, place: int, rng: np.random.Generator) -> tuple[str, str]:
-        """The kind and the text of a negative for the place of this number; never the true reply, never empty."""
+        """The kind and the text of a negative for the place at this index; never the true reply, never empty."""
         kind = self._kinds[int(rng.choice(len(self._kinds), p=self._shares))]
         truth = _bare(self.places[place].response)
         text = self._makers[kind](place, rng)
@@ -131,12 +130,12 @@ class Negatives:
         return "random", next(other.response for other in self.places if _bare(other.response) != truth)
 
     def of_kind(self, kind: str, place: int, rng: np.random.Generator) -> str | None:
-        """A negative of one kind for the place of this number; None where there is none."""
+        """A negative of one kind for the place at this index; None if there is none."""
         text = self._makers[kind](place, rng)
         return None if _bare(text) in {"", _bare(self.places[place].response)} else text
 
     def _random(self, place: int, rng: np.random.Generator) -> str:
-        """A reply from another dialogue, if a few draws find one."""
+        """A reply from another dialogue, if one turns up within a few draws."""
         home = self.places[place].dialogue
         for _ in range(_TRIES):
             other = self.places[int(rng.integers(len(self.places)))]
@@ -145,13 +144,13 @@ class Negatives:
         return other.response
 
     def _same_dialogue(self, place: int, rng: np.random.Generator) -> str:
-        """A later turn, or one before the last: the last itself would be an echo."""
+        """Another turn of the dialogue, except the one before the reply, which would be an echo."""
         dialogue, turn = self.places[place]
         others = [*dialogue.turns[: turn - 1], *dialogue.turns[turn + 1 :]]
         return others[int(rng.integers(len(others)))] if others else ""
 
     def _echo(self, place: int, rng: np.random.Generator) -> str:
-        """The last utterance, whole or its second half."""
+        """The last utterance of the context, or its second half."""
         last = self.places[place].context[-1]
         words = last.split()
         return last if rng.random() < 0.5 or len(words) < 4 else " ".join(words[len(words) // 2 :])
@@ -169,7 +168,7 @@ class Negatives:
         return " ".join(words[: int(len(words) * rng.uniform(0.25, 0.75))])
 
     def _repeated(self, place: int, rng: np.random.Generator) -> str:
-        """The reply, its last words said once or twice more."""
+        """The reply with its second half repeated once or twice."""
         words = self.places[place].response.split()
         return " ".join([*words, *(words[len(words) // 2 :] * int(rng.integers(1, 3)))])
 
@@ -183,10 +182,10 @@ class Negatives:
 def near_neighbours(
     vectors: NDArray[np.floating], *, nearest: int = 20, keep: int = 5, most: int = 20_000, seed: int = 0
 ) -> NDArray[np.int64]:
-    """For each row the numbers of `keep` rows whose vectors are near its own by cosine, -1 where there are fewer.
+    """For each row the indices of `keep` rows with similar vectors by cosine, padded with -1. (rows, keep)
 
-    They are drawn from the `nearest` rows. A row with no length has none. With more than `most` rows each looks for
-    its neighbours among a random `most` of them, so that time grows with rows and not with their square.
+    They are drawn at random from the `nearest` rows. A zero vector has no neighbours. With more than `most` rows,
+    neighbours are searched among a random sample of `most` rows, so that time grows linearly with the rows.
     """
     rng = np.random.default_rng(seed)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -201,7 +200,7 @@ def near_neighbours(
         best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
         for offset, columns in enumerate(best):
             row = start + offset
-            # Cosine 1 is the same utterance, or one of the same words: as good a reply as the true one.
+            # Cosine 1 means the same utterance, or one with the same words: as good a reply as the true one.
             near = pool[columns[cosines[offset, columns] < 0.999]]
             near = near[near != row]
             if lengths[row] > 0 and len(near):
@@ -211,5 +210,5 @@ def near_neighbours(
 
 
 def _bare(text: str) -> str:
-    """A text without case and white space at its ends or doubled."""
+    """A text in one case, with single spaces between its words."""
     return " ".join(text.casefold().split())

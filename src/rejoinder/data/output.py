@@ -1,4 +1,4 @@
-"""Writing: beside the target first, then moved into place, so that a reader never meets half a file."""
+"""Atomic writing: into a temporary file first, then moved into place, so that no reader sees half a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
 def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] = ()) -> None:
-    """Raise a CallError when nothing could be written there, or over an input, before any work is done."""
+    """Raise a CallError, before any work is done, if the file cannot be written or is one of the inputs."""
     if path.suffix not in suffixes:
         raise CallError(
             f"{path}: cannot write {path.suffix or 'a file without a suffix'}; expected {', '.join(suffixes)}"
@@ -27,30 +27,30 @@ def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] =
     if not path.parent.is_dir():
         raise CallError(f"{path.parent} does not exist: expected a folder to write {path.name} into")
     if not os.access(path.parent, os.W_OK):
-        raise CallError(f"{path.parent} may not be written to: expected a folder to write {path.name} into")
+        raise CallError(f"{path.parent} is not writable: expected a folder to write {path.name} into")
     for read in inputs:
         if path.exists() and Path(read).exists() and path.samefile(read):
-            raise CallError(f"{path} is what would be read: expected another file to write to")
+            raise CallError(f"{path} is an input: expected another file to write to")
 
 
 def check_scores_target(path: Path, *, inputs: Sequence[str] = ()) -> None:
-    """Raise a CallError when no scores could be written there, or only over the meta data of another score file."""
+    """Raise a CallError if scores cannot be written there, or would overwrite the meta data of another score file."""
     check_target(path, SCORE_SUFFIXES, inputs=inputs)
     beside = meta_path(path)
     if path.suffix == ".parquet" or not beside.is_file():
         return
     try:
         meta = json.loads(beside.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):  # of no use to any score file
+    except (ValueError, RecursionError):  # belongs to no score file
         return
     owner = owner_of_meta(path, meta if isinstance(meta, dict) else {})
     if owner != path and owner.exists():
-        raise CallError(f"{beside} is of {owner}: expected a name for {path} that differs by more than its suffix")
+        raise CallError(f"{beside} belongs to {owner}: expected another name than {path}, not only another suffix")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """A text file that takes the place of `path` when the block ends well, and leaves no trace otherwise."""
+    """A text file that replaces `path` when the block succeeds, and leaves no trace when it fails."""
     beside = path.with_name(path.name + ".tmp")
     try:
         with beside.open("w", encoding="utf-8", newline="\n") as file:
@@ -61,7 +61,7 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put a text into a file, whole or not at all."""
+    """Write a text to a file, completely or not at all."""
     with replacing(path) as file:
         file.write(text)
 
@@ -78,16 +78,16 @@ def meta_path(scores: Path) -> Path:
 
 
 def owner_of_meta(scores: Path, meta: Mapping[str, Any]) -> Path:
-    """The score file that the meta data beside `scores` belong to: scores.csv and scores.jsonl share their place.
+    """The score file that the meta data belong to: scores.csv and scores.jsonl share one meta data file.
 
-    Only the suffix counts, since scores and meta data may have been renamed together.
+    Only the suffix is compared, since scores and meta data may have been renamed together.
     """
     name = meta.get("scores")
     return scores.with_suffix(Path(name).suffix) if isinstance(name, str) else scores
 
 
 def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Sequence[str]) -> None:
-    """Turn finished JSON lines into the target's format, with its meta data, and move both into place."""
+    """Convert finished JSON lines to the target's format and move them into place with their meta data."""
     if target.suffix == ".jsonl":
         _publish_with_meta(rows, target, meta)
         return
@@ -95,7 +95,7 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
 
     struct = pl.Struct(dict.fromkeys(labels, pl.Float64))
     schema: dict[str, Any] = {"id": pl.String, "system": pl.String, "scores": struct}
-    # The name of a file is no pattern, even where it holds a bracket.
+    # A file name is not a pattern, even if it contains a bracket.
     frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
     beside = target.with_name(target.name + ".tmp")
     try:
@@ -111,8 +111,8 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
 
 
 def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) -> None:
-    """Drop the old meta data, move the scores, then the new meta data: whoever breaks in finds scores without any,
-    never beside those of other scores."""
+    """Delete the old meta data, then move the scores, then the new meta data: an interruption leaves scores without
+    meta data, never scores with those of another run."""
     with replacing(meta_path(target)) as file:
         file.write(json.dumps({"scores": target.name, **meta}, indent=2, ensure_ascii=False) + "\n")
         file.flush()

@@ -1,4 +1,4 @@
-"""A context with one reply to it, and who spoke which turn of the context."""
+"""A context with one reply, and the speaker of each turn of the context."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple, Protocol
 
 
 class Pair(NamedTuple):
-    """What a reply is judged by."""
+    """What a reply is judged by: itself and its context."""
 
     context: tuple[str, ...]
     speakers: tuple[str, ...]
     response: str
 
 
-class Said(Protocol):
+class HasReply(Protocol):
     """An example, or a place in a dialogue."""
 
     @property
@@ -30,16 +30,16 @@ class Said(Protocol):
         """The reply."""
 
 
-def pair_of(said: Said) -> Pair:
+def pair_of(said: HasReply) -> Pair:
     """The context, speakers and reply of an example or of a place in a dialogue."""
     return Pair(said.context, said.speakers, said.response)
 
 
 def by_replier(turns: int, speakers: Sequence[str] = ()) -> list[bool]:
-    """Which turns of a context are by the one who replies.
+    """Which turns of a context are by the speaker who replies. (turns,)
 
-    That is never the one who spoke last. Without labels the speakers alternate; with labels it is the one, of those
-    who are not the last, that spoke most lately.
+    The replier is never the one who spoke last. Without labels the speakers alternate; with labels the replier is the
+    most recent speaker other than the last.
     """
     if not speakers:
         return [(turns - turn) % 2 == 0 for turn in range(turns)]

@@ -1,9 +1,9 @@
 """A record (one JSON object, one row of a table) to an Example, with every field checked.
 
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
-`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is cut at a
-separator; an absent id becomes the record's number. A table has no lists: there a cell may hold one as JSON, and an
-empty reply beside messages is an absent one.
+`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is split at
+a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON, and an empty
+reply beside messages counts as missing.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from numbers import Integral
 from typing import Any
 
 from rejoinder.data.messages import from_messages
 from rejoinder.data.rows import TableRow
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, text_of, texts_of
-from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, text_of, texts_of
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
 FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
@@ -28,7 +27,7 @@ _PLAIN = (str, list, type(None))
 
 @dataclass(frozen=True)
 class FieldMap:
-    """What the data call our fields, and where a context given as one string is cut."""
+    """The data's names for our fields, and the separator of a context given as one string."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     separator: str = "\n"
@@ -42,14 +41,16 @@ class FieldMap:
 
     @classmethod
     def parse(cls, pairs: Iterable[str], separator: str = "\n") -> FieldMap:
-        """From ['context=history', ...] as the command line gives them."""
+        """From ['context=history', ...], the form of the command line."""
         names: dict[str, str] = {}
         for pair in pairs:
             ours, equals, theirs = pair.partition("=")
             if not (ours and equals and theirs):
-                raise CallError(f"cannot read the field {pair!r}: expected ours=theirs, such as context=history")
+                expected = "expected ours=theirs, such as context=history"
+                raise CallError(f"cannot read the field {shortened(pair)}: {expected}")
             if ours in names:
-                raise CallError(f"the field {ours!r} is given twice: {names[ours]!r} and {theirs!r}")
+                both = f"{shortened(names[ours])} and {shortened(theirs)}"
+                raise CallError(f"the field {shortened(ours)} is given twice: {both}")
             names[ours] = theirs
         return cls(names, separator)
 
@@ -59,8 +60,8 @@ class FieldMap:
 
 
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:
-    """The example that a record holds; FieldError where it holds none."""
-    if isinstance(record, Example):  # made by hand, so its fields may hold anything
+    """The example in a record; FieldError if it contains none."""
+    if isinstance(record, Example):  # made by the caller, so its fields may contain anything
         if _is_plain(record):
             return record
         checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap())
@@ -82,12 +83,12 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         context, speakers, said = from_messages(get.value("messages"), fields.of("messages"), response is None)
         response = said if response is None else response
     if response is None:
-        found = ", ".join(map(str, record)) or "no fields"
+        found = listed(record) or "no fields"
         raise FieldError(fields.of("response"), f"is missing: expected the reply as a string, found {found}")
     if speakers and len(speakers) != len(context):
         raise FieldError(
             fields.of("speakers"),
-            f"expected one label a context turn ({len(context)}), found {len(speakers)}",
+            f"expected one label per context turn ({len(context)}), found {len(speakers)}",
         )
     return Example(
         id=get.label("id") or str(number),
@@ -101,7 +102,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
 
 
 def _is_plain(example: Example) -> bool:
-    """Whether an example holds nothing but ASCII text, as most do: then no field needs a second look."""
+    """Whether an example contains only ASCII text, as most do: then no field needs another check."""
     lists = (example.context, example.references, example.speakers)
     if not example.id or not all(type(texts) is tuple for texts in lists):
         return False
@@ -131,14 +132,7 @@ class _Getter:
         return None if found is None else text_of(found, self.fields.of(ours))
 
     def label(self, ours: str) -> str:
-        found, name = self.value(ours), self.fields.of(ours)
-        if found is None:
-            return ""
-        if isinstance(found, float) and found.is_integer():  # a frame's whole numbers, beside a missing one
-            return str(int(found))
-        if isinstance(found, bool) or not isinstance(found, Integral):
-            return text_of(found, name, "a string or a whole number")
-        return str(found)
+        return label_of(self.value(ours), self.fields.of(ours))
 
     def texts(self, ours: str, *, split: bool = False) -> tuple[str, ...]:
         found, name = self.value(ours), self.fields.of(ours)
@@ -159,5 +153,5 @@ class _Getter:
 
 
 def data_error(error: FieldError, file: str, line: int) -> DataError:
-    """The same problem with the place where it stands."""
+    """The same problem with its file and line."""
     return DataError(str(error), file=file, line=line, field=error.name)

@@ -1,5 +1,7 @@
-"""Raw records out of files and frames, each with its line number. A line that cannot be read is yielded as an error, so
-that the caller decides whether to stop or to skip."""
+"""Raw records of files, each with its line number.
+
+An unreadable record is yielded as an error, so that the caller decides whether to stop or to skip it.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +11,27 @@ import errno
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.errors import CallError, DataError
+from rejoinder.data.parquet import parquet_records
+from rejoinder.errors import CallError, DataError, shortened
 
 LONGEST_LINE = 4 << 20
-"""Bytes. No reply is this long: a longer line is a broken file, and is never held in memory whole."""
+"""Bytes. No reply is this long: a longer line means a broken file, and is never read into memory as a whole."""
 
 Row = tuple[int, Any]
-"""A line number with a record, or with the DataError that stands in its place."""
-
-_TABLE_ROWS = 4096
+"""A line number with a record, or with the DataError that replaces it."""
 
 
 class TableRow(dict[str, str]):
-    """A record of a CSV or TSV table, where every value is a string: lists come as JSON, absent values empty."""
+    """A record of a CSV or TSV table, where every value is a string: lists are JSON, missing values are empty."""
 
 
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
-    """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; .gz on top of the text ones."""
+    """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; the text formats may be gzipped (.gz)."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ".jsonl")
     if kind in {".parquet", ".pq"}:
@@ -43,6 +45,12 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
 
 def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
     """Decoded lines, each with its number."""
+    for number, line in _raw_lines(path, name):
+        yield number, line if isinstance(line, DataError) else _decoded(line, name, number)
+
+
+def _raw_lines(path: Path, name: str) -> Iterator[tuple[int, bytes | DataError]]:
+    """Lines as bytes, each with its number; an error in place of one that is too long."""
     try:
         with _open(path) as file:
             number = 0
@@ -50,18 +58,18 @@ def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]
                 number += 1
                 if len(line) > LONGEST_LINE:
                     _drain(file, line)
-                    problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example a line"
+                    problem = f"is longer than {LONGEST_LINE >> 20} MiB: expected one example per line"
                     yield number, DataError(problem, file=name, line=number)
                 else:
-                    yield number, _decoded(line, name, number)
+                    yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"is not a whole gzip file ({error})", file=name) from None
+        raise DataError(f"is not a complete gzip file ({error})", file=name) from None
     except OSError as error:
         raise unreadable(error, name) from None
 
 
 def unreadable(error: OSError, name: str) -> DataError:
-    """What to say of a file that cannot be opened."""
+    """The error for a file that cannot be opened."""
     problems = {
         errno.EISDIR: "is a folder: expected a file",
         errno.ENOENT: "no such file",
@@ -74,7 +82,7 @@ def _decoded(line: bytes, name: str, number: int) -> str | DataError:
     if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return DataError("is UTF-16: expected UTF-8 text", file=name, line=number)
     if b"\x00" in line:
-        return DataError("holds a NUL byte: expected UTF-8 text", file=name, line=number)
+        return DataError("contains a NUL byte: expected UTF-8 text", file=name, line=number)
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -110,31 +118,46 @@ def _parsed(line: str, name: str, number: int) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object a line"
+        problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object per line"
     except (RecursionError, ValueError) as error:  # nested too deep; a number of too many digits
-        problem = f"is not usable JSON ({error}): expected one object a line"
+        problem = f"is not usable JSON ({error}): expected one object per line"
     return DataError(problem, file=name, line=number)
 
 
 class _TextLines:
-    """Lines for Python's CSV reader, which keeps count only of those that it was given; a bad one is raised."""
+    """Lines for Python's CSV reader, which only counts the lines that it was given.
+
+    An undecodable line must not end a quoted cell, or the rest of the cell would be read as new rows. So the reader
+    gets it with replacement characters, and `error` says that the row is bad.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
-        self._lines = lines_of_file(path, name)
+        self._lines, self._name = _raw_lines(path, name), name
         self.number = 0
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Forget what was seen in earlier rows."""
+        self.error: DataError | None = None
+        self.quotes = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
         self.number, line = next(self._lines)
-        if isinstance(line, DataError):
+        if isinstance(line, DataError):  # too long, and its quotes are unknown
             raise line
-        return line
+        text = _decoded(line, self._name, self.number)
+        if isinstance(text, DataError):
+            self.error = self.error or text
+            text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        self.quotes += text.count('"')
+        return text
 
 
 def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
-    """Rows as records of strings, under the names of the first row."""
+    """Rows as records of strings, with the column names of the first row."""
     header: list[str] | None = None
     for line, cells in _cells(path, name, delimiter):
         if isinstance(cells, DataError):
@@ -150,32 +173,44 @@ def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
 
 
 def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
-    """Rows of cells; one that runs over several lines bears the number of its first."""
+    """Rows of cells; a row that spans several lines has the number of its first.
+
+    A bad row can be skipped only if it is clear where the next one begins: its quotes must be in pairs.
+    """
     lines = _TextLines(path, name)
     csv.field_size_limit(LONGEST_LINE)  # Python's own is 128 KiB, for the whole process
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
+        lines.begin_row()
         line = lines.number + 1
         try:
-            yield line, next(reader)
+            cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            if "field limit" in str(error):  # nobody can tell where the next row begins, so it cannot be skipped
-                problem = f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected a row an example, quotes in pairs"
-                raise DataError(problem, file=name, line=line) from None
-            yield line, DataError(f"is not valid CSV ({error}): expected quotes in pairs", file=name, line=line)
-        except DataError as error:
-            if not error.line:  # the file as a whole
-                raise
-            yield error.line, error
+            bad = lines.error or DataError(_csv_problem(error), file=name, line=line)
+            if lines.quotes % 2 or _is_field_limit(error):
+                raise bad from None
+            yield bad.line, bad
+        else:
+            yield (line, cells) if lines.error is None else (lines.error.line, lines.error)
+
+
+def _csv_problem(error: csv.Error) -> str:
+    if _is_field_limit(error):
+        return f"has a cell longer than {LONGEST_LINE >> 20} MiB: expected one row per example, paired quotes"
+    return f"is not valid CSV ({error}): expected quotes in pairs"
+
+
+def _is_field_limit(error: csv.Error) -> bool:
+    return "field limit" in str(error)
 
 
 def _checked_header(cells: list[str], name: str, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
-    twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
+    twice = next((cell for cell, count in Counter(header).items() if count > 1), None)
     if twice is not None:
-        raise DataError(f"names the column {twice!r} twice: expected names of their own", file=name, line=line)
+        raise DataError(f"names the column {shortened(twice)} twice: expected unique names", file=name, line=line)
     return header
 
 
@@ -187,24 +222,8 @@ def _record(header: list[str], cells: list[str], name: str, line: int) -> TableR
 
 
 def _parquet(path: Path, name: str) -> Iterator[Row]:
-    import polars as pl
-
     try:
         path.open("rb").close()
     except OSError as error:
         raise unreadable(error, name) from None
-    number = 0
-    try:
-        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        for frame in scan.collect_batches(chunk_size=_TABLE_ROWS, maintain_order=True):
-            for record in frame.iter_rows(named=True):
-                number += 1
-                yield number, record
-        expected = scan.select(pl.len()).collect().item()
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"is not a readable Parquet file ({reason})", file=name) from None
-    except OSError as error:
-        raise unreadable(error, name) from None
-    if number != expected:  # a damaged file may end early without an error
-        raise DataError(f"is damaged: {number} rows could be read, expected {expected}", file=name)
+    yield from enumerate(parquet_records(path, name), start=1)

@@ -1,4 +1,4 @@
-"""Sentences to learn from: a text file (.txt, .txt.gz) with one a line."""
+"""Sentences to train on: a text file (.txt, .txt.gz) with one sentence per line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rejoinder.types import Dialogue
 
 
 def sentences_of_file(path: str | Path) -> Iterator[Dialogue]:
-    """Each line that is not blank as a dialogue of one turn, its number being the id."""
+    """Each non-blank line as a dialogue of one turn, with the line number as id."""
     for number, line in lines_of_file(Path(path), str(path)):
         if isinstance(line, DataError):
             raise line

@@ -1,7 +1,7 @@
-"""Where examples come from: something that can be read through more than once.
+"""Examples from any origin, readable more than once.
 
-A file is never held in memory whole, nor is a stream, which is copied to a temporary file. A generator can be run
-only once, so that its records are kept in a list.
+A file is never read into memory as a whole, nor is a stream, which is copied to a temporary file. A generator can run
+only once, so its records are kept in a list.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from rejoinder.data.parquet import frame_records
 from rejoinder.data.record import FieldMap, data_error, example_of
 from rejoinder.data.rows import Row, rows_of_file, unreadable
 from rejoinder.data.values import FieldError
@@ -26,24 +27,38 @@ OnError = Literal["raise", "skip"]
 _FRAME_ROWS = 4096
 
 
-class Source:
+class ErrorPolicy:
+    """Whether an unreadable record stops the reader, or is skipped and recorded."""
+
+    def __init__(self, on_error: OnError) -> None:
+        if on_error not in {"raise", "skip"}:
+            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        self.on_error = on_error
+        self.skipped: dict[int, DataError] = {}
+        """The number of the record -> what is wrong with it."""
+
+    def refuse(self, number: int, error: DataError) -> None:
+        """Raise the error, or record it and go on, depending on `on_error`."""
+        if self.on_error == "raise":
+            raise error
+        self.skipped[number] = error
+
+
+class Source(ErrorPolicy):
     """Examples of a file, of standard input ("-"), of a frame, a data set, or any collection of records.
 
-    Iterating gives the examples in order and may be repeated. With `on_error="skip"` what cannot be read is passed
-    over and noted in `skipped` (the record's number -> error).
+    Iterating yields the examples in order and may be repeated. With `on_error="skip"` unreadable records are skipped
+    and collected in `skipped` (the record's number -> error).
     """
 
     def __init__(self, origin: Any, fields: FieldMap | None = None, on_error: OnError = "raise") -> None:
-        if on_error not in {"raise", "skip"}:
-            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        super().__init__(on_error)
         self.fields = fields or FieldMap()
-        self.on_error = on_error
-        self.skipped: dict[int, DataError] = {}
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
         self._all_examples = False
         if isinstance(origin, str | Path):
-            # A file's name need not be text; what is shown and written must be.
+            # A file name may contain bytes that are not text; what is shown and written must be text.
             self.name = "standard input" if str(origin) == "-" else str(origin).encode(errors="replace").decode()
             self._origin = self._readable_twice(Path(origin))
         else:
@@ -55,8 +70,8 @@ class Source:
         return (example for _, _, example in self.numbered())
 
     def numbered(self) -> Iterator[tuple[int, int, Example]]:
-        """Examples with their numbers among the records, and with their lines."""
-        if self._all_examples and not self.skipped:  # looked through before, and nothing was found wrong
+        """Record number, line number and example, for each example."""
+        if self._all_examples and not self.skipped:  # an earlier pass found nothing wrong
             yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
             return
         untouched = isinstance(self._origin, list)
@@ -85,14 +100,8 @@ class Source:
     def _example(self, record: Any, number: int) -> Example:
         return example_of(record, number, self.fields)
 
-    def refuse(self, number: int, error: DataError) -> None:
-        """Stop at this record, or note it and go on, as `on_error` says."""
-        if self.on_error == "raise":
-            raise error
-        self.skipped[number] = error
-
     def close(self) -> None:
-        """Remove what a stream was kept in."""
+        """Delete the copy of a stream."""
         if self._spilled:
             self._spilled.cleanup()
 
@@ -102,7 +111,7 @@ class Source:
         return enumerate(_records_of(self._origin), start=1)
 
     def _readable_twice(self, path: Path) -> Path:
-        """The path of a file; for a stream (standard input, a pipe), which can be read only once, that of a copy."""
+        """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""
         if str(path) == "-":
             return self._spill(sys.stdin.buffer)
         try:
@@ -127,8 +136,8 @@ def read(
 ) -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 
-    `fields` says what the data call our fields: {"context": "history"}. With `on_error="skip"` what cannot be read is
-    left out, and a warning at the end says what that was.
+    `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are
+    left out, and a warning at the end counts them.
     """
     mapping = FieldMap(fields) if isinstance(fields, dict) else fields
     with contextlib.closing(Source(origin, mapping, on_error)) as source:
@@ -144,13 +153,12 @@ def _name_of(origin: Any) -> str:
 
 
 def _records_of(origin: Any) -> Iterable[Any]:
-    """Records of something in memory, a few at a time where it is a frame."""
+    """Records of an object in memory; those of a frame in batches."""
     module, kind = type(origin).__module__.partition(".")[0], type(origin).__name__
     if (module, kind) == ("polars", "DataFrame"):
         return origin.iter_rows(named=True)  # type: ignore[no-any-return]
     if (module, kind) == ("polars", "LazyFrame"):
-        batches = origin.collect_batches(chunk_size=_FRAME_ROWS, maintain_order=True)
-        return (record for frame in batches for record in frame.iter_rows(named=True))
+        return frame_records(origin, _name_of(origin))
     if (module, kind) == ("pandas", "DataFrame"):
         starts = range(0, len(origin), _FRAME_ROWS)
         return (record for at in starts for record in origin.iloc[at : at + _FRAME_ROWS].to_dict("records"))

@@ -1,7 +1,7 @@
-"""A first look through all examples before any work is done: are they readable, how many, what do they have?
+"""The first pass over all examples, before any work is done: are they readable, how many are there, what do they have?
 
-Every problem with the input is found here, so that nothing is scored, let alone written, from a file that turns out
-bad at its last line. Memory: eight bytes an example.
+Every problem with the input is found here, so that nothing is scored or written from a file whose last line is bad.
+Memory: eight bytes per example.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from itertools import chain, islice
 import numpy as np
 
 from rejoinder.data.source import Source
-from rejoinder.errors import DataError
+from rejoinder.errors import DataError, shortened
 from rejoinder.progress import progress
 from rejoinder.types import Example
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a source holds."""
+    """What a source contains."""
 
     count: int
     digest: str
@@ -34,7 +34,7 @@ class Survey:
 
 
 def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey:
-    """Read through a source once and check it; without `digest`, which only files need, that one stays empty."""
+    """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty."""
     keys: array[int] = array("q")
     content = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
@@ -55,7 +55,7 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey
 
 
 def _bytes_of(example: Example) -> bytes:
-    """All of an example; with the lists' lengths, no two examples and no two files come out alike."""
+    """All of an example; it includes the lengths of the lists, so different examples have different bytes."""
     lists = (example.context, example.references, example.speakers)
     labels = (example.id, example.system, example.context_id, example.response)
     return "\0".join((*labels, *map(str, map(len, lists)), *chain(*lists), "")).encode()
@@ -72,8 +72,8 @@ def _nothing_left(source: Source) -> DataError:
     left_out = ""
     if source.skipped:
         first = next(iter(source.skipped.values()))
-        left_out = f" ({len(source.skipped)} unreadable ones were left out; the first: {first})"
-    return DataError(f"holds no examples{left_out}: expected at least one", file=source.name)
+        left_out = f" ({len(source.skipped)} unreadable records were skipped; the first: {first})"
+    return DataError(f"contains no examples{left_out}: expected at least one", file=source.name)
 
 
 def _repeated(keys: array[int]) -> set[int]:
@@ -82,7 +82,7 @@ def _repeated(keys: array[int]) -> set[int]:
 
 
 def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
-    """Tell true repetitions from two ids that merely share a hash, and name their lines; how many were left out."""
+    """Refuse repeated ids, as opposed to two ids that merely share a hash; the number of skipped records."""
     first: dict[tuple[str, str], int] = {}
     before = len(source.skipped)
     for number, line, example in source.numbered():
@@ -90,8 +90,9 @@ def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
         if hash(key) not in suspects:
             continue
         if key in first:
-            of = f" of system {example.system!r}" if example.system else ""
-            problem = f"{example.id!r}{of} was already on line {first[key]}: expected an id once within a system"
+            of = f" of system {shortened(example.system)}" if example.system else ""
+            used = f"{shortened(example.id)}{of} was already used on line {first[key]}"
+            problem = f"{used}: expected ids unique within a system"
             source.refuse(number, DataError(problem, file=source.name, line=line, field=source.fields.of("id")))
         first.setdefault(key, line)
     return len(source.skipped) - before

@@ -1,8 +1,8 @@
 """Contexts that wait for a reply: the same records as examples, but the reply may be missing.
 
-A record holds `context` or `messages`, as an example does, or the `turns` of a dialogue, whose last one is then the
-true reply. Where `references` are given, the first is the true reply; else it is the `response`, unless a `system`
-made it. Messages end with the true reply where the assistant speaks last.
+A record has `context` or `messages`, as an example does, or the `turns` of a dialogue, whose last turn is then the true
+reply. If there are `references`, the first one is the true reply; otherwise it is the `response`, unless a `system`
+wrote it. With messages the true reply is the last message, if it is by the assistant.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from rejoinder.data.dialogues import dialogue_of
+from rejoinder.data.messages import REPLY_ROLES
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.types import Example
-
-_REPLY_ROLES = {"assistant", "bot"}
 
 
 class UnansweredSource(Source):
-    """Contexts as examples whose response is empty and whose references hold the true reply, if it is known."""
+    """Contexts as examples with an empty response; the true reply, if known, is their reference."""
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, dict) and "turns" in record:
@@ -40,7 +39,7 @@ class UnansweredSource(Source):
         return replace(example, response="", references=example.references or said, system="")
 
     def _with_reply(self, record: Any) -> Any:
-        """The record with an empty reply where it has none."""
+        """The record, with an empty reply if it has none."""
         name = self.fields.of("response")
         if not isinstance(record, dict) or record.get(name) is not None or self._ends_with_reply(record):
             return record
@@ -49,11 +48,11 @@ class UnansweredSource(Source):
     def _ends_with_reply(self, record: dict[str, Any]) -> bool:
         messages = record.get(self.fields.of("messages"))
         last = messages[-1] if isinstance(messages, list) and messages else None
-        return isinstance(last, dict) and str(last.get("role")).lower() in _REPLY_ROLES
+        return isinstance(last, dict) and str(last.get("role")).lower() in REPLY_ROLES
 
 
 def each_once(contexts: Iterable[Example]) -> Iterator[Example]:
-    """Each context once, though several systems' replies to it may have been given; CallError for an id twice."""
+    """Each context once, even if the data have several systems' replies to it; CallError for a repeated id."""
     seen: set[int] = set()
     owners: set[str] = set()
     for example in contexts:
@@ -61,7 +60,7 @@ def each_once(contexts: Iterable[Example]) -> Iterator[Example]:
         if key in seen:
             continue
         if example.id in owners:
-            raise CallError(f"two different contexts have the id {example.id!r}: expected an id of its own for each")
+            raise CallError(f"two different contexts have the id {shortened(example.id)}: expected unique ids")
         seen.add(key)
         owners.add(example.id)
         yield example

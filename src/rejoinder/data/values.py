@@ -1,13 +1,14 @@
-"""Single values of a record, checked: each is what it should be, or a FieldError says what was found instead."""
+"""Single values of a record, checked: a FieldError says what was expected and what was found instead."""
 
 from __future__ import annotations
 
 import json
+from numbers import Integral
 from typing import Any
 
 
 class FieldError(ValueError):
-    """A field's value is not what it should be."""
+    """A field's value is not what was expected."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(problem)
@@ -15,50 +16,72 @@ class FieldError(ValueError):
 
 
 def text_of(value: Any, name: str, expected: str = "a string") -> str:
-    """The value, which must be text that can be written as UTF-8."""
+    """The value, which must be text that can be encoded as UTF-8."""
     if not isinstance(value, str):
         raise FieldError(name, f"expected {expected}, found {kind_of(value)}")
     if "\x00" in value:
-        raise FieldError(name, "holds a NUL character: expected text")
+        raise FieldError(name, "contains a NUL character: expected text")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise FieldError(name, f"holds a lone surrogate at character {error.start}: expected text") from None
+            raise FieldError(name, f"contains a lone surrogate at character {error.start}: expected text") from None
     return value
 
 
 def texts_of(values: list[Any] | tuple[Any, ...], name: str) -> tuple[str, ...]:
-    """All values, each of which must be text."""
+    """The values, each of which must be text."""
     try:
-        text_of("".join(values), name)  # one look at all of them, since hardly ever is one bad
+        text_of("".join(values), name)  # one check for all of them, since bad ones are rare
     except (TypeError, FieldError):
         return tuple(text_of(value, f"{name}[{place}]") for place, value in enumerate(values))
     return tuple(values)
 
 
 def json_list(text: str) -> list[Any] | None:
-    """A table has no lists, but a cell may hold one as JSON; None where it does not."""
+    """The JSON list in a cell of a table; None if it contains none."""
     if not text.lstrip().startswith("["):
         return None
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
+        parsed = parsed_json(text)
+    except ValueError:
         return None
     return parsed if isinstance(parsed, list) else None
 
 
+def parsed_json(text: str) -> Any:
+    """The value of a JSON text; a ValueError, whatever is wrong with it."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"nested too deeply: {error}") from None
+
+
+def label_of(value: Any, name: str) -> str:
+    """An id or another label: a string, or a whole number as a string; "" for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():  # pandas turns integers with a missing value into floats
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return text_of(value, name, "a string or a whole number")
+    try:
+        return str(value)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        raise FieldError(name, "expected a string or a whole number, found one of too many digits") from None
+
+
 def as_list(value: Any) -> Any:
-    """A frame's array as a list; anything else as it is."""
+    """An array of a frame as a list; anything else unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def is_missing(value: Any) -> bool:
-    """Frames write a missing value as NaN, the only float that differs from itself, or as a NA of their own."""
+    """Whether a value is what frames write for a missing one: NaN or their own NA."""
     return (isinstance(value, float) and value != value) or type(value).__name__ in {"NAType", "NaTType"}
 
 
 def kind_of(value: Any) -> str:
-    """What a person would call the value's type."""
+    """The value's type in plain words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")

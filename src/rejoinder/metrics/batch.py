@@ -1,4 +1,4 @@
-"""Examples that are scored together. What two metrics both need, tokens above all, is computed once and kept here."""
+"""Examples that are scored together. What several metrics need, above all the tokens, is computed once per batch."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers, writable
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
@@ -21,7 +22,7 @@ from rejoinder.types import Example
 T = TypeVar("T")
 
 BATCH = 8192
-"""Examples scored together: large enough for the vector instructions, small enough for the cache and for a laptop."""
+"""Examples per batch: enough for vectorised code, few enough for the processor's cache and a laptop's memory."""
 _references = attrgetter("references")
 
 
@@ -39,19 +40,20 @@ class Tokens:
     """The tokens of a batch as codes into one vocabulary."""
 
     vocabulary: pl.Series
-    responses: Ragged  # a row an example
-    references: Ragged  # a row a reference, all examples' references in order
+    responses: Ragged  # one row per example
+    references: Ragged  # one row per reference, example after example
 
     @cached_property
     def word_hashes(self) -> NDArray[np.uint64]:
-        """A 64-bit hash a word, the same in every batch of a run. (vocabulary,)"""
+        """One 64-bit hash per word, the same in every batch of a run. (vocabulary,)"""
         return self.vocabulary.hash().to_numpy()
 
 
 class Batch:
-    """A sequence of examples with what has been computed of them."""
+    """A sequence of examples with cached results of computations on them."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
+        check_polars_threads()
         self.examples = examples
         self._kept: dict[Hashable, object] = {}
 
@@ -59,7 +61,7 @@ class Batch:
         return len(self.examples)
 
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The value kept under `key`, computed the first time it is asked for."""
+        """The value cached under `key`, computed at the first call."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]  # type: ignore[return-value]
@@ -76,17 +78,17 @@ class Batch:
 
     @cached_property
     def responses(self) -> pl.Series:
-        """The replies as text."""
+        """The replies as text. (examples,)"""
         return pl.Series([example.response for example in self.examples], dtype=pl.String)
 
     @cached_property
     def references(self) -> pl.Series:
-        """All references as text, example after example."""
+        """All references as text, example after example. (references,)"""
         return pl.Series(list(chain.from_iterable(map(_references, self.examples))), dtype=pl.String)
 
     @cached_property
     def blank(self) -> NDArray[np.bool_]:
-        """Which replies hold nothing but white space. (examples,)"""
+        """Which replies are empty or white space only. (examples,)"""
         return np.fromiter((not example.response.strip() for example in self.examples), np.bool_, len(self))
 
     def tokens(self, options: TextOptions) -> Tokens:
@@ -110,18 +112,28 @@ def encode(texts: pl.Series, options: TextOptions) -> tuple[pl.Series, Ragged]:
         texts = strip_speakers(texts)
     vocabulary, rows = token_codes(texts, options.tokenise, lowercase=options.lowercase)
     if parts - {"speakers"}:
-        rows = _without(rows, dropped_words(vocabulary, parts).to_numpy())
+        rows = kept_tokens(rows, ~dropped_words(vocabulary, parts).to_numpy())
     return vocabulary, rows
 
 
-def _without(rows: Ragged, dropped: NDArray[np.bool_]) -> Ragged:
-    kept = ~dropped[rows.values]
+def kept_tokens(rows: Ragged, kept: NDArray[np.bool_]) -> Ragged:
+    """The rows without the tokens that are not kept. `kept` has one entry per token of the vocabulary."""
+    kept = kept[rows.values]
     lengths = np.bincount(rows.row_of_value[kept], minlength=len(rows))
     return Ragged(rows.values[kept], offsets_of(lengths))
 
 
+def identical_rows(left: Ragged, right: Ragged) -> NDArray[np.bool_]:
+    """Which rows have the same tokens in the same order on both sides. (rows,)"""
+    identical: NDArray[np.bool_] = left.lengths == right.lengths
+    left, right = left.take(np.flatnonzero(identical)), right.take(np.flatnonzero(identical))
+    different = np.bincount(left.row_of_value[left.values != right.values], minlength=len(left))
+    identical[identical] = different == 0
+    return identical
+
+
 def encodable(batch: Batch) -> Batch:
-    """The same batch, or one without the half characters that no file can hold."""
+    """The same batch, or one without lone surrogates, which cannot be encoded as UTF-8."""
     try:
         _ = batch.responses, batch.references
     except UnicodeEncodeError:

@@ -15,7 +15,7 @@ from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
 from rejoinder.metrics.ngrams import NgramOverlap, ngram_overlap
 from rejoinder.types import Scores
 
-# Four orders are always counted, so that BLEU-1..4 share them; NLTK's methods 5 and 7 look one order further.
+# Four orders are always counted, so that BLEU-1 to BLEU-4 share them; NLTK's methods 5 and 7 need one order more.
 _SHARED_ORDERS = 4
 
 
@@ -25,8 +25,8 @@ class Bleu(TextMetric):
 
     `smooth` is one of sacreBLEU's (none, floor, add-k, exp) or NLTK's nltk-0 .. nltk-7, after Chen & Cherry (2014).
     `effective_order` leaves out orders that the reply is too short for, so that an identical short reply scores 1;
-    NLTK's methods know no such thing and ignore it. `refs` says what several references do: `joint` clips against all
-    of them at once, as BLEU is defined; `max` and `mean` score each one apart.
+    NLTK's methods have no such option and ignore it. `refs` sets how several references are used: `joint` clips
+    against all of them at once, as BLEU is defined; `max` and `mean` score each one separately.
     """
 
     name: ClassVar[str] = "bleu"
@@ -65,19 +65,19 @@ class Bleu(TextMetric):
         return settle_empty(best_reference(self.smoothed(pairs), batch, self.refs), batch, tokens)
 
     def counter(self) -> BleuCounter | None:
-        """Corpus-level BLEU: counts are added up before any ratio is taken. With refs=max or mean it is the mean.
+        """Corpus-level BLEU: counts are summed before any ratio is taken; with refs=max or mean it is the mean score.
 
-        Smoothing is that of the signature; it matters only where a whole corpus has not one match of some order.
+        Smoothing is the same; it matters only if the whole corpus has no match of some order.
         """
         return BleuCounter(self) if self.refs == "joint" else None
 
     @property
     def orders(self) -> int:
-        """How many orders of n-grams are counted."""
+        """The number of n-gram orders that are counted."""
         return max(_SHARED_ORDERS, self.n) + (self.smooth in {"nltk-5", "nltk-7"})
 
     def smoothed(self, overlap: NgramOverlap) -> Scores:
-        """BLEU from counts."""
+        """BLEU from n-gram counts."""
         return smoothed_bleu(
             overlap, self.n, self.smooth, value=self.smooth_value, effective_order=self.effective_order
         )
@@ -85,7 +85,7 @@ class Bleu(TextMetric):
 
 @dataclass
 class BleuCounter:
-    """Adds up the counts of corpus-level BLEU."""
+    """Sums the counts for corpus-level BLEU."""
 
     metric: Bleu
     matches: Ints = field(init=False)
@@ -98,18 +98,18 @@ class BleuCounter:
         self.lengths = np.zeros(2, np.int64)  # of the replies, of the references
 
     def add(self, batch: Batch, rows: Ints) -> None:
-        """Take the given rows of a batch into account; those without references are left out."""
+        """Add the given rows of a batch; those without references are left out."""
         rows = rows[batch.reference_counts[rows] > 0]
         overlap = shared_overlap(batch, self.metric.text, self.metric.orders).take(rows)
         self.matches += overlap.matches.sum(axis=1)
         totals = overlap.totals
         if self.metric.smooth.startswith("nltk-"):
-            totals = np.maximum(totals, 1)  # NLTK counts one n-gram in a reply that is too short for any
+            totals = np.maximum(totals, 1)  # NLTK counts one n-gram even in a reply that is too short for any
         self.totals += totals.sum(axis=1)
         self.lengths += (overlap.length.sum(), overlap.reference_length.sum())
 
     def value(self) -> float:
-        """Corpus BLEU on 0..1; NaN when nothing was added."""
+        """Corpus BLEU from 0 to 1; NaN if nothing was added."""
         if not self.lengths[1]:
             return float("nan")
         overlap = NgramOverlap(
@@ -119,7 +119,7 @@ class BleuCounter:
 
 
 def shared_overlap(batch: Batch, options: TextOptions, orders: int) -> NgramOverlap:
-    """The batch's n-gram matches for n = 1..orders, counted once for all metrics that use them."""
+    """The batch's n-gram matches for n = 1..orders, counted once for all metrics."""
 
     def count() -> NgramOverlap:
         tokens = batch.tokens(options)

@@ -1,8 +1,8 @@
 """From n-gram counts to BLEU: the smoothing methods that sacreBLEU and NLTK offer, over many examples at once.
 
-Numbered methods are those of Chen & Cherry (2014), "A Systematic Comparison of Smoothing Techniques for
-Sentence-Level BLEU", as NLTK implements them; where NLTK departs from the paper, so do we, because a number that a
-user copies from another tool must come out the same.
+The numbered methods are those of Chen & Cherry (2014), "A Systematic Comparison of Smoothing Techniques for
+Sentence-Level BLEU", as NLTK implements them. Where NLTK departs from the paper, so does this module, so that scores
+equal those of NLTK.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def smoothed_bleu(
 
 
 def brevity_penalty(overlap: NgramOverlap) -> Floats:
-    """exp(1 - r / c) where the reply is shorter than its reference; 0 for an empty reply."""
+    """exp(1 - r / c) if the reply (c tokens) is shorter than its reference (r); 0 for an empty reply."""
     length, reference = overlap.length.astype(np.float64), overlap.reference_length
     ratio = np.divide(reference, length, out=np.full(len(length), np.inf), where=length > 0)
     return np.where(length >= reference, np.where(length > 0, 1.0, 0.0), np.exp(1.0 - ratio))
@@ -51,7 +51,7 @@ def _sacrebleu_mean(overlap: NgramOverlap, n: int, smooth: str, value: float | N
         totals[1:] += added
     precisions = matches / totals
     if smooth == "exp":
-        # Each order without a match gets half of what the one before it got.
+        # Each order without a match gets half the value of the previous such order.
         halvings = np.cumsum(matches == 0, axis=0)
         precisions = np.where(matches == 0, 1.0 / (np.exp2(halvings) * totals), precisions)
     elif smooth == "floor":
@@ -85,13 +85,13 @@ def _nltk_mean(overlap: NgramOverlap, n: int, method: int) -> Floats:
         precisions = _averaged_with_neighbours(precisions, (matches / totals)[_FIFTH])
     if method == 6:
         precisions = _with_prior(precisions, matches, overlap.totals.astype(np.float64))
-    # NLTK passes over a precision of 0 rather than let it make the score 0.
+    # NLTK skips a precision of 0 rather than let it make the score 0.
     logs = np.where(precisions > 0, np.log(precisions), 0.0)
     mean: Floats = np.exp(logs.sum(axis=0) / n)
     return mean
 
 
-_FIFTH = 4  # NLTK looks at 5-grams whatever n is
+_FIFTH = 4  # NLTK uses 5-grams whatever n is
 
 
 def _averaged_with_neighbours(precisions: Floats, fifth: Floats) -> Floats:

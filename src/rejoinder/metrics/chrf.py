@@ -1,7 +1,7 @@
 """chrF: F-measure of character n-grams (Popović 2015).
 
-Short texts are laid out as tables of equal characters, as `ngrams` does with words. In long ones characters are packed
-into integers, pair | n-gram | side, and sorted; equal n-grams of a pair then stand side by side.
+Short texts are compared in tables of equal characters, as `ngrams` does with words. For long texts the n-grams are
+packed into integers, pair | n-gram | side, and sorted, so that equal n-grams of a pair are adjacent.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from rejoinder.types import Scores
 _LONGEST_IN_TABLE = 200  # characters; above this, sorting is faster
 _CHUNK = 4096  # pairs that are sorted together
 _PAIR_BITS = 12
-_ROOM = 64 - _PAIR_BITS - 1  # bits left for an n-gram, beside the pair and the side
+_NGRAM_BITS = 64 - _PAIR_BITS - 1  # bits left for an n-gram, besides the pair and the side
 
-_VISIBLE = np.ones(max(map(ord, WHITE_SPACE)) + 2, np.bool_)  # by code point; the last stands for all after it
+_VISIBLE = np.ones(max(map(ord, WHITE_SPACE)) + 2, np.bool_)  # by code point; the last entry stands for all higher ones
 _VISIBLE[list(map(ord, WHITE_SPACE))] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChrF(Metric):
-    """chrF of a reply against its references, as sacreBLEU computes it, on 0..1.
+    """chrF of a reply against its references, as sacreBLEU computes it, from 0 to 1.
 
     Orders that a text is too short for are left out, so that an identical short reply scores 1.
     """
@@ -61,11 +61,11 @@ class ChrF(Metric):
         return best_reference(self._f_measure(self._counts(batch)), batch, self.refs)
 
     def counter(self) -> ChrFCounter | None:
-        """Corpus-level chrF: the counts of each reply's best reference are added up; with refs=mean it is the mean."""
+        """Corpus-level chrF: counts of each reply's best reference are summed; with refs=mean it is the mean score."""
         return ChrFCounter(self) if self.refs == "max" else None
 
     def _counts(self, batch: Batch) -> Ints:
-        """N-grams of the reply, of the reference, of both. (3, orders, references)"""
+        """Numbers of n-grams in the reply, in the reference, in both. (3, orders, references)"""
         key = ("chrf", self.n, self.lowercase, self.whitespace)
         return batch.keep(key, lambda: _pair_counts(batch, self.n, self.lowercase, self.whitespace))
 
@@ -84,7 +84,7 @@ class ChrF(Metric):
 
 @dataclass
 class ChrFCounter:
-    """Adds up the counts of corpus-level chrF."""
+    """Sums the counts for corpus-level chrF."""
 
     metric: ChrF
     total: Ints = field(init=False)
@@ -94,10 +94,10 @@ class ChrFCounter:
         self.total = np.zeros((3, self.metric.n, 1), np.int64)
 
     def add(self, batch: Batch, rows: Ints) -> None:
-        """Take the given rows of a batch into account; those without references are left out."""
+        """Add the given rows of a batch; those without references are left out."""
         counts = self.metric._counts(batch)
         scores = self.metric._f_measure(counts)
-        # The last of an example in this order is its best reference, the earlier one on a tie.
+        # In this order the last row of an example is its best reference, the earlier one on a tie.
         order = np.lexsort((-np.arange(len(scores)), scores, batch.owner))
         last = np.append(batch.owner[order][1:] != batch.owner[order][:-1], True)[: len(order)]
         best = order[last]
@@ -106,7 +106,7 @@ class ChrFCounter:
         self.added += len(best)
 
     def value(self) -> float:
-        """Corpus chrF on 0..1; NaN when nothing was added."""
+        """Corpus chrF from 0 to 1; NaN if nothing was added."""
         return float(self.metric._f_measure(self.total)[0]) if self.added else float("nan")
 
 
@@ -146,14 +146,14 @@ def _characters(texts: pl.Series, lowercase: bool, whitespace: bool) -> Ragged:
 def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:
     """For each order, how many n-grams each pair shares. The first half of the rows are replies. (pairs,)"""
     row = texts.row_of_value
-    # The side is the lowest bit and the pair the highest ones, so that a pair's equal n-grams are neighbours.
-    label = ((row % pairs) << (_ROOM + 1) | (row >= pairs)).astype(np.uint64)
+    # The side is the lowest bit and the pair the highest ones, so that equal n-grams of a pair are adjacent.
+    label = ((row % pairs) << (_NGRAM_BITS + 1) | (row >= pairs)).astype(np.uint64)
     characters, dense = np.unique(texts.values, return_inverse=True)
     letters, size = dense.astype(np.uint64), len(characters)
     codes, distinct = letters, size
     for n in range(1, orders + 1):
         if n > 1:
-            if distinct * size >= 1 << _ROOM:
+            if distinct * size >= 1 << _NGRAM_BITS:
                 names, places = np.unique(codes, return_inverse=True)
                 codes, distinct = places.astype(np.uint64), len(names)
             codes = codes[:-1] * np.uint64(size) + letters[n - 1 :]
@@ -172,5 +172,5 @@ def _matches(keys: NDArray[np.uint64], pairs: int) -> Ints:
     in_reference = np.concatenate([[0], np.cumsum(keys & np.uint64(1), dtype=np.int64)])
     theirs = in_reference[last + 1] - in_reference[first]
     own = last + 1 - first - theirs
-    pair = (keys[first] >> np.uint64(_ROOM + 1)).astype(np.int64)
+    pair = (keys[first] >> np.uint64(_NGRAM_BITS + 1)).astype(np.int64)
     return np.bincount(pair, weights=np.minimum(own, theirs), minlength=pairs).astype(np.int64)

@@ -1,8 +1,8 @@
 """CIDEr: the cosine of TF-IDF weighted n-grams with each reference, averaged (Vedantam et al. 2015).
 
-For the n-grams of one order, with c and r counting an n-gram in the reply and in the reference and w its weight,
-sum over n-grams of (c w)(r w) is the sum over *positions* of the reply of r w^2. So all that is needed are counts at
-each position, which the tables of `ngrams` give, and weights, which need the document frequencies of the whole corpus.
+For the n-grams of one order, with c and r the counts of an n-gram in the reply and in the reference and w its weight,
+the sum over n-grams of (c w)(r w) equals the sum over *positions* of the reply of r w^2. So only counts at each
+position are needed, which `ngrams` computes, and weights, which need the document frequencies of the whole corpus.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _SCALE = 10.0
 
 @dataclass(frozen=True)
 class DocumentFrequencies:
-    """In how many documents (the references of one example) of a corpus each n-gram stands."""
+    """The number of documents of a corpus that contain each n-gram; a document is all references of one example."""
 
     documents: Mapping[str, int]
-    """Corpus -> examples with references."""
+    """Corpus -> number of examples with references."""
     table: FrequencyTable
     by_system: bool
-    """Whether every system is a corpus of its own, or all examples are one."""
+    """Whether each system is its own corpus; otherwise all examples form one."""
 
     def corpus_sizes(self, names: list[str]) -> Ints:
-        """The documents of each corpus."""
+        """The number of documents of each corpus."""
         return np.array([self.documents.get(name, 0) for name in names], np.int64)
 
     def squared_weights(self, hashes: Hashes, example: Ints, batch: Batch) -> Floats:
-        """Inverse document frequency, squared; an n-gram of no document counts as one of a single document."""
+        """Squared inverse document frequency; an unseen n-gram counts as if one document contained it."""
         names, corpus_of_example = _corpora(batch, self.by_system)
         corpus = corpus_of_example[example] if len(names) > 1 else 0
         log_sizes = np.log(np.maximum(self.corpus_sizes(names), 1))
@@ -61,11 +61,11 @@ class DocumentFrequencies:
 
 @dataclass(frozen=True, slots=True)
 class _WeightedNgrams:
-    """The n-grams of one order, of all texts in a row."""
+    """The n-grams of one order, text after text."""
 
-    offsets: Ints  # (texts + 1,): where those of each text begin
-    texts: Ints  # which text each stands in
-    counts: Ints  # how often each stands in its own text
+    offsets: Ints  # (texts + 1,): where the n-grams of each text begin
+    texts: Ints  # the text of each n-gram
+    counts: Ints  # how often each n-gram occurs in its text
     squared_weights: Floats
 
     @property
@@ -79,11 +79,11 @@ class _WeightedNgrams:
 class Cider(TextMetric):
     """CIDEr of a reply against its references, on a scale of 0 to 10.
 
-    `variant=d` clips counts and punishes a difference in length, as every tool that prints "CIDEr" does
+    `variant=d` clips counts and penalises a difference in length, as every tool that prints "CIDEr" does
     (coco-caption, pycocoevalcap, nlg-eval); the paper calls it CIDEr-D. `variant=plain` is the paper's first
-    definition, a plain cosine. Weights come from the references of all examples that are scored together: an n-gram of
-    many references says little. So a system's score depends a little on which others stand in the same file; with
-    `idf=system` it does not. With fewer than two examples no weight is defined, and the score is NaN.
+    definition, a plain cosine. Document frequencies come from the references of all examples that are scored together,
+    so a system's score depends slightly on the other systems in the file; with `idf=system` it does not. With fewer
+    than two examples no weight is defined, and the score is NaN.
     """
 
     name: ClassVar[str] = "cider"
@@ -97,7 +97,7 @@ class Cider(TextMetric):
     idf: str = "all"
     """The corpus that weights come from: all examples scored together, or those of the same `system`."""
     sigma: float = 6.0
-    """How wide the penalty on a difference in length is (variant d)."""
+    """The width of the Gaussian penalty on a difference in length (variant d)."""
     frequencies: DocumentFrequencies | None = field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
@@ -108,7 +108,7 @@ class Cider(TextMetric):
             raise CallError(f"cider: sigma must be above 0, not {self.sigma}")
 
     def observer(self) -> Observer:
-        """Counts in how many examples' references each n-gram stands."""
+        """Counts the examples whose references contain each n-gram."""
         return _FrequencyObserver(self)
 
     def score_batch(self, batch: Batch) -> Scores:
@@ -134,7 +134,7 @@ class Cider(TextMetric):
         similarity = self._penalised(cosines.mean(axis=0), replies.lengths[batch.owner], references.lengths)
         scores = best_reference(similarity * _SCALE, batch, "mean")
         names, corpus = _corpora(batch, self.frequencies.by_system)
-        # One document gives every n-gram the weight 0.
+        # With a single document every n-gram has weight 0.
         scores[self.frequencies.corpus_sizes(names)[corpus] < 2] = np.nan
         return scores
 
@@ -146,7 +146,7 @@ class Cider(TextMetric):
         hashes: Iterable[tuple[Hashes, Ints]],
         counts: Iterable[Ints],
     ) -> list[_WeightedNgrams]:
-        """The n-grams of all texts, an item an order."""
+        """The n-grams of all texts, one item per order."""
         if self.frequencies is None:
             raise CallError("cider must see all examples before it scores the first: call score()")
         weights = self.frequencies.squared_weights
@@ -160,21 +160,21 @@ class Cider(TextMetric):
         place = own.offsets[owner[shared.pair]] + shared.position
         met = shared.count * own.squared_weights[place]
         if self.variant == "d":
-            # Each of c positions carries its share of min(c, r) r.
+            # Each of the c positions contributes an equal share of min(c, r) r.
             met *= np.minimum(own.counts[place], shared.count) / own.counts[place]
         return np.bincount(shared.pair, met, minlength=len(owner)).astype(np.float64, copy=False)
 
     def _penalised(self, similarity: Floats, length: Ints, reference_length: Ints) -> Floats:
         if self.variant == "plain":
             return similarity
-        # coco-caption compares the numbers of bigrams; they differ as the lengths do, but for empty texts.
+        # coco-caption compares the numbers of bigrams, which differ as the lengths do except for empty texts.
         apart = np.maximum(length - 1, 0) - np.maximum(reference_length - 1, 0)
         penalised: Floats = similarity * np.exp(-(apart**2) / (2 * self.sigma**2))
         return penalised
 
 
 class _FrequencyObserver:
-    """Sees the references of all batches."""
+    """Collects document frequencies from the references of all batches."""
 
     def __init__(self, metric: Cider) -> None:
         self._metric = metric
@@ -182,7 +182,7 @@ class _FrequencyObserver:
         self._counter = FrequencyCounter()
 
     def add(self, batch: Batch) -> None:
-        """Count the n-grams of this batch's references, each once an example."""
+        """Count the n-grams of this batch's references, each once per example."""
         by_system = self._metric.idf == "system"
         names, corpus = _corpora(batch, by_system)
         sizes = np.bincount(corpus[batch.reference_counts > 0], minlength=len(names))
@@ -210,7 +210,7 @@ class _FrequencyObserver:
 
 
 def _corpora(batch: Batch, by_system: bool) -> tuple[list[str], Ints]:
-    """The names of the corpora, and which of them each example belongs to. (examples,)"""
+    """The names of the corpora, and the corpus of each example. (examples,)"""
     if not by_system:
         return [""], np.zeros(len(batch), np.int64)
 
@@ -222,11 +222,11 @@ def _corpora(batch: Batch, by_system: bool) -> tuple[list[str], Ints]:
 
 
 def _corpus_salts(names: list[str]) -> Hashes:
-    """What turns an n-gram's hash into one of its corpus: the same in every batch of a run. (corpora,)"""
+    """A hash per corpus, which is combined with an n-gram's hash: the same in every batch of a run. (corpora,)"""
     return pl.Series(names, dtype=pl.String).hash(seed=1).to_numpy()
 
 
 def _reference_counts(batch: Batch, options: TextOptions) -> list[Ints]:
-    """How often each n-gram stands in its own reference, counted once for all who ask."""
+    """How often each n-gram occurs in its reference, counted once per batch."""
     tokens = batch.tokens(options)
     return batch.keep(("counts in references", options), lambda: counts_within(tokens.references, _ORDERS))

@@ -1,4 +1,4 @@
-"""Distinct-n: how many of the n-grams are different ones (Li et al. 2016)."""
+"""Distinct-n: the share of distinct n-grams (Li et al. 2016)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Distinct(TextMetric):
-    """Share of different n-grams: within each reply as its score, over all replies of a system as corpus score.
+    """Share of distinct n-grams: within each reply for its score, over all replies of a system for the corpus score.
 
-    A reply too short to hold an n-gram cannot be scored and is NaN; an empty one scores 0.
+    A reply too short for an n-gram cannot be scored and is NaN; an empty reply scores 0.
     """
 
     name: ClassVar[str] = "distinct"
-    measures: ClassVar[str] = "share of different n-grams: low where replies repeat themselves or each other"
+    measures: ClassVar[str] = "share of distinct n-grams: low if replies repeat themselves or each other"
     citation: ClassVar[str] = "Li et al. 2016"
-    cannot_score: ClassVar[str] = "too short to hold an n-gram"
+    cannot_score: ClassVar[str] = "too short for an n-gram"
 
     n: int = 2
 
@@ -39,32 +39,32 @@ class Distinct(TextMetric):
         tokens = batch.tokens(self.text)
         total = np.maximum(tokens.responses.lengths - self.n + 1, 0)
         counts = reply_counts(batch, self.text, self.n)[self.n - 1]
-        # An n-gram that stands c times counts 1 / c at each of its places: once in all.
+        # An n-gram that occurs c times counts 1 / c at each of its positions: once in total.
         distinct = np.rint(np.bincount(np.repeat(np.arange(len(batch)), total), 1 / counts, len(batch)))
         scores: Scores = np.divide(distinct, total, out=np.full(len(batch), np.nan), where=total > 0)
         scores[batch.blank] = 0.0
         return scores
 
     def counter(self) -> DistinctCounter:
-        """Distinct-n as published: over all replies of a system."""
+        """Distinct-n over all replies of a system, as published."""
         return DistinctCounter(self)
 
 
 @dataclass
 class DistinctCounter:
-    """Keeps the different n-grams of all replies, as 64-bit hashes."""
+    """Collects the distinct n-grams of all replies, as 64-bit hashes."""
 
     metric: Distinct
     seen: FrequencyCounter = field(default_factory=FrequencyCounter)
     total: int = 0
 
     def add(self, batch: Batch, rows: Ints) -> None:
-        """Take the given rows of a batch into account."""
+        """Add the given rows of a batch."""
         tokens = batch.tokens(self.metric.text)
         *_, (hashes, _) = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
         self.total += len(hashes)
         self.seen.add(hashes)
 
     def value(self) -> float:
-        """Different n-grams / n-grams; NaN when no reply held one."""
+        """Distinct n-grams / n-grams; NaN if no reply had one."""
         return len(self.seen.table()) / self.total if self.total else float("nan")

@@ -1,4 +1,4 @@
-"""Embedding metrics: how near a reply's word vectors lie to those of its references (how-not, section 3.2)."""
+"""Embedding metrics: how close a reply's word vectors are to those of its references (Liu et al. 2016, section 3.2)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, Ragged, Vectors, offsets_of
+from rejoinder.arrays import Ints, Ragged, Vectors
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
-from rejoinder.metrics.batch import Batch
+from rejoinder.metrics.batch import Batch, identical_rows, kept_tokens
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
@@ -24,33 +24,33 @@ _PAIRS = 256
 
 @cache
 def shared_vectors(name: str) -> WordVectors:
-    """Word vectors by name or path, read once."""
+    """Word vectors by name or path, loaded once."""
     return load_vectors(name)
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A batch's words that have a vector."""
+    """The words of a batch that have a vector."""
 
     vectors: Vectors  # (words, dims)
-    responses: Ragged  # rows of `vectors`, a row an example
-    references: Ragged  # a row a reference
+    responses: Ragged  # indices into `vectors`, one row per example
+    references: Ragged  # the same, one row per reference
     identical: NDArray[np.bool_]  # (references,): same tokens as the reply
 
     @cached_property
     def pooled_responses(self) -> Pooled:
-        """The replies' word vectors, joined."""
+        """The word vectors of each reply, pooled."""
         return pool_rows(self.vectors, self.responses)
 
     @cached_property
     def pooled_references(self) -> Pooled:
-        """The references' word vectors, joined."""
+        """The word vectors of each reference, pooled."""
         return pool_rows(self.vectors, self.references)
 
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The word vectors of each row joined, dimension by dimension; zeros for a row without words. (rows, dims)"""
+    """Sum, maximum and minimum of the word vectors of each row; zeros for a row without words. (rows, dims)"""
 
     total: Vectors
     highest: Vectors
@@ -59,10 +59,10 @@ class Pooled:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingMetric(TextMetric):
-    """What the three metrics share.
+    """Shared by the three embedding metrics.
 
     `vectors` is the set that comes with the package, or the path of a word2vec, GloVe or fastText file. Words without
-    a vector are passed over; a pair that is left without words scores 1 if its tokens are identical, else NaN.
+    a vector are ignored; a pair without any known word scores 1 if its tokens are identical, else NaN.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
@@ -78,14 +78,14 @@ class EmbeddingMetric(TextMetric):
 
     @property
     def signature(self) -> str:
-        """The vectors' content hash stands in it, because a path says nothing."""
+        """Contains a content hash of the vectors, since a path does not identify them."""
         digest = shared_vectors(self.vectors).digest
         return super().signature.replace(
             f"vectors:{self.vectors}", f"vectors:{shared_vectors(self.vectors).name}@{digest}"
         )
 
     def embedded(self, batch: Batch) -> Embedded:
-        """The batch's known words."""
+        """The words of the batch that have a vector."""
         return batch.keep(("embedded", self.text, self.vectors), lambda: self._embed(batch))
 
     def _embed(self, batch: Batch) -> Embedded:
@@ -99,11 +99,11 @@ class EmbeddingMetric(TextMetric):
             vectors,
             _known_only(tokens.responses, has, code),
             _known_only(tokens.references, has, code),
-            _identical(tokens.responses, tokens.references, batch.owner),
+            _identical(tokens.responses.take(batch.owner), tokens.references),
         )
 
     def finished(self, pair_scores: Scores, batch: Batch, embedded: Embedded) -> Scores:
-        """One score an example: identical pairs are 1 to the last digit, empty replies the lowest."""
+        """One score per example: exactly 1 for identical pairs, the lowest value for empty replies."""
         pair_scores = np.where(embedded.identical, 1.0, pair_scores)
         scores = best_reference(pair_scores, batch, self.refs)
         return settle_empty(scores, batch, batch.tokens(self.text), self.range[0])
@@ -111,11 +111,11 @@ class EmbeddingMetric(TextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class PooledMetric(EmbeddingMetric):
-    """A text is one vector, and two texts are compared by its cosine."""
+    """Pools a text into one vector and compares two texts by cosine."""
 
     @abstractmethod
     def vector(self, pooled: Pooled) -> Vectors:
-        """One vector a row. (rows, dims)"""
+        """One vector per row. (rows, dims)"""
 
     def score_batch(self, batch: Batch) -> Scores:
         """The cosine of the pooled vectors."""
@@ -142,7 +142,7 @@ class EmbeddingAverage(PooledMetric):
     citation: ClassVar[str] = "Wieting et al. 2015; Liu et al. 2016"
 
     def vector(self, pooled: Pooled) -> Vectors:
-        """The sum, whose direction is that of the mean."""
+        """The sum, which has the same direction as the mean."""
         return pooled.total
 
 
@@ -155,13 +155,13 @@ class VectorExtrema(PooledMetric):
     citation: ClassVar[str] = "Forgues et al. 2014; Liu et al. 2016"
 
     def vector(self, pooled: Pooled) -> Vectors:
-        """In each dimension the value of largest magnitude, the positive one on a tie."""
+        """In each dimension the value of the largest magnitude, the positive one on a tie."""
         return np.where(pooled.highest >= -pooled.lowest, pooled.highest, pooled.lowest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyMatching(EmbeddingMetric):
-    """Each word is matched with the nearest word of the other text; the cosines are averaged, both ways."""
+    """Each word is matched with the nearest word of the other text; the cosines are averaged in both directions."""
 
     name: ClassVar[str] = "greedy-matching"
     measures: ClassVar[str] = "mean cosine of each word with the nearest word of the other text, both ways"
@@ -172,7 +172,7 @@ class GreedyMatching(EmbeddingMetric):
         check_choice(self, "refs", ("max", "mean"))
 
     def score_batch(self, batch: Batch) -> Scores:
-        """Half the sum of both directions."""
+        """The mean of both directions."""
         embedded = self.embedded(batch)
         unit = _unit(embedded.vectors)
         scores = np.full(len(batch.owner), np.nan)
@@ -188,7 +188,7 @@ class GreedyMatching(EmbeddingMetric):
 
 
 def _chunks(longest: Ints, pairs: Ints) -> Iterator[Ints]:
-    """Pairs of similar length, few enough that their vectors stay in the cache."""
+    """Pairs of similar length, few enough for their vectors to stay in the processor's cache."""
     for alike in chunks_by_length(longest, pairs):
         yield from np.array_split(alike, -(-len(alike) // _PAIRS))
 
@@ -197,7 +197,7 @@ def _greedy(unit: Vectors, own: Ragged, own_rows: Ints, theirs: Ragged, their_ro
     left, in_left = _padded_words(own, own_rows)
     right, in_right = _padded_words(theirs, their_rows)
     cosines = unit[left] @ unit[right].transpose(0, 2, 1)  # (pairs, own, theirs)
-    cosines = np.ascontiguousarray(cosines.transpose(1, 2, 0))  # maxima are far quicker along the longest axis
+    cosines = np.ascontiguousarray(cosines.transpose(1, 2, 0))  # a maximum over an outer axis is much faster
     forward = (cosines.max(axis=1) * in_left.T).sum(axis=0) / in_left.sum(axis=1)
     backward = (cosines.max(axis=0) * in_right.T).sum(axis=0) / in_right.sum(axis=1)
     mean: Scores = ((forward + backward) / 2).astype(np.float64)
@@ -205,7 +205,7 @@ def _greedy(unit: Vectors, own: Ragged, own_rows: Ints, theirs: Ragged, their_ro
 
 
 def _greedy_long(unit: Vectors, own: Ints, theirs: Ints) -> float:
-    """The same of one pair that is too long for a table: each different word once, some of them at a time."""
+    """The same for one pair that is too long for a table: each distinct word once, in blocks."""
     words, counts = np.unique(own, return_counts=True)
     their_words, their_counts = np.unique(theirs, return_counts=True)
     forward, backward = np.empty(len(words), np.float32), np.full(len(their_words), -1, np.float32)
@@ -219,7 +219,8 @@ def _greedy_long(unit: Vectors, own: Ints, theirs: Ints) -> float:
 
 
 def _padded_words(texts: Ragged, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Words by row and position, and which positions are the row's own: the last word fills up, as no maximum minds."""
+    """Words by row and position, and which are not padding: rows are padded with their last word, which no maximum
+    notices."""
     firsts = texts.offsets[rows][:, None]
     lengths = texts.offsets[rows + 1][:, None] - firsts
     position = np.arange(int(lengths.max()))
@@ -230,7 +231,7 @@ def pool_rows(vectors: Vectors, rows: Ragged) -> Pooled:
     """Sum, maximum and minimum of the word vectors of each row."""
     pooled = Pooled(*(np.zeros((len(rows), vectors.shape[1]), np.float32) for _ in range(3)))
     longest_first = np.argsort(-rows.lengths, kind="stable")
-    for start in range(0, len(rows), _ROWS):  # few enough that all of it stays in the cache
+    for start in range(0, len(rows), _ROWS):  # few enough to stay in the processor's cache
         chunk = longest_first[start : start + _ROWS]
         lengths, firsts = rows.lengths[chunk], rows.offsets[:-1][chunk]
         if not lengths[0]:
@@ -239,7 +240,7 @@ def pool_rows(vectors: Vectors, rows: Ragged) -> Pooled:
         total = vectors[rows.values[firsts[:filled]]]
         highest, lowest = total.copy(), total.copy()
         for position in range(1, int(lengths[0])):
-            # Rows are sorted by length, so that those that reach this position come first.
+            # Rows are sorted by falling length, so those that reach this position come first.
             reach = int(np.searchsorted(-lengths, -position, side="left"))
             words = vectors[rows.values[firsts[:reach] + position]]
             total[:reach] += words
@@ -251,14 +252,14 @@ def pool_rows(vectors: Vectors, rows: Ragged) -> Pooled:
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    """The vectors at length 1; a zero vector stays one."""
+    """The vectors scaled to length 1; a zero vector stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
 def _cosine(left: Vectors, right: Vectors) -> Scores:
-    """Row by row; NaN where a vector is zero."""
+    """The cosine of each row; NaN if a vector is zero. (rows,)"""
     dot = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     length = np.sqrt(
         np.einsum("ij,ij->i", left, left, dtype=np.float64) * np.einsum("ij,ij->i", right, right, dtype=np.float64)
@@ -268,17 +269,11 @@ def _cosine(left: Vectors, right: Vectors) -> Scores:
 
 
 def _known_only(rows: Ragged, has: NDArray[np.bool_], code: Ints) -> Ragged:
-    kept = has[rows.values]
-    lengths = np.bincount(rows.row_of_value[kept], minlength=len(rows))
-    return Ragged(code[rows.values[kept]], offsets_of(lengths))
+    kept = kept_tokens(rows, has)
+    return Ragged(code[kept.values], kept.offsets)
 
 
-def _identical(responses: Ragged, references: Ragged, owner: Ints) -> NDArray[np.bool_]:
-    """Which references have the very tokens of their reply, of which there must be some."""
-    own = responses.lengths[owner]
-    same: NDArray[np.bool_] = (own == references.lengths) & (own > 0)
-    rows = np.flatnonzero(same)
-    left, right = responses.take(owner[rows]), references.take(rows)
-    if len(rows):
-        same[rows] = np.logical_and.reduceat(left.values == right.values, left.offsets[:-1])
+def _identical(responses: Ragged, references: Ragged) -> NDArray[np.bool_]:
+    """Which references have exactly the tokens of their reply, at least one. (references,)"""
+    same: NDArray[np.bool_] = identical_rows(responses, references) & (references.lengths > 0)
     return same

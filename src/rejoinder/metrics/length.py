@@ -1,4 +1,4 @@
-"""Length: the number of tokens, the plainest metric and the one that every other should be checked against."""
+"""Length: the number of tokens, the simplest metric and a baseline for every other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Length(TextMetric):
-    """Tokens in the reply."""
+    """Number of tokens in the reply."""
 
     name: ClassVar[str] = "length"
     measures: ClassVar[str] = "number of tokens in the reply; neither good nor bad in itself"
@@ -22,5 +22,5 @@ class Length(TextMetric):
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def score_batch(self, batch: Batch) -> Scores:
-        """One count a reply."""
+        """One count per reply."""
         return batch.tokens(self.text).responses.lengths.astype(np.float64)

@@ -1,7 +1,7 @@
-"""N-grams as 64-bit hashes, where they must be told apart over a whole corpus.
+"""N-grams as 64-bit hashes, for counts over a whole corpus.
 
-Two different n-grams share a hash with a probability of about m^2 / 2^65 among m n-grams: once in 400,000 corpora of
-ten million. What a reply shares with its references is counted without hashes (see `ngrams`).
+Among m distinct n-grams, two share a hash with a probability of about m^2 / 2^65: in one of 400,000 corpora of ten
+million n-grams. Matches between a reply and its references are counted without hashes (see `ngrams`).
 """
 
 from __future__ import annotations
@@ -18,38 +18,34 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens
 from rejoinder.metrics.ngrams import counts_within
-from rejoinder.text.coding import Hashes, place_of_equal
+from rejoinder.text.coding import GOLDEN, Hashes, place_of_equal
 
-_IN_MEMORY = 1 << 22  # hashes, 32 MB; more go to disk
-_PARTITION_BITS = 6  # read back by the values of as many leading bits
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-_SHARED_ORDERS = 4  # what CIDEr takes
+_IN_MEMORY = 1 << 22  # hashes, 32 MB; more are written to disk
+_PARTITION_BITS = 6  # hashes on disk are read back in partitions by this many leading bits
+_SHARED_ORDERS = 4  # as CIDEr needs
 
 
 def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
-    """For n = 1..orders, a hash an n-gram, equal in every batch of a run, and the row that it stands in.
-
-    They come in the order of the text.
-    """
+    """For n = 1..orders, one hash per n-gram, the same in every batch of a run, and its row; in text order."""
     words, row = tokens.word_hashes[rows.values], rows.row_of_value
     hashes = np.zeros(len(words), np.uint64)
     for n in range(1, orders + 1):
         count = max(0, len(words) - n + 1)
-        # An odd multiplier is a bijection of 64-bit numbers; the shift carries high bits down before the next word.
-        hashes = (hashes ^ (hashes >> np.uint64(29)))[:count] * _ODD + words[n - 1 :]
+        # Multiplication by an odd number is a bijection of 64-bit numbers; the shift mixes high bits into low ones.
+        hashes = (hashes ^ (hashes >> np.uint64(29)))[:count] * GOLDEN + words[n - 1 :]
         inside = row[:count] == row[n - 1 :]
         yield hashes[inside], row[:count][inside]
 
 
 def reply_counts(batch: Batch, options: TextOptions, orders: int) -> list[Ints]:
-    """How often each n-gram of a reply stands in it, for n = 1 to at least `orders`; counted once for whoever asks."""
+    """How often each n-gram of a reply occurs in it, for n = 1 to at least `orders`; counted once per batch."""
     enough = max(orders, _SHARED_ORDERS)
     replies = batch.tokens(options).responses
     return batch.keep(("counts in replies", options, enough), lambda: counts_within(replies, enough))
 
 
 def reference_hashes(batch: Batch, options: TextOptions, orders: int) -> list[tuple[Hashes, Ints]]:
-    """The same of a batch's references, computed once for whoever asks."""
+    """The n-gram hashes of a batch's references, computed once per batch."""
     tokens = batch.tokens(options)
     return batch.keep(
         ("reference hashes", options, orders), lambda: list(ngram_hashes(tokens, tokens.references, orders))
@@ -57,25 +53,25 @@ def reference_hashes(batch: Batch, options: TextOptions, orders: int) -> list[tu
 
 
 class HashIndex:
-    """Sorted, distinct hashes, found through an index over their leading bits."""
+    """Lookup in sorted, distinct hashes through an index over their leading bits."""
 
     def __init__(self, hashes: Hashes) -> None:
         self.hashes = hashes
         bits = max(1, len(hashes).bit_length())
         self._shift = np.uint64(64 - bits)
-        if isinstance(hashes, np.memmap):  # too many to copy
+        if isinstance(hashes, np.memmap):  # too large to copy
             self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
         else:
             self._starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
 
     def find(self, wanted: Hashes) -> Ints:
-        """The place of each hash; -1 for one that is not there."""
+        """The position of each hash; -1 if it is not there."""
         if not len(self.hashes):
             return np.full(len(wanted), -1)
         last = len(self.hashes) - 1
         place = np.minimum(self._starts[(wanted >> self._shift).view(np.int64)], last)
         there = self.hashes[place]
-        # Hashes are spread evenly, so that nearly all are found within two steps of where the index points.
+        # Hashes are spread evenly, so nearly all are found within two steps of the index entry.
         waiting = np.flatnonzero(there < wanted)
         while len(waiting):
             waiting = waiting[place[waiting] < last]
@@ -86,7 +82,7 @@ class HashIndex:
 
 
 def repeated(hashes: Hashes, document: Ints) -> NDArray[np.bool_]:
-    """Which hashes come again in their document: all of those that are equal there, but one."""
+    """Which hashes are repeats within their document: of equal hashes all but one."""
     marked = hashes ^ (document.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))
     place = place_of_equal(marked)
     again: NDArray[np.bool_] = place != np.arange(len(place))
@@ -107,29 +103,29 @@ class FrequencyTable:
         return len(self._index.hashes)
 
     def lookup(self, hashes: Hashes) -> NDArray[np.int32]:
-        """How often each was seen; 0 for a new one."""
+        """How often each hash was seen; 0 for a new one."""
         place = self._index.find(hashes)
         return np.where(place >= 0, self._counts[place], np.int32(0)) if len(self) else np.zeros(len(hashes), np.int32)
 
 
 class FrequencyCounter:
-    """Counts hashes, in memory as long as they are few, on disk when they are many."""
+    """Counts hashes, in memory while they are few, on disk when they are many."""
 
     def __init__(self) -> None:
         self._kept: list[Hashes] = []
         self._count = 0
-        self._file: IO[bytes] | None = None  # one alone: many counters may be at work, and open files are few
-        self._bounds: list[Ints] = [np.zeros(1, np.int64)]  # of each sorted run in the file, where its partitions end
+        self._file: IO[bytes] | None = None  # a single one: many counters may be active, and open files are limited
+        self._bounds: list[Ints] = [np.zeros(1, np.int64)]  # where the partitions of each sorted run in the file end
 
     def add(self, hashes: Hashes) -> None:
-        """Count these."""
+        """Count these hashes."""
         self._kept.append(hashes)
         self._count += len(hashes)
         if self._count > _IN_MEMORY:
             self._spill()
 
     def table(self) -> FrequencyTable:
-        """What was counted."""
+        """The counts of all hashes."""
         if self._file is None:
             return FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
         self._spill()
@@ -138,13 +134,13 @@ class FrequencyCounter:
                 some, how_often = _run_lengths(part)
                 some.tofile(hashes)
                 how_often.tofile(counts)
-            # A mapping outlives the file that it was made from.
+            # A memory map stays valid after its file is closed.
             return FrequencyTable(np.memmap(hashes, np.uint64, "r"), np.memmap(counts, np.int32, "r"))
 
     def _spill(self) -> None:
-        """Put what is in memory at the end of the file, in order."""
+        """Append the hashes in memory to the file, sorted."""
         if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the counter goes
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the counter
             weakref.finalize(self, self._file.close)
         ordered = np.sort(np.concatenate([np.empty(0, np.uint64), *self._kept]))
         firsts = np.arange(1 << _PARTITION_BITS, dtype=np.uint64) << np.uint64(64 - _PARTITION_BITS)
@@ -155,7 +151,7 @@ class FrequencyCounter:
         self._kept, self._count = [], 0
 
     def _partitions(self, written: Hashes) -> Iterator[Hashes]:
-        """Of all runs together, the hashes of each value of the leading bits."""
+        """The hashes of all runs, grouped by their leading bits."""
         starts = [np.append(before[-1], run[:-1]) for before, run in pairwise(self._bounds)]
         for number in range(1 << _PARTITION_BITS):
             yield np.concatenate(

@@ -1,9 +1,8 @@
-"""How many n-grams of each reply stand in its references, for a whole batch at once.
+"""How many n-grams of each reply occur in its references, for a whole batch at once.
 
-Replies are short, so no n-gram is ever built. Two texts are laid out as a table of equal words, E1[i, j]; the
-n-grams at i and j are equal where E1 holds along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many
-examples lie side by side on the last axis, so that each step is one pass of a vector instruction over bytes, and every
-count is exact.
+Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[i, j]; the n-grams at i
+and j are equal if E1 is true along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many examples lie side
+by side on the last axis, so that each step is one vectorised pass over bytes. All counts are exact.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from rejoinder.arrays import Ints, Ragged, offsets_of
 LONGEST_IN_TABLE = 400
 """Above this many words a table costs more than counting in a dictionary."""
 
-_TABLE_BYTES = 1 << 21  # a table of this size stays in the cache
-_SIMILAR = 1.25  # how much longer than the shortest text of a table its longest may be
+_TABLE_BYTES = 1 << 21  # a table of this size stays in the processor's cache
+_SIMILAR = 1.25  # the longest text of a table may be this much longer than its shortest
 
 Words = NDArray[np.int32]  # (positions, examples)
 Counts = NDArray[np.uint8] | NDArray[np.uint16]
@@ -35,7 +34,7 @@ class NgramOverlap:
     matches: Ints  # (orders, examples)
     totals: Ints  # (orders, examples): the n-grams of the reply
     length: Ints  # (examples,): of the reply
-    reference_length: Ints  # (examples,): of the reference nearest in length, the shorter one on a tie
+    reference_length: Ints  # (examples,): of the reference closest in length, the shorter one on a tie
 
     def take(self, rows: Ints) -> NgramOverlap:
         """The same for some of the examples."""
@@ -43,7 +42,7 @@ class NgramOverlap:
 
 
 def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int) -> NgramOverlap:
-    """Matches for n = 1..orders. An n-gram counts at most as often as in the reference that has it most often."""
+    """Matches for n = 1..orders. An n-gram counts at most as often as it occurs in any one reference."""
     counts = np.bincount(owner, minlength=len(replies))
     firsts = offsets_of(counts)
     matches = np.zeros((orders, len(replies)), np.int64)
@@ -59,7 +58,7 @@ def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int)
 
 
 def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
-    """Rows in groups of similar length, each small enough for one table."""
+    """Groups of rows of similar length, each small enough for one table."""
     rows = rows[np.argsort(longest[rows], kind="stable")]
     lengths = longest[rows]
     start = 0
@@ -72,13 +71,13 @@ def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
 
 
 def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
-    """Some rows side by side, filled up to the longest. (positions, rows)"""
+    """Some rows side by side, padded to the longest. (positions, rows)"""
     firsts = texts.offsets[rows]
     lengths = texts.offsets[rows + 1] - firsts
     position = np.arange(int(lengths.max(initial=0)))[:, None]
     if not len(position):
         return np.empty((0, len(rows)), np.int32)
-    words = texts.values.take(firsts + position, mode="clip")  # past a row's end: any word, filled up next
+    words = texts.values.take(firsts + position, mode="clip")  # past the end of a row: any word, padded next
     return np.where(position < lengths, words, filler).astype(np.int32)
 
 
@@ -93,14 +92,14 @@ def equal_ngrams(left: Words, right: Words, orders: int) -> Iterator[Table]:
 
 
 def count_along(table: Table, axis: int) -> Counts:
-    """How many cells hold along an axis, in the narrowest type that cannot overflow."""
+    """How many cells are true along an axis, in the narrowest type that cannot overflow."""
     narrow = np.uint8 if table.shape[axis] <= 255 else np.uint16
     counts: Counts = np.add.reduce(table.view(np.uint8), axis=axis, dtype=narrow)
     return counts
 
 
 def occurrences_before(text: Words, orders: int) -> list[Counts]:
-    """For n = 1..orders, how often the n-gram at each position of a padded text stood before. (positions, examples)"""
+    """For n = 1..orders, how often the n-gram at each position occurred before in its text. (positions, examples)"""
     height, width = text.shape
     narrow: type[np.uint8] | type[np.uint16] = np.uint8 if height <= 255 else np.uint16
     before: list[Counts] = [np.zeros((max(0, height - n), width), narrow) for n in range(orders)]
@@ -116,7 +115,8 @@ def occurrences_before(text: Words, orders: int) -> list[Counts]:
 def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Ints, counts: Ints, orders: int) -> Ints:
     reply = padded(replies, chunk, -1)
     tables = equal_ngrams(reply, padded(references, firsts, -2), orders)
-    most = [count_along(table, axis=1).astype(np.uint16) for table in tables]  # in the first reference, then in any
+    # In the first reference, then the maximum over all.
+    most = [count_along(table, axis=1).astype(np.uint16) for table in tables]
     for k in range(1, int(counts.max())):
         holders = np.flatnonzero(counts > k)
         reference = padded(references, firsts[holders] + k, -2)
@@ -124,31 +124,32 @@ def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Int
             most[n][:, holders] = np.maximum(most[n][:, holders], count_along(table, axis=1))
     matches = np.zeros((orders, len(chunk)), np.int64)
     for n, before in enumerate(occurrences_before(reply, orders)):
-        # The k-th time that an n-gram occurs it matches if a reference holds it at least k times.
+        # The k-th occurrence of an n-gram is a match if some reference contains it at least k times.
         matches[n] = count_along(before < most[n], axis=0)
     return matches
 
 
 def _counted_matches(reply: Ints, references: list[Ints], n: int) -> int:
-    """The same count, by dictionaries: for texts too long for a table."""
+    """The same count with dictionaries, for texts too long for a table."""
     most: Counter[tuple[int, ...]] = Counter()
     for reference in references:
-        most |= Counter(_ngrams(reference, n))
-    return (Counter(_ngrams(reply, n)) & most).total()
+        most |= Counter(ngrams(reference, n))
+    return (Counter(ngrams(reply, n)) & most).total()
 
 
-def _ngrams(text: Ints, n: int) -> Iterator[tuple[int, ...]]:
+def ngrams(text: Ints, n: int) -> Iterator[tuple[int, ...]]:
+    """The n-grams of one text, in order."""
     words = text.tolist()
     return zip(*(words[start:] for start in range(n)), strict=False)
 
 
 def ngram_offsets(texts: Ragged, n: int) -> Ints:
-    """Where the n-grams of each text begin, when those of all texts stand in a row. (texts + 1,)"""
+    """Where the n-grams of each text begin, if those of all texts are concatenated. (texts + 1,)"""
     return offsets_of(np.maximum(texts.lengths - (n - 1), 0))
 
 
 def counts_within(texts: Ragged, orders: int) -> list[Ints]:
-    """For n = 1..orders, how often each n-gram stands in its own text; those of all texts in a row."""
+    """For n = 1..orders, how often each n-gram occurs in its own text; those of all texts concatenated."""
     firsts = [ngram_offsets(texts, n) for n in range(1, orders + 1)]
     counts = [np.ones(first[-1], np.int64) for first in firsts]
     rows = _rows_with_repeats(texts)
@@ -159,17 +160,17 @@ def counts_within(texts: Ragged, orders: int) -> list[Ints]:
             in_text = count_along(table, axis=1)
             position, column = np.nonzero(in_text > 1)
             place = first[chunk[column]] + position
-            inside = place < first[chunk[column] + 1]  # what fills up a row equals itself, too
+            inside = place < first[chunk[column] + 1]  # padding equals padding, too
             count[place[inside]] = in_text[position[inside], column[inside]]
     for row in rows[~short].tolist():
         for n, (first, count) in enumerate(zip(firsts, counts, strict=True), 1):
-            how_often = Counter(_ngrams(texts[row], n))
-            count[first[row] : first[row + 1]] = [how_often[ngram] for ngram in _ngrams(texts[row], n)]
+            how_often = Counter(ngrams(texts[row], n))
+            count[first[row] : first[row + 1]] = [how_often[ngram] for ngram in ngrams(texts[row], n)]
     return counts
 
 
 def _rows_with_repeats(texts: Ragged) -> Ints:
-    """The texts in which a word comes twice: in all others every n-gram stands once."""
+    """The texts in which a word is repeated: in all others every n-gram occurs once."""
     row, size = texts.row_of_value, int(texts.values.max(initial=0)) + 1
     ordered = np.sort(row * size + texts.values)
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]] // size)
@@ -177,7 +178,7 @@ def _rows_with_repeats(texts: Ragged) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class SharedNgrams:
-    """The n-grams of replies that stand in a reference too."""
+    """The n-grams of replies that also occur in a reference."""
 
     n: int
     pair: Ints  # (found,): which reference
@@ -196,14 +197,14 @@ def shared_ngrams(replies: Ragged, references: Ragged, owner: Ints, orders: int)
             yield SharedNgrams(n, pairs[column], position, counts[position, column].astype(np.int64))
     for pair in np.flatnonzero(longest > LONGEST_IN_TABLE).tolist():
         for n in range(1, orders + 1):
-            how_often = Counter(_ngrams(references[pair], n))
-            each = np.array([how_often[ngram] for ngram in _ngrams(replies[owner[pair]], n)], np.int64)
+            how_often = Counter(ngrams(references[pair], n))
+            each = np.array([how_often[ngram] for ngram in ngrams(replies[owner[pair]], n)], np.int64)
             (position,) = np.nonzero(each)
             yield SharedNgrams(n, np.full(len(position), pair), position, each[position])
 
 
 def longest_of(lengths: Ints, firsts: Ints) -> Ints:
-    """The greatest length within each group of references; 0 for an empty group. (groups,)"""
+    """The greatest length in each group of references; 0 for an empty group. (groups,)"""
     longest = np.zeros(len(firsts) - 1, np.int64)
     filled = np.flatnonzero(np.diff(firsts))
     if len(filled):
@@ -212,7 +213,7 @@ def longest_of(lengths: Ints, firsts: Ints) -> Ints:
 
 
 def nearest_reference_length(reply_lengths: Ints, reference_lengths: Ints, firsts: Ints) -> Ints:
-    """The length of the reference that is nearest in length, the shorter one on a tie; 0 without references."""
+    """The length of the reference closest in length, the shorter one on a tie; 0 without references. (replies,)"""
     nearest = np.zeros(len(reply_lengths), np.int64)
     counts = np.diff(firsts)
     filled = np.flatnonzero(counts)

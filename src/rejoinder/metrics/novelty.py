@@ -1,5 +1,4 @@
-"""Repetition and specificity: the two complaints that people have of dull chatbots, that they say things twice and
-that they say what fits anywhere."""
+"""Repetition and specificity: whether a chatbot repeats itself, and whether it says what would fit anywhere."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
@@ -16,7 +14,14 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import TextMetric, check_choice
 from rejoinder.metrics.batch import Batch, encode
 from rejoinder.metrics.embedding import shared_vectors
-from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length, equal_ngrams, occurrences_before, padded
+from rejoinder.metrics.ngrams import (
+    LONGEST_IN_TABLE,
+    chunks_by_length,
+    equal_ngrams,
+    ngrams,
+    occurrences_before,
+    padded,
+)
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
 
@@ -25,15 +30,15 @@ from rejoinder.types import Scores
 class Repetition(TextMetric):
     """Share of the reply's n-grams that were said before: earlier in the reply, or in its context.
 
-    `of` looks at the `reply` alone, at the `context` alone (an echo), or at `both`. Lower is better. A reply too short
-    to hold an n-gram cannot be scored and is NaN, as is one without the context that `of=context` asks for; an empty
-    one scores 0.
+    `of` compares with the `reply` itself, with its `context` (an echo), or with `both`. Lower is better. A reply too
+    short for an n-gram cannot be scored and is NaN, as is one without a context if `of=context`; an empty reply
+    scores 0.
     """
 
     name: ClassVar[str] = "repetition"
     measures: ClassVar[str] = "share of n-grams said before, in the reply or its context; lower is better"
     citation: ClassVar[str] = "See et al. 2019"
-    cannot_score: ClassVar[str] = "too short to hold an n-gram, or no context where of=context"
+    cannot_score: ClassVar[str] = "too short for an n-gram, or no context with of=context"
     higher_is_better: ClassVar[bool] = False
 
     n: int = 2
@@ -71,7 +76,7 @@ class Repetition(TextMetric):
         reply = padded(replies, chunk, -1)
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
-            # Fillers are equal to one another, but no n-gram that counts begins where one would have to end on them.
+            # Padding equals padding, but no n-gram inside the reply extends into it.
             before |= occurrences_before(reply, self.n)[-1] > 0
         if self.of != "reply":
             context = padded(contexts, chunk, -2)
@@ -83,28 +88,28 @@ class Repetition(TextMetric):
         return repeated
 
     def _counted(self, context: Ints, reply: Ints) -> int:
-        """The same count, by sets: for texts too long for a table."""
-        own, said = _ngrams(reply, self.n), set[tuple[int, ...]]()
+        """The same count with sets, for texts too long for a table."""
+        own, said = list(ngrams(reply, self.n)), set[tuple[int, ...]]()
         if self.of != "reply":
-            said = set(_ngrams(context, self.n))
+            said = set(ngrams(context, self.n))
         if self.of == "context":
             return sum(ngram in said for ngram in own)
-        return len(own) - len(set(own) - said)  # all but the first time of each n-gram that the context lacks
+        return len(own) - len(set(own) - said)  # all but the first occurrence of each n-gram that is not in the context
 
 
 @dataclass(frozen=True, kw_only=True)
 class Specificity(TextMetric):
-    """How rare the reply's words are in conversation: 0 for the commonest word, 1 for one not among the known ones.
+    """How rare the reply's words are in conversation: 0 for the most frequent word, 1 for an unknown word.
 
     The mean over words (tokens with a letter) of log(1 + rank) / log(1 + number of known words), with ranks from 0 by
     frequency in the dialogue corpora that the shipped word vectors were trained on: generic replies score low. NaN
-    where no word is known, as in another language; an empty reply scores 0.
+    if no word is known, as in another language; an empty reply scores 0.
     """
 
     name: ClassVar[str] = "specificity"
     measures: ClassVar[str] = "how rare the reply's words are in conversation: generic replies score low"
     citation: ClassVar[str] = "after NIDF in See et al. 2019"
-    cannot_score: ClassVar[str] = "no word that it knows"
+    cannot_score: ClassVar[str] = "no known word"
 
     def score_batch(self, batch: Batch) -> Scores:
         """The mean rarity of the words."""
@@ -126,7 +131,3 @@ def _rarity(vocabulary: pl.Series) -> tuple[Scores, NDArray[np.bool_], NDArray[n
     word = vocabulary.str.contains(r"\p{L}").to_numpy()
     rarity = np.where(rank >= 0, np.log1p(np.maximum(rank, 0)) / np.log1p(len(vectors.matrix)), 1.0)
     return rarity, (rank >= 0) & word, word
-
-
-def _ngrams(text: Ints, n: int) -> list[tuple[int, ...]]:
-    return list(map(tuple, sliding_window_view(text, n).tolist())) if len(text) >= n else []

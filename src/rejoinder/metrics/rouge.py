@@ -16,16 +16,16 @@ from rejoinder.metrics.base import TextMetric, best_reference, check_choice, che
 from rejoinder.metrics.batch import Batch, Tokens
 from rejoinder.types import Scores
 
-_SURROGATES = 0xD800, 0x800  # the code points that no string of Python's may be encoded with
-_CHARACTERS = 0x110000 - 0x800  # the others
+_SURROGATES = 0xD800, 0x800  # first and number of the code points that cannot be decoded into a string
+_CHARACTERS = 0x110000 - 0x800  # the number of all others
 
 
 @dataclass(frozen=True, kw_only=True)
 class RougeL(TextMetric):
     """ROUGE-L of a reply against its references.
 
-    `beta` weighs recall: 1.2 in the papers, 1 for F1. `refs=best` joins the best precision and the best recall of all
-    references, as the papers' tool did; `max` takes the best F-measure, as rouge-score does; `mean` their mean.
+    `beta` weights recall: 1.2 in coco-caption, 1 for F1. `refs=best` combines the best precision and the best recall
+    over all references, as coco-caption does; `max` takes the best F-measure, as rouge-score does; `mean` their mean.
     """
 
     name: ClassVar[str] = "rouge-l"
@@ -60,13 +60,13 @@ class RougeL(TextMetric):
         weight = self.beta**2
         below = recall + weight * precision
         above = (1 + weight) * precision * recall
-        # Where both are 0 so is F; where both are NaN (no reference) F stays NaN.
+        # F is 0 if both are 0, and stays NaN if both are NaN (no reference).
         return np.divide(above, below, out=above.copy(), where=below > 0)
 
 
 def common_subsequence(tokens: Tokens, batch: Batch) -> Scores:
     """Length of the longest common subsequence of each reference with its reply. (references,)"""
-    # Where there are more different tokens than characters, the codes themselves are compared, which is slower.
+    # With more distinct tokens than characters, the codes themselves are compared, which is slower.
     comparable = as_strings if len(tokens.vocabulary) <= _CHARACTERS else _as_arrays
     replies = comparable(tokens.responses)
     own = replies if (batch.reference_counts == 1).all() else [replies[row] for row in batch.owner.tolist()]
@@ -74,7 +74,7 @@ def common_subsequence(tokens: Tokens, batch: Batch) -> Scores:
 
 
 def as_strings(rows: Ragged) -> list[str]:
-    """Each row as a string with one character a token, the form that rapidfuzz compares fastest."""
+    """Each row as a string with one character per token, the form that rapidfuzz compares fastest."""
     first, count = _SURROGATES
     codes = np.where(rows.values >= first, rows.values + count, rows.values)
     text = codes.astype("<u4").tobytes().decode("utf-32-le")

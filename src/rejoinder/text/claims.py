@@ -1,7 +1,7 @@
-"""What a text claims, as far as single words tell: the places, days and names in it, its numbers, what it denies.
+"""What a text claims, judged by single words: the places, days, names and numbers that it mentions, what it denies.
 
-English only. Texts may be in lower case, where names cannot be told from other words, but places, months and days can.
-Two texts clash where one names another place than the other, gives other numbers, or denies what the other says.
+English only. In lower-case texts names are not recognised, but places, months and days are. Two texts contradict each
+other where one names another place than the other, gives other numbers, or denies what the other says.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rejoinder.text.cleaning import STOP_WORDS
 from rejoinder.text.stemming import stem
 
 Entities = frozenset[tuple[str, str]]
-"""Kind (place, month, day, name) and the word itself."""
+"""Pairs of a kind (place, month, day, name) and the word itself."""
 
-# Sovereign states and some other places by a word that stands for them; of names with several words the telling one.
+# Sovereign states and some other places, one word each; of names with several words the most distinctive one.
 _PLACES = """
     afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas bahrain bangladesh
     barbados belarus belgium belize benin bhutan bolivia bosnia botswana brazil britain brunei bulgaria burundi cambodia
@@ -39,7 +39,7 @@ _PLACES = """
     munich nairobi oslo paris philadelphia prague rome seattle seoul shanghai stockholm sydney tokyo toronto vancouver
     vienna warsaw washington zurich
 """.split()
-# "may" and "march" are words of every day, and so is "sun".
+# "may" and "march" are left out because they are everyday words, and so is "sun" for Sunday.
 _MONTHS = "january february april june july august september october november december".split()
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday tonight".split()
 _KINDS = {word: kind for kind, words in (("place", _PLACES), ("month", _MONTHS), ("day", _DAYS)) for word in words}
@@ -57,7 +57,7 @@ _NUMBER_WORDS = {
         (1000, "thousand"),
         (1000000, "million"),
     ]
-}  # "one" is a pronoun more often than a number
+}  # without "one", which is a pronoun more often than a number
 
 _NEGATORS = frozenset(
     "no not never cannot without neither nor none nobody nothing unable n't dont doesnt didnt cant wont isnt "
@@ -66,26 +66,26 @@ _NEGATORS = frozenset(
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _ENDS_OF_CLAUSES = frozenset(". , ; : ! ? ( ) but because so although though however".split())
 _REACH = 5
-"""Words after a negator that it may deny."""
+"""How many words after a negator it may deny."""
 _YES, _NO = frozenset("yes yeah yep yup sure".split()), frozenset("no nope nah".split())
 _BEFORE_AN_ANSWER = frozenset("hi hello hey oh well dear , ! .".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What can be told of a text without understanding it."""
+    """What a text mentions and denies, as sets of words."""
 
     entities: Entities
     numbers: frozenset[str]
     said: frozenset[str]
-    """Stems of the content words that stand outside any denial."""
+    """Stems of the content words outside the scope of a negation."""
     denied: frozenset[str]
-    """Stems of the content words that stand in one."""
+    """Stems of the content words within the scope of a negation."""
     answer: str
-    """yes or no, where the text begins with one; else nothing."""
+    """yes or no if the text begins with one, else empty."""
 
     def clashes(self, other: Claims) -> tuple[str, ...]:
-        """Which of entities, numbers and polarity speak against each other."""
+        """Which of entities, numbers and polarity contradict each other."""
         return tuple(
             name
             for name, found in (
@@ -99,13 +99,13 @@ class Claims:
     def _opposes(self, other: Claims) -> bool:
         if self.answer and other.answer:
             return self.answer != other.answer
-        # What one says and denies at once speaks against nothing.
+        # A word that a text both says and denies contradicts nothing.
         against = (self.said & other.denied) | (self.denied & other.said)
         return bool(against - (self.said & other.said) - (self.denied & other.denied))
 
 
 def claims_of(tokens: Sequence[str]) -> Claims:
-    """The claims of a text, given by its words in their own case."""
+    """The claims of a text, given as its words in their original case."""
     tokens = _rejoined(tokens)
     lower = [token.lower().replace("’", "'") for token in tokens]
     denied = _denied(lower)
@@ -120,7 +120,7 @@ def claims_of(tokens: Sequence[str]) -> Claims:
 
 
 def _rejoined(tokens: Sequence[str]) -> list[str]:
-    """The words, with "don ' t" as one again: some corpora come with such spaces."""
+    """The words, with "don ' t" joined to one word: some corpora are split that way."""
     joined: list[str] = []
     for token in tokens:
         if token.lower() == "t" and len(joined) > 1 and joined[-1] in {"'", "’"} and joined[-2].lower().endswith("n"):
@@ -132,7 +132,7 @@ def _rejoined(tokens: Sequence[str]) -> list[str]:
 
 
 def _disagree(ours: Entities, theirs: Entities) -> bool:
-    """Whether both name something of one kind, and nothing of that kind in common."""
+    """Whether both mention entities of the same kind, but none of that kind in common."""
     for kind in {kind for kind, _ in ours} & {kind for kind, _ in theirs}:
         if not {word for k, word in ours if k == kind} & {word for k, word in theirs if k == kind}:
             return True
@@ -160,7 +160,7 @@ def _numbers(lower: Sequence[str]) -> Iterator[str]:
 
 
 def _denied(lower: Sequence[str]) -> set[int]:
-    """The places that follow a negator within its clause."""
+    """The positions within the scope of a negator: those after it in its clause, up to five."""
     found: set[int] = set()
     for place, word in enumerate(lower):
         if (word in _NEGATORS or word.endswith("n't")) and not _is_courtesy(lower, place):
@@ -170,7 +170,7 @@ def _denied(lower: Sequence[str]) -> set[int]:
 
 
 def _is_courtesy(lower: Sequence[str], place: int) -> bool:
-    """Whether a "no" is that of "no problem", which denies nothing."""
+    """Whether a "no" belongs to a phrase such as "no problem", which denies nothing."""
     return lower[place] == "no" and lower[place + 1 : place + 2] in (["problem"], ["problems"], ["worries"], ["doubt"])
 
 

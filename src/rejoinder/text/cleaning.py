@@ -1,8 +1,8 @@
-"""What the papers take off a text before they compare it.
+"""What can be removed from texts before they are compared, as published evaluations did.
 
-`speakers`     leading speaker tokens: <first_speaker>, <second_speaker> ... (adem, Table 10)
-`stopwords`    English function words (how-not, Table 4)
-`punctuation`  tokens without a letter or digit (how-not, Table 4)
+`speakers`     leading speaker tokens: <first_speaker>, <second_speaker> ... (Lowe et al. 2017, Table 10)
+`stopwords`    English function words (Liu et al. 2016, Table 4)
+`punctuation`  tokens without a letter or digit (Liu et al. 2016, Table 4)
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ STRIPPABLE = ("speakers", "stopwords", "punctuation")
 
 _SPEAKER = r"^(?:\s*<(?:first|second|third|next|fourth|fifth)_speaker>\s*)+"
 
-# Closed-class words of English. Written out here so that no download decides a score; as other lists do, it holds
-# contractions both whole and as tokenised corpora split them.
+# Closed-class words of English, written out here so that no score depends on a download. As other lists do, it
+# contains contractions both whole and split as in tokenised corpora.
 STOP_WORDS = frozenset(
     """
     a an the this that these those
@@ -39,7 +39,7 @@ STOP_WORDS = frozenset(
 
 
 def parse_strip(strip: str) -> frozenset[str]:
-    """'speakers+stopwords' -> {'speakers', 'stopwords'}; 'none' -> nothing."""
+    """'speakers+stopwords' -> {'speakers', 'stopwords'}; 'none' -> the empty set."""
     parts = frozenset() if strip in {"", "none"} else frozenset(strip.split("+"))
     for part in parts:
         if part not in STRIPPABLE:
@@ -48,12 +48,12 @@ def parse_strip(strip: str) -> frozenset[str]:
 
 
 def strip_speakers(texts: pl.Series) -> pl.Series:
-    """The texts without the speaker tokens that they start with."""
+    """The texts without their leading speaker tokens."""
     return texts.str.replace(_SPEAKER, "")
 
 
 def dropped_words(vocabulary: pl.Series, parts: frozenset[str]) -> pl.Series:
-    """Which words of a vocabulary are to be taken out. (boolean, one a word)"""
+    """Which words of a vocabulary are to be removed. (vocabulary,) of booleans"""
     dropped = pl.repeat(False, len(vocabulary), eager=True)
     if "stopwords" in parts:
         dropped |= vocabulary.str.to_lowercase().str.replace_all("’", "'").is_in(list(STOP_WORDS))
@@ -63,5 +63,5 @@ def dropped_words(vocabulary: pl.Series, parts: frozenset[str]) -> pl.Series:
 
 
 def writable(text: str) -> str:
-    """The text with a question mark for each lone surrogate, which the tokeniser could not take."""
+    """The text with a question mark for each lone surrogate, which cannot be encoded as UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

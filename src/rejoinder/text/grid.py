@@ -5,9 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from rejoinder.text.terminal import terminal_safe
+
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under a ruled header; the first `left` ones are flush left, the others, numbers, flush right."""
+    """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right.
+
+    Cells may contain text from outside: each is made safe to print.
+    """
+    header, rows = [*map(terminal_safe, header)], [[*map(terminal_safe, row)] for row in rows]
     widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -21,7 +27,7 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """How many terminal columns a text occupies."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
@@ -33,4 +39,4 @@ def number(value: float, digits: int = 3) -> str:
     if value != value:
         return "-"
     shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
-    return shown.removeprefix("-") if not shown.strip("-0.") else shown  # a rounded nothing has no sign
+    return shown.removeprefix("-") if not shown.strip("-0.") else shown  # no sign for a value that rounds to zero

@@ -1,8 +1,8 @@
 """English stems by Porter's second algorithm ("Porter2"), in the version that METEOR 1.5 was published with.
 
-The rules are those of https://snowballstem.org/algorithms/english/stemmer.html as they stood until Snowball 3
-changed them: `snowballstemmer` 3 stems "added", "evening" and "organize" otherwise than 2 does, so a score that
-rests on it would depend on the version that happens to be installed. A word is stemmed once and remembered.
+The rules are those of https://snowballstem.org/algorithms/english/stemmer.html before Snowball 3 changed them:
+`snowballstemmer` 3 stems "added", "evening" and "organize" differently from version 2, so a score based on it would
+depend on the installed version. Stems are cached.
 
 Terms of the algorithm: R1 is what follows the first non-vowel after a vowel, R2 is the same within R1; a
 "short syllable" is a vowel between two non-vowels of which the second is not w, x or Y, or an initial vowel
@@ -16,7 +16,7 @@ from functools import lru_cache
 
 _VOWELS = frozenset("aeiouy")
 _TO_NON_VOWEL = re.compile(r"[^aeiouy]*[aeiouy]+[^aeiouy]", re.DOTALL)
-_LONG_PREFIX = re.compile("gener|commun|arsen")  # words that would otherwise fall together: general, generous
+_LONG_PREFIX = re.compile("gener|commun|arsen")  # words that would otherwise share a stem: general, generous
 _CONSONANT_Y = re.compile(r"(^|[aeiouy])y")
 _HAS_VOWEL = re.compile("[aeiouy]")
 _ENDS_IN_SHORT_SYLLABLE = re.compile(r"(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy])\Z", re.DOTALL)
@@ -33,14 +33,14 @@ _Rules = dict[str, tuple[tuple[str, str], ...]]
 
 
 def _by_ending(replacements: dict[str, str]) -> _Rules:
-    """The last two letters of a suffix -> (suffix, replacement) of all that end so, the longest first."""
+    """The last two letters of a suffix -> (suffix, replacement) of all suffixes with that ending, longest first."""
     endings = {suffix[-2:] for suffix in replacements}
     longest_first = sorted(replacements.items(), key=lambda rule: -len(rule[0]))
     return {end: tuple(rule for rule in longest_first if rule[0].endswith(end)) for end in endings}
 
 
 _STEP_1B = _by_ending(dict.fromkeys(("eedly", "ingly", "edly", "eed", "ing", "ed"), ""))
-# Suffix -> what takes its place, when the suffix lies in R1 (steps 2 and 3) or in R2 (step 4).
+# Suffix -> replacement, if the suffix lies in R1 (steps 2 and 3) or in R2 (step 4).
 _STEP_2 = _by_ending({
     "tional": "tion", "enci": "ence", "anci": "ance", "abli": "able", "entli": "ent", "izer": "ize",
     "ization": "ize", "ational": "ate", "ation": "ate", "ator": "ate", "alism": "al", "aliti": "al",

@@ -1,12 +1,11 @@
-"""Text to tokens, a whole column at once in polars.
+"""Text to tokens, for a whole polars column at once.
 
-`words`       our default: a run of letters, digits and marks, with inner apostrophes and joiners, is a token; so is an
-              emoji with what modifies it, and every other visible character. Scripts that write no spaces (Chinese,
-              Japanese, Thai, Lao, Khmer, Burmese) go by the character with its marks: no dictionary is needed and
-              identical replies are identical.
-`whitespace`  what stands between spaces: the papers' corpora come tokenised.
-`13a`         mteval-v13a as sacreBLEU's default has it; `intl`: mteval-v14's international one, likewise.
-`rouge`       what rouge-score does: lower-cased ASCII letters and digits only.
+`words`       the default: a token is a run of letters, digits and marks with inner apostrophes and joiners, an emoji
+              with its modifiers, or any other visible character. In scripts without spaces (Chinese, Japanese, Thai,
+              Lao, Khmer, Burmese) each character with its marks is a token: no dictionary is needed.
+`whitespace`  split at white space, for corpora that are already tokenised.
+`13a`         mteval-v13a, sacreBLEU's default; `intl`: the international tokeniser of mteval-v14, as in sacreBLEU.
+`rouge`       as in rouge-score: lower-case ASCII letters and digits only.
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ from collections.abc import Callable
 import polars as pl
 
 from rejoinder.arrays import Ragged
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.coding import coded_lists
 
-# Python's str.split and str.rstrip also know these four separators, which a regex's \s leaves out.
+# Python's str.split and str.rstrip also treat these four separators as white space, unlike \s in a polars regex.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"
 WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-"""What Python takes for white space; none comes after the ideographic space, U+3000."""
+"""The characters that Python treats as white space; the last one is U+3000, the ideographic space."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-# Of no script of their own: Japanese signs that lengthen or voice the character before them.
+# Japanese signs without a script property, which lengthen or voice the preceding character.
 _PROLONGED = r"\u{30fc}\u{ff70}\u{ff9e}\u{ff9f}"
 _CHARACTER = rf"[{_UNSPACED}][\p{{M}}{_PROLONGED}]*"
 _LETTERS = rf"[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}{_PROLONGED}]]+"
@@ -79,32 +79,33 @@ TOKENISERS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "intl": _mteval_intl,
     "rouge": _rouge,
 }
-_SEES_SPACES = {"intl"}  # to it, punctuation beside a space is not what it is at a text's edge
+_SEES_SPACES = {"intl"}  # treats punctuation next to a space differently from punctuation at the edge of a text
 
 
 def tokenise(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> pl.Series:
-    """A list of tokens a text."""
+    """One list of tokens per text."""
     return _tokens(_trimmed(texts, tokeniser), tokeniser, lowercase)
 
 
 def token_codes(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> tuple[pl.Series, Ragged]:
-    """The different tokens of all texts, and each text as codes into them."""
+    """The distinct tokens of all texts, and each text as codes into them."""
     texts = _trimmed(texts, tokeniser)
     if tokeniser in _SEES_SPACES:
         return coded_lists(_tokens(texts, tokeniser, lowercase))
-    # No token reaches over a space, nor depends on what is beyond it: each different piece is tokenised once.
+    # No token spans a space or depends on what is beyond one, so each distinct piece is tokenised once.
     pieces, rows = coded_lists(texts.str.split(" "))
     vocabulary, parts = coded_lists(_tokens(pieces, tokeniser, lowercase))
-    tokens = parts.take(rows.values)  # a row a piece
+    tokens = parts.take(rows.values)  # one row per piece
     return vocabulary, Ragged(tokens.values, tokens.offsets[rows.offsets])
 
 
 def _trimmed(texts: pl.Series, tokeniser: str) -> pl.Series:
-    """The texts without white space at their end, where sacreBLEU takes it off."""
+    """The texts, without trailing white space for tokenisers where sacreBLEU removes it."""
     return texts.str.strip_chars_end(WHITE_SPACE) if tokeniser in {"13a", "intl"} else texts
 
 
 def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
+    check_polars_threads()
     if tokeniser not in TOKENISERS:
         raise UnknownNameError("tokeniser", tokeniser, TOKENISERS)
     column = pl.col("text").str.to_lowercase() if lowercase else pl.col("text")

@@ -1,8 +1,8 @@
 """Word vectors: a vocabulary and a matrix, ready to look words up in.
 
-`load_vectors()` gives the set that comes with the package (docs/reference/word-vectors.md), `load_vectors(path)` that
-of a word2vec, GloVe or fastText file. The first reading of a file leaves a copy in the cache folder, which
-later ones map into memory: $REJOINDER_CACHE, else $XDG_CACHE_HOME/rejoinder, else ~/.cache/rejoinder.
+`load_vectors()` loads the set that comes with the package (docs/reference/word-vectors.md), `load_vectors(path)` a
+word2vec, GloVe or fastText file. The first time a file is read, a copy is written to the cache folder; later calls map
+that copy into memory. The cache folder is $REJOINDER_CACHE, else $XDG_CACHE_HOME/rejoinder, else ~/.cache/rejoinder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.text.vector_files import read_vector_file
 
 SHIPPED = "conversational-50d"
@@ -38,20 +38,20 @@ class WordVectors:
 
     name: str
     vocabulary: bytes = field(repr=False)
-    """The words in UTF-8, one a line, so that nothing is built before it is needed."""
-    matrix: Matrix = field(repr=False)  # (words, dims), may be mapped from disk; do not write to it
+    """The words in UTF-8, one per line: decoded only when needed."""
+    matrix: Matrix = field(repr=False)  # (words, dims), may be mapped from disk: read-only
     digest: str
-    """A short hash of words and numbers: two sets with equal digests give equal scores."""
+    """A short hash of words and vectors: sets with equal digests give equal scores."""
 
     @classmethod
     def of(cls, words: Sequence[str], matrix: Matrix, *, name: str) -> WordVectors:
-        """The set of these words and their vectors. (words, dims)"""
+        """Word vectors from a list of words and a matrix. (words, dims)"""
         if matrix.ndim != 2 or matrix.dtype not in (np.float16, np.float32):
             raise CallError(f"expected a matrix of float16 or float32, found {matrix.dtype} {matrix.shape}")
         if not words or len(words) != len(matrix):
-            raise CallError(f"expected a vector a word, found {len(words)} words and {len(matrix)} vectors")
+            raise CallError(f"expected one vector per word, found {len(words)} words and {len(matrix)} vectors")
         if len(set(words)) != len(words):
-            raise CallError("expected each word once")
+            raise CallError("expected unique words")
         if any("\n" in word for word in words):
             raise CallError("a word must not contain a line break")
         vocabulary = "\n".join(words).encode()
@@ -59,12 +59,12 @@ class WordVectors:
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions."""
         return int(self.matrix.shape[1])
 
     @cached_property
     def words(self) -> list[str]:
-        """The words in the matrix's order: by frequency, as far as the source tells."""
+        """The words in the order of the matrix, which is by frequency in most files."""
         return self.vocabulary.decode().split("\n")
 
     @cached_property
@@ -72,7 +72,7 @@ class WordVectors:
         return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The row of each word, as it is or else lower-cased with straight apostrophes; -1: unknown."""
+        """The row of each word, as written or else in lower case with straight apostrophes; -1 if unknown."""
         row = self._rows.get
         found = np.fromiter((row(word, -1) for word in words), np.int64, len(words))
         for position in np.flatnonzero(found < 0):
@@ -84,12 +84,13 @@ class WordVectors:
 
 
 def load_vectors(source: str | Path = SHIPPED, *, quiet: bool = False) -> WordVectors:
-    """The vectors of a file, or those that come with the package."""
+    """The word vectors in a file, or the set that comes with the package."""
     path = Path(source)
     if str(source) == SHIPPED:
         return _load_shipped()
     if not path.is_file():
-        raise CallError(f"no word vectors at {str(path)!r}: expected a file, or {SHIPPED!r}, our own set")
+        expected = f"expected a file, or {SHIPPED!r} for the shipped set"
+        raise CallError(f"no word vectors at {shortened(str(path))}: {expected}")
     folder = _cache_entry(path)
     wanted = _source_stamp(path)
     if (cached := _read_cache(folder, wanted, path.stem)) is not None:
@@ -105,7 +106,7 @@ def load_vectors(source: str | Path = SHIPPED, *, quiet: bool = False) -> WordVe
 
 
 def cache_folder() -> Path:
-    """Where the package keeps what it can make again."""
+    """The folder for files that can be generated again."""
     if own := os.environ.get("REJOINDER_CACHE"):
         return Path(own)
     shared = os.environ.get("XDG_CACHE_HOME")
@@ -140,7 +141,7 @@ def _source_stamp(path: Path) -> dict[str, int]:
 
 
 def _content_stamp(vocabulary: bytes, matrix: Matrix) -> dict[str, Any]:
-    """What damage to a cache would change; of the matrix only some rows are read, so that it stays quick."""
+    """Hashes that reveal a damaged cache; for speed, only 64 rows of the matrix are included."""
     some = matrix[:: max(1, len(matrix) // 64)]
     return {
         "shape": list(matrix.shape),
@@ -150,7 +151,7 @@ def _content_stamp(vocabulary: bytes, matrix: Matrix) -> dict[str, Any]:
 
 
 def _read_cache(folder: Path, wanted: dict[str, int], name: str) -> WordVectors | None:
-    """The cached vectors; None where they are absent, stale or damaged, and have to be made again."""
+    """The cached vectors; None if they are missing, stale or damaged."""
     try:
         fingerprint = json.loads((folder / "fingerprint.json").read_text("utf-8"))
         if wanted.items() <= fingerprint.items():
@@ -164,7 +165,7 @@ def _read_cache(folder: Path, wanted: dict[str, int], name: str) -> WordVectors 
 
 
 def _write_cache(vectors: WordVectors, folder: Path, stamp: dict[str, int]) -> None:
-    """Written beside and moved into place: a reader sees a whole entry or none."""
+    """Write the entry into a temporary folder and move it into place, so that a reader sees all of it or none."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.", suffix=".part"))
     try:

@@ -1,7 +1,7 @@
-"""A byte-pair vocabulary of the dialogues that a model learns from (Sennrich et al. 2016, over bytes).
+"""A byte-level byte-pair vocabulary learned from dialogues (Sennrich et al. 2016).
 
-Every text can be written with it, so that no word is unknown. Tokens are numbered by how often they come, the special
-ones first: `softmax.py` relies on it.
+Every text can be encoded, so no word is unknown. Token ids are ordered by falling frequency after the special tokens,
+which the adaptive softmax of `language_models/recurrent` relies on.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rejoinder.errors import DataError
 from rejoinder.text.cleaning import writable
 
 PAD, START, END, DROPPED = range(4)
-"""What fills rows up; what a reply begins after; what ends a turn; what stands for a word that is hidden."""
+"""Padding; the token before a reply; the end of a turn; the placeholder of a dropped word."""
 SPECIAL = ("<pad>", "<start>", "<end>", "<dropped>")
 UNSAID = (PAD, START, DROPPED)
-"""Tokens that no reply has."""
+"""Tokens that never occur in a reply."""
 VOCABULARY = "vocabulary.json"
 
 _AT_ONCE = 10_000
@@ -33,14 +33,14 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Texts to token numbers and back."""
+    """Texts to token ids and back."""
 
     definition: str = field(repr=False)
-    """What the library `tokenizers` writes as tokenizer.json."""
+    """The tokenizer.json of the library `tokenizers`."""
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int) -> Vocabulary:
-        """At most `size` tokens, bytes and special ones included; the same for the same texts."""
+        """Learn at most `size` tokens, including bytes and special tokens; deterministic."""
         lines = list(map(_one_line, texts))
         tokeniser = Tokenizer(models.BPE())
         tokeniser.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -59,7 +59,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
-        """What `save` wrote into the folder."""
+        """Load what `save` wrote into the folder."""
         found = cls(read_text(folder / VOCABULARY))
         try:
             _ = found._tokeniser
@@ -75,19 +75,19 @@ class Vocabulary:
         return self._tokeniser.get_vocab_size()
 
     def encode(self, texts: Sequence[str], longest: int) -> list[Ids]:
-        """The tokens of each text and the one that ends it, at most `longest` together: a text may be cut."""
+        """The tokens of each text followed by END, truncated to `longest` tokens."""
         found = self._tokeniser.encode_batch_fast([_one_line(text) for text in texts], add_special_tokens=False)
         return [(*one.ids[: longest - 1], END) for one in found]
 
     def decode(self, replies: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each row of tokens, without special ones."""
+        """The text of each row of tokens, without special tokens."""
         texts = self._tokeniser.decode_batch([list(tokens) for tokens in replies], skip_special_tokens=True)
         return [text.strip() for text in texts]
 
     @cached_property
     def _tokeniser(self) -> Tokenizer:
         made: Tokenizer = Tokenizer.from_str(self.definition)
-        made.encode_special_tokens = True  # "<end>" in somebody's text is text
+        made.encode_special_tokens = True  # "<end>" in a user's text is plain text
         return made
 
 
@@ -96,7 +96,7 @@ def _one_line(text: str) -> str:
 
 
 def _numbered_by_frequency(tokeniser: Tokenizer, lines: list[str]) -> str:
-    """The tokeniser's definition with the special tokens first, then the others from the commonest on."""
+    """The tokeniser's definition with special tokens first, then the others by falling frequency."""
     counts: Counter[int] = Counter()
     for start in range(0, len(lines), _AT_ONCE):
         for one in tokeniser.encode_batch_fast(lines[start : start + _AT_ONCE], add_special_tokens=False):
@@ -104,6 +104,6 @@ def _numbered_by_frequency(tokeniser: Tokenizer, lines: list[str]) -> str:
     definition = json.loads(tokeniser.to_str())
     numbers: dict[str, int] = definition["model"]["vocab"]
     order = sorted(numbers, key=lambda token: (numbers[token] >= len(SPECIAL), -counts[numbers[token]], numbers[token]))
-    # Special tokens have a count of 0 and keep their order: they come first, by their numbers.
+    # Special tokens have a count of 0 and keep their order.
     definition["model"]["vocab"] = {token: number for number, token in enumerate(order)}
     return json.dumps(definition, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""The WordNet 3.0 synsets of English words: two words are synonyms where they share one.
+"""The WordNet 3.0 synsets of English words: two words are synonyms if they share a synset.
 
-A word's synsets are its own and those of its base form: "geese" has those of "goose", "went" those of "go",
-"likes" those of "like". An irregular form has the bases that WordNet lists for it; any other word has the first base
-that WordNet's rules of detachment lead to. That is what METEOR 1.5 does. The table comes with the package
-(recipes/wordnet_table.py makes it) and is read at first use.
+A word has its own synsets and those of its base form: "geese" has those of "goose", "went" those of "go", "likes" those
+of "like". An irregular form has the bases that WordNet lists for it; any other word has the first base found by
+WordNet's rules of detachment, as in METEOR 1.5. The table comes with the package (built by recipes/wordnet_table.py)
+and is loaded at first use.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ragged, offsets_of
 
-# Suffix and what takes its place, in the order of trial: nouns, verbs, adjectives. From morphy(7WN).
+# Suffix and replacement, in the order they are tried: nouns, verbs, adjectives. From morphy(7WN).
 _DETACHMENTS = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"),
     ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""), ("er", ""),
@@ -32,7 +32,7 @@ class WordNet:
     """Which synsets a word belongs to."""
 
     words: list[str]  # ascending
-    word_synsets: Ragged  # a row a word
+    word_synsets: Ragged  # one row per word
     forms: dict[str, int]  # irregular form -> row of `form_synsets`
     form_synsets: Ragged  # the synsets of all base words of an irregular form
 
@@ -61,7 +61,7 @@ class WordNet:
 
 @cache
 def wordnet() -> WordNet:
-    """The table that comes with the package."""
+    """The table that comes with the package, loaded once."""
     with files("rejoinder").joinpath("resources", "wordnet.npz").open("rb") as file, np.load(file) as table:
         return WordNet(
             words=_lines(table["words"]),

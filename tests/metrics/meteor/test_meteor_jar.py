@@ -19,16 +19,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from meteor_cases import encoded
+from meteor_cases import corpus_score, encoded, meteor_statistics
 from places import ROOT
-from rejoinder.metrics.meteor import (
-    MeteorParameters,
-    ParaphraseTable,
-    corpus_score,
-    meteor_statistics,
-    score_from_statistics,
-)
 from rejoinder.metrics.meteor.lexicon import meteor_function_words
+from rejoinder.metrics.meteor.parameters import MeteorParameters
+from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
+from rejoinder.metrics.meteor.scoring import score_from_statistics
 
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 JUDGED = ROOT.parent / "shared" / "data" / "judged"
@@ -67,7 +63,7 @@ def original(pairs: list[Pair], folder: Path, *options: str) -> tuple[NDArray[np
 def ours(pairs: list[Pair], table: ParaphraseTable | None = None) -> tuple[NDArray[np.float64], float]:
     parameters = MeteorParameters()
     cases = encoded([(reply, [reference]) for reply, reference in pairs])
-    statistics = meteor_statistics(*cases, parameters, table)
+    statistics = meteor_statistics(cases, parameters, table)
     return score_from_statistics(statistics, parameters), corpus_score(statistics, parameters)
 
 

@@ -17,21 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from meteor_cases import encoded
+from meteor_cases import corpus_score, encoded, meteor_scores, meteor_statistics
 from rejoinder.errors import DataError
-from rejoinder.metrics.meteor import (
-    TASKS,
-    MeteorParameters,
-    ParaphraseTable,
-    beam,
-    corpus_score,
-    corpus_statistics,
-    meteor_scores,
-    meteor_statistics,
-    relation,
-    score_from_statistics,
-    scoring,
-)
+from rejoinder.metrics.meteor import beam, relation, scoring
+from rejoinder.metrics.meteor.metric import Meteor
+from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
+from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
+from rejoinder.metrics.meteor.scoring import corpus_statistics, score_from_statistics
+from rejoinder.types import Example
 
 DEFAULT = MeteorParameters()
 
@@ -186,7 +179,7 @@ GOLDEN_STATISTICS = [
 
 
 def score(reply: str, *references: str, parameters: MeteorParameters = DEFAULT) -> float:
-    return float(meteor_scores(*encoded([(reply, references)]), parameters)[0])
+    return float(meteor_scores(encoded([(reply, references)]), parameters)[0])
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +196,7 @@ def test_a_pair_scores_what_the_original_gives(reply: str, references: tuple[str
 
 
 def test_a_batch_scores_what_its_pairs_score() -> None:
-    scores = meteor_scores(*encoded([case[:2] for case in GOLDEN]), DEFAULT)
+    scores = meteor_scores(encoded([case[:2] for case in GOLDEN]), DEFAULT)
     assert scores == pytest.approx([expected for _, _, expected in GOLDEN], abs=1e-12)
 
 
@@ -215,7 +208,7 @@ def test_small_parts_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_corpus_scores_what_the_original_gives() -> None:
-    statistics = meteor_statistics(*encoded([case[:2] for case in GOLDEN if len(case[1]) == 1]), DEFAULT)
+    statistics = meteor_statistics(encoded([case[:2] for case in GOLDEN if len(case[1]) == 1]), DEFAULT)
     assert corpus_score(statistics, DEFAULT) == pytest.approx(GOLDEN_CORPUS, abs=1e-12)
     halves = corpus_statistics(statistics[:20]) + corpus_statistics(statistics[20:])
     assert score_from_statistics(halves[np.newaxis], DEFAULT)[0] == pytest.approx(GOLDEN_CORPUS, abs=1e-12)
@@ -223,34 +216,34 @@ def test_the_corpus_scores_what_the_original_gives() -> None:
 
 @pytest.mark.parametrize(("reply", "reference", "expected"), GOLDEN_STATISTICS)
 def test_statistics_are_those_of_the_original(reply: str, reference: str, expected: list[int]) -> None:
-    assert meteor_statistics(*encoded([(reply, [reference])]), DEFAULT)[0].tolist() == expected
+    assert meteor_statistics(encoded([(reply, [reference])]), DEFAULT)[0].tolist() == expected
 
 
 def test_paraphrases_match_as_in_the_original(table_file: Path, tmp_path: Path) -> None:
     cases = encoded([(reply, [reference]) for reply, reference, _ in GOLDEN_PARAPHRASES])
     table = ParaphraseTable.read(table_file)
-    statistics = meteor_statistics(*cases, DEFAULT, table)
+    statistics = meteor_statistics(cases, DEFAULT, table)
     expected = [number for _, _, number in GOLDEN_PARAPHRASES]
     assert score_from_statistics(statistics, DEFAULT) == pytest.approx(expected, abs=1e-12)
     assert corpus_score(statistics, DEFAULT) == pytest.approx(GOLDEN_PARAPHRASE_CORPUS, abs=1e-12)
 
     table.save(tmp_path / "table.npz")
     again = ParaphraseTable.read(tmp_path / "table.npz")
-    assert meteor_statistics(*cases, DEFAULT, again).tolist() == statistics.tolist()
+    assert meteor_statistics(cases, DEFAULT, again).tolist() == statistics.tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["table.npz"]
 
 
 def test_a_table_without_a_word_of_the_text_changes_nothing(table_file: Path) -> None:
     cases = encoded([("wholly other text", ["text wholly other"]), ("", ["x"]), ("x", [""])])
     table = ParaphraseTable.read(table_file)
-    assert meteor_scores(*cases, DEFAULT, table).tolist() == meteor_scores(*cases, DEFAULT).tolist()
+    assert meteor_scores(cases, DEFAULT, table).tolist() == meteor_scores(cases, DEFAULT).tolist()
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "it is empty"),
-        ("0.5\nhello\n", "less than three lines"),
+        ("0.5\nhello\n", "fewer than three lines"),
         ("hello\n0.5\nhi\n", "a line with a number"),
         ("0.5\nhello\n\n0.5\nhi\nyo\n", "a line with a number"),
     ],
@@ -288,26 +281,26 @@ def test_long_identical_text_scores_one() -> None:
 
 
 def test_without_references_there_is_no_score() -> None:
-    scores = meteor_scores(*encoded([("hello", []), ("hello", ["hello"]), ("", [])]), DEFAULT)
+    scores = meteor_scores(encoded([("hello", []), ("hello", ["hello"]), ("", [])]), DEFAULT)
     assert np.isnan(scores).tolist() == [True, False, True]
     assert scores[1] == 1.0
-    assert np.isnan(corpus_score(meteor_statistics(*encoded([("hello", [])]), DEFAULT), DEFAULT))
+    assert np.isnan(Meteor().corpus_score([Example("1", (), "hello", ())]))
 
 
 def test_nothing_at_all_has_no_scores() -> None:
-    assert meteor_scores(*encoded([]), DEFAULT).shape == (0,)
+    assert meteor_scores(encoded([]), DEFAULT).shape == (0,)
 
 
 def test_the_references_may_come_in_any_order() -> None:
-    vocabulary, hypotheses, references, owner = encoded([case[:2] for case in GOLDEN])
+    vocabulary, replies, references, owner = encoded([case[:2] for case in GOLDEN])
     shuffled = np.random.default_rng(5).permutation(len(owner))
-    scores = meteor_scores(vocabulary, hypotheses, references.take(shuffled), owner[shuffled], DEFAULT)
+    scores = meteor_scores((vocabulary, replies, references.take(shuffled), owner[shuffled]), DEFAULT)
     assert scores == pytest.approx([expected for _, _, expected in GOLDEN], abs=1e-12)
 
 
 def test_of_equally_good_references_the_first_counts() -> None:
-    statistics = meteor_statistics(*encoded([("a b", ["a x", "x a", "c"])]), DEFAULT)
-    only_first = meteor_statistics(*encoded([("a b", ["a x"])]), DEFAULT)
+    statistics = meteor_statistics(encoded([("a b", ["a x", "x a", "c"])]), DEFAULT)
+    only_first = meteor_statistics(encoded([("a b", ["a x"])]), DEFAULT)
     assert statistics.tolist() == only_first.tolist()
 
 
@@ -321,8 +314,8 @@ def test_modules_can_be_left_out() -> None:
 
 
 def test_words_outside_the_vocabulary_of_the_batch_do_not_matter() -> None:
-    vocabulary, hypotheses, references, owner = encoded([("i like tea", ["i like coffee"])])
-    scores = meteor_scores([*vocabulary, "unused"], hypotheses, references, owner, DEFAULT)
+    vocabulary, replies, references, owner = encoded([("i like tea", ["i like coffee"])])
+    scores = meteor_scores(([*vocabulary, "unused"], replies, references, owner), DEFAULT)
     assert scores[0] == pytest.approx(0.272954092584186, abs=1e-12)
 
 

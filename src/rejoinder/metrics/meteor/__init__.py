@@ -1,26 +1,14 @@
-"""METEOR 1.5 for English: the scores of the original program, computed for a whole batch at once."""
+"""METEOR 1.5 for English: the scores of the original program, computed for a whole batch at once.
 
-from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
-from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.scoring import (
-    Statistics,
-    corpus_score,
-    corpus_statistics,
-    meteor_scores,
-    meteor_statistics,
-    reference_statistics,
-    score_from_statistics,
-)
+In reading order:
 
-__all__ = [
-    "TASKS",
-    "MeteorParameters",
-    "ParaphraseTable",
-    "Statistics",
-    "corpus_score",
-    "corpus_statistics",
-    "meteor_scores",
-    "meteor_statistics",
-    "reference_statistics",
-    "score_from_statistics",
-]
+metric       METEOR as a metric of the package
+parameters   METEOR's parameters, and those of its tasks
+scoring      from alignments to statistics, from statistics to scores
+lexicon      stems, synonyms and function words of the words of a batch
+relation     which words of a reply and its reference are related
+matching     all possible matches of single words
+paraphrase   the paraphrase table; phrases: all possible matches of phrases
+alignment    which matches make up the alignment
+beam         the search where there is a choice
+"""

@@ -1,7 +1,7 @@
-"""Which matches make up the alignment of a reply with its reference, as METEOR 1.5 chooses them.
+"""The alignment of a reply with its reference: the matches that METEOR 1.5 chooses.
 
-A match whose words have no other match is certain. Where there is a choice, a beam search goes through the
-reference from left to right (see `beam`). Identical rows are aligned word by word.
+A match whose words have no other match is certain. Where there is a choice, a beam search goes through the reference
+from left to right (see `beam`). Identical rows are aligned word by word.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
+from rejoinder.metrics.batch import identical_rows
 from rejoinder.metrics.meteor.beam import resolve
 from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import EXACT
 
 
 def align(matches: Matches, left: Ragged, right: Ragged, beam: int) -> Matches:
-    """The matches, given by their start, that make up the best alignment of each row."""
+    """The matches in the best alignment of each row; `matches` must be sorted by start."""
     matches = matches.take(_worth_trying(matches, left, right))
     certain = _certain(matches, len(left.values), len(right.values))
     chosen = certain.copy()
@@ -26,7 +27,7 @@ def align(matches: Matches, left: Ragged, right: Ragged, beam: int) -> Matches:
 
 
 def chunks(alignment: Matches, right: Ragged) -> Ints:
-    """How many runs of matches are in the same order and without a gap on both sides. (rows,)"""
+    """The number of chunks: maximal runs of matches that are contiguous and in the same order on both sides. (rows,)"""
     row = right.row_of_value[alignment.start]
     goes_on = (alignment.start[1:] == alignment.end[:-1]) & (alignment.left_start[1:] == alignment.left_end[:-1])
     begins = np.append(True, ~goes_on | (row[1:] != row[:-1]))[: len(row)]
@@ -34,20 +35,11 @@ def chunks(alignment: Matches, right: Ragged) -> Ints:
 
 
 def _worth_trying(matches: Matches, left: Ragged, right: Ragged) -> NDArray[np.bool_]:
-    """All matches, but in identical rows only those of each word with itself."""
+    """Which matches to consider: all of them, but in identical rows only those of each word with itself."""
     row = right.row_of_value[matches.start]
     same_place = matches.start - right.offsets[row] == matches.left_start - left.offsets[row]
-    kept: NDArray[np.bool_] = ~_identical(left, right)[row] | (same_place & (matches.module == EXACT))
+    kept: NDArray[np.bool_] = ~identical_rows(left, right)[row] | (same_place & (matches.module == EXACT))
     return kept
-
-
-def _identical(left: Ragged, right: Ragged) -> NDArray[np.bool_]:
-    """Which rows hold the same words in the same order. (rows,)"""
-    identical: NDArray[np.bool_] = left.lengths == right.lengths
-    left, right = left.take(np.flatnonzero(identical)), right.take(np.flatnonzero(identical))
-    different = np.bincount(left.row_of_value[left.values != right.values], minlength=len(left))
-    identical[identical] = different == 0
-    return identical
 
 
 def _certain(matches: Matches, left_words: int, right_words: int) -> NDArray[np.bool_]:

@@ -1,16 +1,17 @@
 """METEOR 1.5's search for the best alignment, for many rows at once.
 
-The search keeps up to `beam` partial alignments, *paths*, and reads the reference from left to right. At a place
-where undecided matches start, a path goes on with each of them whose words are free, and also without any. Before
-every place the paths are sorted: most words covered by exact matches first (two words of any other match count as
-one, an odd one as none), then fewest chunks, then least distance, then the order they had; the first `beam` remain.
+The search keeps up to `beam` partial alignments, *paths*, and reads the reference from left to right. At a position
+where undecided matches start, a path branches into one path for each of them whose words are free, and one without any.
+Before every position the paths are sorted: most words covered by exact matches first (two words of any other match
+count as one, an odd one as none), then fewest chunks, then least distance, then their previous order; the first `beam`
+are kept.
 
-Three habits of METEOR's program decide ties, and are kept. Coverage is cut to whole words at each match, so a stem or
-synonym match of one word adds nothing. The distance of a match is added to the path that it branched from,
-so a path carries the distances of the matches that were tried before its own. The sort is stable.
+Three details of the original program decide ties and are reproduced. Coverage is rounded down to whole words at each
+match, so a stem or synonym match of one word adds nothing. The distance of a match is added to the path that it
+branched from, so a path includes the distances of the matches that were tried before its own. The sort is stable.
 
-Places where all paths of a row fare alike change no order, so the search goes only through *events*: the places
-where undecided matches start, those that such a match covers, and the place after it. All rows take their first event
+Positions that affect all paths of a row alike change no order, so the search visits only *events*: the positions where
+undecided matches start, those that such a match covers, and the position after it. All rows process their first event
 together, then their second, and so on.
 """
 
@@ -26,16 +27,16 @@ from rejoinder.metrics.meteor.matching import Matches
 from rejoinder.metrics.meteor.parameters import EXACT
 from rejoinder.metrics.meteor.relation import find
 
-_STEPS_AT_ONCE = 1 << 24  # a group of rows takes at most so many steps, which bounds the memory of the search
-_NONE = -1  # no match ends right before this place
-_AS_IT_WAS = -2
-# The numbers that make up a path; after them come the used words of the reply, 63 a number.
+_STEPS_AT_ONCE = 1 << 24  # a group of rows takes at most this many steps, which bounds the memory of the search
+_NONE = -1  # no match ends right before this position
+_UNCHANGED = -2
+# The integers that make up a path; after them come the used words of the reply, 63 per integer.
 _ROW, _COVERED, _CHUNKS, _DISTANCE, _LAST_END, _BUSY_UNTIL, _USED = range(7)
-_WORDS_A_NUMBER = 63
+_WORDS_PER_INTEGER = 63
 
 
 def resolve(undecided: Matches, certain: Matches, left: Ragged, right: Ragged, beam: int) -> NDArray[np.bool_]:
-    """Which of the undecided matches, which come by their start, belong to the best alignments."""
+    """Which of the undecided matches, sorted by start, belong to the best alignments."""
     chosen = np.zeros(len(undecided), np.bool_)
     row = right.row_of_value[undecided.start]
     for begin, end in _groups(undecided.start, row, beam):
@@ -47,7 +48,7 @@ def resolve(undecided: Matches, certain: Matches, left: Ragged, right: Ragged, b
 
 
 def _groups(start: Ints, row: Ints, beam: int) -> list[tuple[int, int]]:
-    """Runs of whole rows whose search fits into memory, as slices of the matches."""
+    """Groups of complete rows whose search fits into memory, as slices of the matches."""
     row_start = np.flatnonzero(np.diff(row, prepend=-1))
     place_start = np.flatnonzero(np.diff(start, prepend=-1))
     matches_at_place = np.diff(place_start, append=len(start))
@@ -61,15 +62,15 @@ def _groups(start: Ints, row: Ints, beam: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The places that the search goes through, row by row, and what it meets there."""
+    """The positions that the search visits, row by row."""
 
-    place: Ints  # place in the reference plus its row number, so that each row has a place after its last word
+    place: Ints  # position in the reference plus its row number, so that each row has a position after its last word
     first_option: Ints
     options: Ints  # how many undecided matches start here
     certain_start: Ints  # in the reply, of the certain match that starts here, or _NONE
     certain_end: Ints
-    last_end: Ints  # in the reply, of the certain match that ends before this place; _AS_IT_WAS after an event
-    first_of_row: Ints  # by rank: rows with more events have a lower one
+    last_end: Ints  # in the reply, of the certain match that ends before this position; _UNCHANGED after an event
+    first_of_row: Ints  # by rank: rows with more events come first
     count_of_row: Ints
 
     @classmethod
@@ -86,7 +87,7 @@ class Events:
         certain_row = right.row_of_value[certain.start]
         first_option = np.searchsorted(starts, place)
         follows = np.diff(place, prepend=-2) == 1
-        # A row's first event never follows one: between two rows there is a place after the last word.
+        # The first event of a row never follows another: between two rows there is a position after the last word.
         follows[first_of_row] = False
         ends = _lookup(place, certain.end + certain_row, certain.left_end)
         return cls(
@@ -95,28 +96,28 @@ class Events:
             options=np.searchsorted(starts, place, "right") - first_option,
             certain_start=_lookup(place, certain.start + certain_row, certain.left_start),
             certain_end=_lookup(place, certain.start + certain_row, certain.left_end),
-            last_end=np.where(follows, _AS_IT_WAS, ends),
+            last_end=np.where(follows, _UNCHANGED, ends),
             first_of_row=first_of_row[by_count],
             count_of_row=count_of_row[by_count],
         )
 
 
 def _lookup(wanted: Ints, ascending: Ints, values: Ints) -> Ints:
-    """The value at each wanted key, _NONE where there is no such key."""
+    """The value of each wanted key, _NONE for a missing key."""
     occurs, at = find(wanted, ascending)
     return np.where(occurs, values[at], _NONE) if len(values) else np.full(len(wanted), _NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The undecided matches; a last one stands for going on without a match."""
+    """The undecided matches, followed by the option of taking no match."""
 
     covered: Ints  # what the match adds to the words covered
     distance: Ints
     left_start: Ints
     left_end: Ints
     end: Ints  # as Events.place
-    words: list[Ints]  # the words of the reply that it uses, as bits, 63 a number
+    words: list[Ints]  # the words of the reply that it uses, as bits, 63 per integer
     most_distance: int  # of all matches of a row together
 
     @property
@@ -126,7 +127,7 @@ class Options:
 
     @classmethod
     def of(cls, matches: Matches, row: Ints, left: Ragged, right: Ragged) -> Options:
-        """What the search asks of each match."""
+        """What the search needs to know of each match."""
         is_exact = matches.module == EXACT
         start = matches.start - right.offsets[row]
         left_start = matches.left_start - left.offsets[row]
@@ -143,42 +144,42 @@ class Options:
 
 
 def _word_bits(matches: Matches, row: Ints, left: Ragged) -> list[Ints]:
-    """One bit for each word of the reply that some undecided match wants."""
+    """One bit for each word of the reply that some undecided match covers."""
     wanted = np.bincount(matches.left_start, minlength=len(left.values) + 1)
     wanted -= np.bincount(matches.left_end, minlength=len(left.values) + 1)
     number = np.cumsum(np.cumsum(wanted) > 0)
     before_row = np.append(0, number)[left.offsets[:-1][row]]
     first = number[matches.left_start] - 1 - before_row
     bits: list[Ints] = []
-    for lowest in range(0, int((first + matches.left_length).max()), _WORDS_A_NUMBER):
-        low = np.clip(first - lowest, 0, _WORDS_A_NUMBER)
-        high = np.clip(first + matches.left_length - lowest, 0, _WORDS_A_NUMBER)
-        below = (np.uint64(1) << np.arange(_WORDS_A_NUMBER + 1, dtype=np.uint64)) - np.uint64(1)
+    for lowest in range(0, int((first + matches.left_length).max()), _WORDS_PER_INTEGER):
+        low = np.clip(first - lowest, 0, _WORDS_PER_INTEGER)
+        high = np.clip(first + matches.left_length - lowest, 0, _WORDS_PER_INTEGER)
+        below = (np.uint64(1) << np.arange(_WORDS_PER_INTEGER + 1, dtype=np.uint64)) - np.uint64(1)
         bits.append(np.append((below[high] - below[low]).astype(np.int64), 0))
     return bits
 
 
 class _Search:
-    """The paths of all rows, and how each came about."""
+    """The paths of all rows, and their history."""
 
     def __init__(self, events: Events, options: Options, beam: int) -> None:
         self.events, self.options, self.beam = events, options, beam
         rows, most_events = len(events.first_of_row), int(events.count_of_row.max())
         self.paths = np.zeros((_USED + len(options.words), rows), np.int64)
         self.paths[_ROW] = np.arange(rows)
-        # By step: how many rows have such an event.
+        # By step: how many rows have that many events.
         self.open_rows = np.searchsorted(-events.count_of_row, -np.arange(most_events + 1)).tolist()
         # By step, for each path after it: the path before it, and the option that was taken.
         self.history: list[tuple[Ints, Ints]] = []
-        # What covered words, chunks and distance stay below.
+        # Upper bounds of covered words, chunks and distance.
         self.bounds = (
-            most_events + _WORDS_A_NUMBER * len(options.words) + 1,
+            most_events + _WORDS_PER_INTEGER * len(options.words) + 1,
             most_events + 2,
             options.most_distance + 1,
         )
 
     def run(self) -> Ints:
-        """The options on the best path of each row."""
+        """The options taken on the best path of each row."""
         best = np.zeros(self.open_rows[0], np.int64)
         for step, rows in enumerate(self.open_rows):
             order = self._order()
@@ -191,7 +192,7 @@ class _Search:
         return self._trace(best)
 
     def _order(self) -> Ints:
-        """The order of the paths: by row, and within a row the best first."""
+        """The order of the paths: by row, and the best first within a row."""
         row, covered, chunks, distance = self.paths[: _DISTANCE + 1]
         if len(row) == row[-1] + 1:
             return np.arange(len(row))
@@ -202,12 +203,12 @@ class _Search:
         return np.argsort(key, kind="stable")
 
     def _advance(self, kept: Ints, step: int) -> None:
-        """Take each kept path through its row's next event."""
+        """Extend each kept path through the next event of its row."""
         events, options = self.events, self.options
         paths = self.paths[:, kept]
         event = events.first_of_row[paths[_ROW]] + step
         last_end = events.last_end[event]
-        paths[_LAST_END] = np.where(last_end == _AS_IT_WAS, paths[_LAST_END], last_end)
+        paths[_LAST_END] = np.where(last_end == _UNCHANGED, paths[_LAST_END], last_end)
         busy = paths[_BUSY_UNTIL] > events.place[event]
         parent, option = self._branches(paths, event, busy)
         stays = option == options.stay
@@ -227,7 +228,7 @@ class _Search:
         self.history.append((kept[parent], option))
 
     def _branches(self, paths: Ints, event: Ints, busy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        """For each path that comes out of the events: the path it goes on from, and the option it takes."""
+        """For each extended path: the path that it continues, and the option that it takes."""
         events, options = self.events, self.options
         counts = np.where(busy, 0, events.options[event]) + 1
         parent = np.repeat(np.arange(len(counts)), counts)
@@ -252,6 +253,6 @@ class _Search:
 
 
 def _sum_before(values: Ints, group: Ints) -> Ints:
-    """For each value the sum of those before it in its group; groups are 0, 1, ... in order and none is empty."""
+    """For each value the sum of the values before it in its group; groups are 0, 1, ... in order, none empty."""
     before = np.cumsum(values) - values
     return before - before[np.flatnonzero(np.diff(group, prepend=-1))][group]

@@ -1,4 +1,4 @@
-"""What METEOR knows of each word of a batch: its stem, its synonyms, and whether it is a function word."""
+"""What METEOR knows about each word of a batch: its stem, its synonyms, and whether it is a function word."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Lexicon:
 
     words: list[str]
     is_function: NDArray[np.bool_]  # by code
-    stems: Ints  # by code: words of one stem have the same number
-    synonyms: Ints  # ascending left * len(words) + right of all synonyms, both ways round
-    related: PairFilter  # equal words, words of one stem, synonyms
+    stems: Ints  # by code: words with the same stem have the same number
+    synonyms: Ints  # ascending left * len(words) + right of all synonyms, in both directions
+    related: PairFilter  # equal words, words with the same stem, synonyms
 
     @classmethod
     def of(cls, words: list[str], parameters: MeteorParameters) -> Lexicon:
-        """The lexicon of different words."""
+        """The lexicon of distinct words."""
         size = len(words)
         every = np.arange(size)
         stems = _stem_codes(words) if parameters.use_stems else every
@@ -49,12 +49,12 @@ class Lexicon:
         )
 
     def are_synonyms(self, left: Ints, right: Ints) -> NDArray[np.bool_]:
-        """Whether each pair of codes is a pair of different words that share a synset."""
+        """Whether the two words of each pair are different and share a synset."""
         return find(left * len(self.words) + right, self.synonyms)[0]
 
 
 def used_words(vocabulary: Sequence[str], *codes: Ints) -> tuple[list[str], Ints]:
-    """The words that occur, and for each code of the vocabulary the place of its word among them."""
+    """The words that occur, and for each code of the vocabulary the index of its word among them."""
     occurs = np.zeros(len(vocabulary), np.bool_)
     for values in codes:
         occurs[values] = True
@@ -64,7 +64,7 @@ def used_words(vocabulary: Sequence[str], *codes: Ints) -> tuple[list[str], Ints
 
 @cache
 def meteor_function_words() -> frozenset[str]:
-    """METEOR 1.5's English function words: those above one in a thousand running words of its training text."""
+    """METEOR 1.5's English function words: those with a relative frequency above 0.001 in its training text."""
     path = files("rejoinder").joinpath("resources", "meteor_function_words.txt")
     return frozenset(path.read_text("utf-8").split())
 

@@ -1,8 +1,8 @@
-"""All possible matches between replies and references, before an alignment chooses among them.
+"""All possible matches between replies and references, from which an alignment is chosen.
 
-Rows of `left` (replies) and `right` (references) belong together one to one. A match says that some words of the
-reference, from `start` on, answer some words of the reply, from `left_start` on. Places count through all
-rows: they index `right.values` and `left.values`.
+Row i of `left` (replies) belongs to row i of `right` (references). A match pairs `length` words of the reference, from
+`start` on, with `left_length` words of the reply, from `left_start` on. Positions index `right.values` and
+`left.values`, across all rows.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Matches:
 
     @property
     def end(self) -> Ints:
-        """The place after the last word of the reference."""
+        """The position after the last word in the reference."""
         return self.start + self.length
 
     @property
     def left_end(self) -> Ints:
-        """The place after the last word of the reply."""
+        """The position after the last word in the reply."""
         return self.left_start + self.left_length
 
     def take(self, chosen: Ints | NDArray[np.bool_]) -> Matches:
@@ -57,12 +57,12 @@ class Matches:
         return self.start, self.length, self.left_start, self.left_length, self.module
 
     def by_start(self) -> Matches:
-        """The same matches by their place in the reference, those of one place in the order they had."""
+        """The same matches sorted by their position in the reference; the sort is stable."""
         return self.take(np.argsort(self.start, kind="stable"))
 
 
 def word_matches(lexicon: Lexicon, left: Ragged, right: Ragged) -> Matches:
-    """Equal words, then those of one stem, then synonyms; a pair may match in both of the last two ways."""
+    """Matches of equal words, then by stem, then of synonyms; a pair may match both by stem and as synonyms."""
     left_at, right_at = lexicon.related.passing(left, right)
     left_word, right_word = left.values[left_at], right.values[right_at]
     equal = left_word == right_word

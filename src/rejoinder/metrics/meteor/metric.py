@@ -10,15 +10,15 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.metrics.meteor.scoring import (
     Statistics,
+    best_statistics,
     corpus_statistics,
-    meteor_statistics,
     reference_statistics,
     score_from_statistics,
 )
@@ -34,8 +34,9 @@ def _paraphrases(path: str) -> ParaphraseTable:
 class Meteor(TextMetric):
     """METEOR 1.5 for English: words match as they are, by stem, as WordNet synonyms and, given a table, as paraphrases.
 
-    `task` chooses METEOR's own parameters (rank, adq, hter, li). `paraphrases` is the path of a table in METEOR's
-    format; none comes with the package. In other languages only equal words match, with English function words.
+    `task` selects one of METEOR's sets of parameters (rank, adq, hter, li). `paraphrases` is the path of a table in
+    METEOR's format; none comes with the package. In other languages only equal words match, and function words are
+    still the English ones.
     """
 
     name: ClassVar[str] = "meteor"
@@ -55,38 +56,32 @@ class Meteor(TextMetric):
         check_choice(self, "task", tuple(TASKS))
         check_choice(self, "refs", ("max", "mean"))
         if self.paraphrases is not None and not Path(self.paraphrases).is_file():
-            raise CallError(f"meteor: no paraphrase table at {self.paraphrases!r}")
+            raise CallError(f"meteor: no paraphrase table at {shortened(self.paraphrases)}")
 
     @property
     def settings(self) -> MeteorParameters:
-        """METEOR's parameters."""
+        """The parameters of the task, with this metric's modules."""
         return replace(TASKS[self.task], use_stems=self.stems, use_synonyms=self.synonyms)
 
     def score_batch(self, batch: Batch) -> Scores:
-        """The score of the best reference."""
-        tokens = batch.tokens(self.text)
-        if self.refs == "max":
-            return settle_empty(score_from_statistics(self.statistics(batch), self.settings), batch, tokens)
-        words = tokens.vocabulary.to_list()
-        each = reference_statistics(
-            words, tokens.responses, tokens.references, batch.owner, self.settings, self._table()
-        )
-        return settle_empty(best_reference(score_from_statistics(each, self.settings), batch, "mean"), batch, tokens)
+        """The score of the best reference, or with refs=mean the mean over the references."""
+        scores = best_reference(score_from_statistics(self.statistics(batch), self.settings), batch, self.refs)
+        return settle_empty(scores, batch, batch.tokens(self.text))
 
     def statistics(self, batch: Batch) -> Statistics:
-        """What METEOR's score is made of, an example a row; NaN without references."""
+        """The statistics that METEOR's score is computed from, one row per reference."""
 
         def align() -> Statistics:
             tokens = batch.tokens(self.text)
             words = tokens.vocabulary.to_list()
-            return meteor_statistics(
+            return reference_statistics(
                 words, tokens.responses, tokens.references, batch.owner, self.settings, self._table()
             )
 
         return batch.keep(self, align)
 
     def counter(self) -> MeteorCounter | None:
-        """METEOR of a corpus: statistics are added up before the score is taken; with refs=mean it is the mean."""
+        """Corpus-level METEOR: statistics are summed before the score is taken; with refs=mean it is the mean score."""
         return MeteorCounter(self) if self.refs == "max" else None
 
     def _table(self) -> ParaphraseTable | None:
@@ -95,20 +90,21 @@ class Meteor(TextMetric):
 
 @dataclass
 class MeteorCounter:
-    """Adds up the statistics of corpus-level METEOR."""
+    """Sums the statistics for corpus-level METEOR."""
 
     metric: Meteor
     total: Statistics = field(default_factory=lambda: np.zeros(0))
 
     def add(self, batch: Batch, rows: Ints) -> None:
-        """Take the given rows of a batch into account; those without references are left out."""
-        rows = rows[batch.reference_counts[rows] > 0]
-        if len(rows):
-            some = corpus_statistics(self.metric.statistics(batch)[rows])
+        """Add the given rows of a batch; those without references are left out."""
+        each = self.metric.statistics(batch)
+        best = best_statistics(each, batch.owner, len(batch), self.metric.settings)[rows]
+        if batch.reference_counts[rows].any():
+            some = corpus_statistics(best)
             self.total = some if not len(self.total) else self.total + some
 
     def value(self) -> float:
-        """Corpus METEOR; NaN when nothing was added."""
+        """Corpus METEOR; NaN if nothing was added."""
         if not len(self.total):
             return float("nan")
         return float(score_from_statistics(self.total[np.newaxis], self.metric.settings)[0])

@@ -1,22 +1,22 @@
-"""What METEOR's score depends on besides the text."""
+"""METEOR's parameters, and those of its tasks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
-"""The modules: in what way two words or phrases match."""
+"""The modules: the ways in which two words or phrases can match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteorParameters:
     """METEOR 1.5's parameters; the defaults are those of its English ranking task (Denkowski and Lavie 2014)."""
 
-    alpha: float = 0.85  # the part of recall in the mean of precision and recall
+    alpha: float = 0.85  # the weight of recall in the mean of precision and recall
     beta: float = 0.2  # the exponent of fragmentation
-    gamma: float = 0.6  # the most that fragmentation can take away
-    delta: float = 0.75  # the weight of a content word; a function word has 1 - delta
-    exact: float = 1.0  # the weight of a match, by its module
+    gamma: float = 0.6  # the largest penalty for fragmentation
+    delta: float = 0.75  # the weight of a content word; that of a function word is 1 - delta
+    exact: float = 1.0  # the weight of a match, by module
     stem: float = 0.6
     synonym: float = 0.8
     paraphrase: float = 0.6

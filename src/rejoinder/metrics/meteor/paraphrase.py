@@ -1,10 +1,10 @@
-"""Phrases that may stand for each other: METEOR's paraphrase table, which the user brings.
+"""METEOR's paraphrase table, which the user provides.
 
 METEOR 1.5 comes with such a table (data/paraphrase-en.gz, LGPL, 5.3 million entries); this package does not. An entry
-is three lines of a gzipped text: a probability, which METEOR does not use, a phrase, and a paraphrase of it.
+is three lines of a gzipped text file: a probability, which METEOR does not use, a phrase, and a paraphrase of it.
 
-    table = ParaphraseTable.read(Path("paraphrase-en.gz"))   # some seconds
-    table.save(Path("paraphrase-en.npz"))                    # once; read() takes this file, too, at once
+    table = ParaphraseTable.read(Path("paraphrase-en.gz"))   # takes some seconds
+    table.save(Path("paraphrase-en.npz"))                    # read() also accepts this file, and loads it quickly
 """
 
 from __future__ import annotations
@@ -23,28 +23,39 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError
 from rejoinder.metrics.meteor.relation import find
 
 _BYTES_AT_ONCE = 1 << 23
-_UNREADABLE = (OSError, EOFError, KeyError, ValueError, zlib.error, BadZipFile, pl.exceptions.ComputeError)
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    zlib.error,
+    BadZipFile,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
 
 
 @dataclass(frozen=True)
 class ParaphraseTable:
-    """Phrases as nodes of a tree of words: node 0 is the empty phrase, `keys` tells how each other one goes on.
+    """Phrases as nodes of a trie of words; node 0 is the empty phrase.
 
-    Node n + 1 is what follows when node `keys[n] // len(words)` goes on with word `keys[n] % len(words)`.
-    The keys ascend, so that a node is found by bisection.
+    Node n + 1 extends node `keys[n] // len(words)` by the word `keys[n] % len(words)`. The keys are sorted, so that a
+    node is found by bisection.
     """
 
     words: list[str]
     keys: Ints  # (nodes - 1,)
-    paraphrases: Ragged  # a row a node: the nodes of its paraphrases, in the order of the table
+    paraphrases: Ragged  # one row per node: the nodes of its paraphrases, in the order of the table
 
     @classmethod
     def read(cls, path: Path) -> ParaphraseTable:
-        """The table in a file: METEOR's own gzipped text, or what `save` wrote."""
+        """Read a table: METEOR's gzipped text, or a file written by `save`."""
+        check_polars_threads()
         if not path.is_file():
             raise DataError("no such file; expected a paraphrase table", file=str(path))
         try:
@@ -53,7 +64,7 @@ class ParaphraseTable:
             raise DataError(f"not a paraphrase table: {error}", file=str(path)) from error
 
     def save(self, path: Path) -> None:
-        """Write the table as a file that `read` takes without delay."""
+        """Write the table to a file that `read` loads quickly."""
         beside = path.with_name(path.name + ".tmp")
         text = np.frombuffer("\n".join(self.words).encode("utf-8"), np.uint8)
         try:
@@ -76,18 +87,18 @@ class ParaphraseTable:
 
     @cached_property
     def is_phrase(self) -> NDArray[np.bool_]:
-        """Which nodes are a whole phrase on either side of an entry, not just the beginning of one. (nodes,)"""
+        """Which nodes are complete phrases on either side of an entry, not just prefixes. (nodes,)"""
         whole = self.paraphrases.lengths > 0
         whole[self.paraphrases.values] = True
         return whole
 
     def step(self, nodes: Ints, words: Ints) -> Ints:
-        """The node that each node and next word lead to; 0 where there is none, as for the word -1."""
+        """The node reached from each node by its next word; 0 if there is none, as for the word -1."""
         exists, place = find(np.where(words < 0, -1, nodes * len(self.words) + words), self.keys)
         return np.where(exists, place + 1, 0)
 
     def codes(self, words: Sequence[str]) -> Ints:
-        """The code of each word, -1 where no phrase has it."""
+        """The code of each word, -1 if no phrase contains it."""
         return np.fromiter((self._code_of_word.get(word, -1) for word in words), np.int64, len(words))
 
     @classmethod
@@ -105,7 +116,7 @@ class ParaphraseTable:
             raise ValueError("it is empty")
         entries = pl.concat(parts)
         phrases = pl.concat(entries.get_columns()).unique()
-        words, keys, nodes = _tree(phrases.cast(pl.String))
+        words, keys, nodes = _trie(phrases.cast(pl.String))
         code = phrases.to_physical().to_numpy()
         node_of_code = np.zeros(int(code.max()) + 1, np.int64)
         node_of_code[code] = nodes
@@ -116,7 +127,7 @@ class ParaphraseTable:
 
 
 def _entries(path: Path) -> Iterator[pl.DataFrame]:
-    """The table in parts: columns phrase and paraphrase."""
+    """The table in blocks, with the columns phrase and paraphrase."""
     rest = pl.Series("line", [], pl.String)
     for lines in _lines(path):
         lines = pl.concat([rest, lines])
@@ -127,11 +138,11 @@ def _entries(path: Path) -> Iterator[pl.DataFrame]:
             raise ValueError("an entry should be a line with a number and two lines with a phrase")
         yield pl.DataFrame({"phrase": phrase, "paraphrase": paraphrase})
     if len(rest):
-        raise ValueError("the last entry has less than three lines")
+        raise ValueError("the last entry has fewer than three lines")
 
 
 def _lines(path: Path) -> Iterator[pl.Series]:
-    """The lines of a gzipped text in parts."""
+    """The lines of a gzipped text, in blocks."""
     rest = b""
     with gzip.open(path, "rb") as file:
         while block := file.read(_BYTES_AT_ONCE):
@@ -143,15 +154,15 @@ def _lines(path: Path) -> Iterator[pl.Series]:
 
 
 def _as_lines(text: bytes) -> pl.Series:
-    # A separator that no text has makes a line one column.
+    # A separator that does not occur in text makes each line one column.
     lines = pl.read_csv(
         io.BytesIO(text), has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}
     )
     return lines["line"]
 
 
-def _tree(phrases: pl.Series) -> tuple[list[str], Ints, Ints]:
-    """The words of all phrases, the keys of their tree, and the node of each phrase."""
+def _trie(phrases: pl.Series) -> tuple[list[str], Ints, Ints]:
+    """The words of all phrases, the keys of their trie, and the node of each phrase."""
     split = phrases.str.split(" ")
     lengths = split.list.len().to_numpy().astype(np.int64)
     spoken = split.explode()

@@ -1,7 +1,7 @@
 """Matches of phrases with their paraphrases.
 
-METEOR looks up every phrase of the reference and seeks its paraphrases in the reply, and then the other way round;
-a pair that the table has in both directions is therefore found twice.
+METEOR looks up every phrase of the reference and searches its paraphrases in the reply, and then the other way round; a
+pair that the table has in both directions is therefore found twice.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rejoinder.metrics.meteor.relation import PairFilter, find
 
 
 def phrase_matches(table: ParaphraseTable, left: Ragged, right: Ragged) -> Matches:
-    """Phrases of the reference with a paraphrase in the reply, then the other way round, each by start.
+    """Phrases of the reference with a paraphrase in the reply, then the other way round, each sorted by start.
 
-    Rows hold the table's words, -1 where it does not know a word.
+    Rows contain the table's word codes, -1 for a word that it does not have.
     """
     of_left, of_right = Phrases.of(table, left), Phrases.of(table, right)
     nodes = np.unique(np.concatenate([of_left.nodes.values, of_right.nodes.values]))
@@ -55,15 +55,15 @@ def phrase_matches(table: ParaphraseTable, left: Ragged, right: Ragged) -> Match
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The phrases of a table that occur in rows of words, by place and then by length."""
+    """The phrases of a table that occur in rows of words, sorted by position and then by length."""
 
     nodes: Ragged
-    start: Ints  # the place of the first word, which indexes the rows' values
+    start: Ints  # the position of the first word, an index into the rows' values
     length: Ints
 
     @classmethod
     def of(cls, table: ParaphraseTable, rows: Ragged) -> Phrases:
-        """What occurs in rows of the table's words."""
+        """The phrases that occur in rows of the table's word codes."""
         row_end = np.repeat(rows.offsets[1:], rows.lengths)
         start, length = np.arange(len(rows.values)), 0
         node = np.zeros(len(start), np.int64)
@@ -87,16 +87,16 @@ class Phrases:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Entries of a table whose phrase occurs on one side and whose paraphrase on the other, as codes."""
+    """Entries of a table whose phrase occurs on one side and whose paraphrase occurs on the other, as codes."""
 
     phrase: Ints
     paraphrase: Ints
-    number: Ints  # which paraphrase of its phrase it is, in the table's order
+    number: Ints  # the index of the paraphrase among those of its phrase, in the order of the table
     codes: int  # all codes are below this
 
     @classmethod
     def between(cls, table: ParaphraseTable, one: Phrases, other: Phrases, code_of_node: Ints) -> Entries:
-        """The entries with a phrase of `one` and a paraphrase in `other`, by these two."""
+        """The entries with a phrase in `one` and a paraphrase in `other`, sorted by these two."""
         nodes = np.unique(one.nodes.values)
         listed = table.paraphrases.take(nodes)
         occurs = np.zeros(len(table.paraphrases), np.bool_)

@@ -1,7 +1,7 @@
 """Which words of a reply and of its reference are related, for all pairs of rows at once.
 
-A pair of rows with 8 words each has 64 pairs of words, and a handful of them match. So every pair of words is first
-looked up in a table of single bytes by a hash of the two codes; what is left is tested in full by the caller.
+Two rows of 8 words have 64 pairs of words, of which only a few match. So every pair of words is first looked up in a
+table of single bytes by a hash of the two codes; the caller tests the remaining pairs exactly.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
+from rejoinder.text.coding import GOLDEN
 
-_PAIRS_AT_ONCE = 1 << 17  # keeps the working arrays within a processor's cache
-_ROOM = 32  # bytes of the table a related pair: one in 32 unrelated pairs passes for related
+_PAIRS_AT_ONCE = 1 << 17  # keeps the working arrays in the processor's cache
+_BYTES_PER_PAIR = 32  # of the table, per related pair: one in 32 unrelated pairs is a false positive
 _LARGEST_TABLE = 1 << 26
-# Odd 64-bit constants of multiplicative hashing (Knuth): one for each side.
-_LEFT, _RIGHT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_LEFT, _RIGHT = GOLDEN, np.uint64(0xC2B2AE3D27D4EB4F)  # a different odd constant for each side
 
 
 def find(values: Ints, ascending: Ints) -> tuple[NDArray[np.bool_], Ints]:
-    """Which values occur in an ascending array, and at what place; a value that does not occur has the place 0."""
+    """Which values occur in an ascending array, and where; the position of a value that does not occur is 0."""
     if not len(ascending):
         return np.zeros(len(values), np.bool_), np.zeros(len(values), np.int64)
     place = np.searchsorted(ascending, values)
@@ -52,7 +52,7 @@ def sharing(groups: Ints, members: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, slots=True)
 class PairFilter:
-    """A set of (left, right) codes that answers "perhaps" or "no"."""
+    """A set of (left, right) codes with false positives, but no false negatives."""
 
     table: NDArray[np.bool_]
     left_hash: Ints  # by code
@@ -60,8 +60,8 @@ class PairFilter:
 
     @classmethod
     def of(cls, left: Ints, right: Ints, size: int) -> PairFilter:
-        """The set of the given pairs of codes, which are all below `size`."""
-        bits = max(12, min(_ROOM * len(left), _LARGEST_TABLE).bit_length())
+        """The set of the given pairs of codes; all codes are below `size`."""
+        bits = max(12, min(_BYTES_PER_PAIR * len(left), _LARGEST_TABLE).bit_length())
         codes = np.arange(size, dtype=np.uint64)
         left_hash = ((codes * _LEFT) >> np.uint64(64 - bits)).astype(np.int64)
         right_hash = ((codes * _RIGHT) >> np.uint64(64 - bits)).astype(np.int64)
@@ -70,9 +70,9 @@ class PairFilter:
         return cls(table, left_hash, right_hash)
 
     def passing(self, left: Ragged, right: Ragged) -> tuple[Ints, Ints]:
-        """Indices into `left.values` and `right.values` of the pairs within equal rows that may be in the set.
+        """Indices into `left.values` and `right.values` of the pairs in the same row that may be in the set.
 
-        They come in the order of the right values, and for each in the order of the left ones.
+        They are in the order of the right values, and for each of these in the order of the left values.
         """
         found = list(self._passing(left, right))
         if not found:

@@ -1,8 +1,8 @@
 """METEOR 1.5 scores of replies, from the statistics of their alignments.
 
-A row of statistics describes one reply and one reference in METEOR's own order (its option `-ssOut`):
+A row of statistics describes one reply and one reference, with columns in the order of METEOR's option `-ssOut`:
 words of the reply and of the reference, function words of each; then for each module (exact, stem, synonym,
-paraphrase) the content words that it matches in the reply and in the reference, and the function words likewise;
+paraphrase) the content words that it matches in the reply and in the reference, and likewise the function words;
 then chunks, matched words of the reply, matched words of the reference.
 """
 
@@ -31,56 +31,25 @@ _CHUNKS, _LEFT_MATCHED, _RIGHT_MATCHED = range(20, 23)
 _ROWS_AT_ONCE = 1 << 14
 
 
-def meteor_scores(
-    vocabulary: Sequence[str],
-    hypotheses: Ragged,
-    references: Ragged,
-    owner: Ints,
-    parameters: MeteorParameters,
-    paraphrases: ParaphraseTable | None = None,
-) -> Scores:
-    """One score a hypothesis, that of its best reference; NaN where it has none. (hypotheses,)
-
-    Rows hold codes into the vocabulary; reference j belongs to hypothesis `owner[j]`.
-    """
-    statistics = meteor_statistics(vocabulary, hypotheses, references, owner, parameters, paraphrases)
-    return score_from_statistics(statistics, parameters)
-
-
-def meteor_statistics(
-    vocabulary: Sequence[str],
-    hypotheses: Ragged,
-    references: Ragged,
-    owner: Ints,
-    parameters: MeteorParameters,
-    paraphrases: ParaphraseTable | None = None,
-) -> Statistics:
-    """The statistics of each hypothesis with its best reference; a row of NaN where it has none."""
-    every = reference_statistics(vocabulary, hypotheses, references, owner, parameters, paraphrases)
-    best = np.full((len(hypotheses), _COLUMNS), np.nan)
-    # Best last, and of equally good references the first last: what is written last remains.
-    order = np.argsort(score_from_statistics(every, parameters)[::-1], kind="stable")
-    order = len(every) - 1 - order
-    best[owner[order]] = every[order]
-    return best
-
-
 def reference_statistics(
     vocabulary: Sequence[str],
-    hypotheses: Ragged,
+    replies: Ragged,
     references: Ragged,
     owner: Ints,
     parameters: MeteorParameters,
     paraphrases: ParaphraseTable | None = None,
 ) -> Statistics:
-    """The statistics of each reference with its hypothesis. (references, 23)"""
-    words, place = used_words(vocabulary, hypotheses.values, references.values)
+    """The statistics of each reference with its reply. (references, 23)
+
+    Rows contain codes into the vocabulary; reference j belongs to reply `owner[j]`.
+    """
+    words, place = used_words(vocabulary, replies.values, references.values)
     lexicon = Lexicon.of(words, parameters)
     in_table = paraphrases.codes(words) if paraphrases is not None else place
     statistics = np.zeros((len(references), _COLUMNS))
     for begin in range(0, len(references), _ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(references)))
-        left, right = _recoded(hypotheses.take(owner[rows]), place), _recoded(references.take(rows), place)
+        left, right = _recoded(replies.take(owner[rows]), place), _recoded(references.take(rows), place)
         matches = word_matches(lexicon, left, right)
         if paraphrases is not None:
             matches += phrase_matches(paraphrases, _recoded(left, in_table), _recoded(right, in_table))
@@ -89,11 +58,21 @@ def reference_statistics(
     return statistics
 
 
+def best_statistics(each: Statistics, owner: Ints, replies: int, parameters: MeteorParameters) -> Statistics:
+    """The statistics of each reply with its best reference; NaN for a reply without references. (replies, 23)"""
+    best = np.full((replies, _COLUMNS), np.nan)
+    # From the worst to the best, and on a tie from the last to the first: later rows overwrite earlier ones.
+    order = np.argsort(score_from_statistics(each, parameters)[::-1], kind="stable")
+    order = len(each) - 1 - order
+    best[owner[order]] = each[order]
+    return best
+
+
 def score_from_statistics(statistics: Statistics, parameters: MeteorParameters) -> Scores:
     """The score of each row; NaN for a row of NaN. (rows,)"""
     alpha, beta, gamma, delta = parameters.alpha, parameters.beta, parameters.gamma, parameters.delta
     matched = statistics[:, _MATCHED].reshape(-1, 4, 2, 2)  # (rows, module, content or function, side)
-    # The order of these sums is METEOR's own, so that the last digit is, too.
+    # These sums are in the order of the original, so that the last digit agrees.
     weighted = np.zeros((len(statistics), 2))
     for kind, kind_weight in enumerate((delta, 1.0 - delta)):
         for module, weight in enumerate(parameters.weights):
@@ -110,15 +89,8 @@ def score_from_statistics(statistics: Statistics, parameters: MeteorParameters) 
     return scores
 
 
-def corpus_score(statistics: Statistics, parameters: MeteorParameters) -> float:
-    """METEOR's score of a whole corpus, from the statistics of its segments; NaN where none has any."""
-    if np.isnan(statistics[:, 0]).all():
-        return float("nan")
-    return float(score_from_statistics(corpus_statistics(statistics)[np.newaxis], parameters)[0])
-
-
 def corpus_statistics(statistics: Statistics) -> NDArray[np.float64]:
-    """The sums over segments that have statistics; the one chunk of a perfect match counts for none. (23,)
+    """The sums over all rows but those of NaN; the single chunk of a perfect match is not counted. (23,)
 
     The sums of several parts of a corpus may be added; `score_from_statistics` of the total is its score.
     """
@@ -129,7 +101,7 @@ def corpus_statistics(statistics: Statistics) -> NDArray[np.float64]:
 
 
 def _is_perfect(statistics: Statistics) -> NDArray[np.bool_]:
-    """Where every word is matched, in one chunk. (rows,)"""
+    """Which rows match every word in one chunk. (rows,)"""
     complete = statistics[:, _LEFT_MATCHED:] == statistics[:, :_LEFT_FUNCTION]
     perfect: NDArray[np.bool_] = complete.all(axis=1) & (statistics[:, _CHUNKS] == 1)
     return perfect
