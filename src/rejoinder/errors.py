@@ -1,10 +1,10 @@
-"""One tree of exceptions; what a user can put right is told in one line, without a stack trace.
+"""One tree of exceptions. What a user can put right is reported on one line, without a stack trace.
 
 RejoinderError             exit code 1: the work failed
 ├── CallError              exit code 2: the call was wrong (unknown name, bad parameter, needs not met)
-│   ├── UnknownNameError   no such metric, parameter, field; names the near ones
+│   ├── UnknownNameError   no such metric, parameter, field; suggests similar names
 │   ├── NeedsError         the metric needs something that the data lack
-│   └── MissingExtraError  an optional part is not installed; names the command that installs it
+│   └── MissingExtraError  an optional dependency is not installed; gives the command that installs it
 ├── DataError              exit code 2: the input was wrong; file, line, field and what was expected
 └── LeakageError           exit code 2: an evaluator would be tested on contexts that it was trained on
 """
@@ -14,42 +14,45 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_SHOWN = 80
+"""Characters of a value that a message shows."""
+
 
 class RejoinderError(Exception):
-    """Anything that this package raises on purpose."""
+    """Any error that this package raises on purpose."""
 
     exit_code = 1
 
 
 class CallError(RejoinderError):
-    """The call cannot be carried out as it was written."""
+    """The call was wrong: an unknown name, a bad parameter, options that do not go together."""
 
     exit_code = 2
 
 
 class UnknownNameError(CallError):
-    """A name that nothing bears, with those that look like it."""
+    """A name that does not exist, with similar ones that do."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        spelt: dict[str, list[str]] = {}
-        for one in known:
-            spelt.setdefault(one.casefold(), []).append(one)
-        matches = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)
-        near = [one for match in matches for one in spelt[match]]
+        by_folded_name: dict[str, list[str]] = {}
+        for candidate in known:
+            by_folded_name.setdefault(candidate.casefold(), []).append(candidate)
+        matches = difflib.get_close_matches(name[:LONGEST_SHOWN].casefold(), by_folded_name, n=3, cutoff=0.5)
+        near = [candidate for match in matches for candidate in by_folded_name[match]]
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         else:
             hint = f"known: {', '.join(known)}" if known else "there are none"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        super().__init__(f"unknown {kind} {shortened(name)}; {hint}")
 
 
 class NeedsError(CallError):
-    """A metric asks for something (references, context) that the data do not have."""
+    """A metric needs something (references, context) that the data do not have."""
 
 
 class MissingExtraError(CallError):
-    """An optional part of the package is not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'rejoinder[{extra}]'")
@@ -62,7 +65,7 @@ class LeakageError(RejoinderError):
 
 
 class DataError(RejoinderError):
-    """Input that cannot be read as what it should be."""
+    """Input that cannot be read; says where, and what was expected."""
 
     exit_code = 2
 
@@ -70,3 +73,9 @@ class DataError(RejoinderError):
         self.problem, self.file, self.line, self.field = problem, file, line, field
         place = ":".join(part for part in (file, str(line) if line else "") if part)
         super().__init__(": ".join(part for part in (place, f"field {field!r}" if field else "", problem) if part))
+
+
+def shortened(value: object, longest: int = LONGEST_SHOWN) -> str:
+    """The value's `repr`, cut to a length that fits a message."""
+    shown = repr(value)
+    return shown if len(shown) <= longest else f"{shown[:longest]}..."

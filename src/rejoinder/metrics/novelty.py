@@ -1,5 +1,4 @@
-"""Repetition and specificity: the two complaints that people have of dull chatbots, that they say things twice and
-that they say what fits anywhere."""
+"""Repetition and specificity: dull chatbots repeat themselves, and give replies that fit any context."""
 
 from __future__ import annotations
 
@@ -23,21 +22,30 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Repetition(TextMetric):
-    """Share of the reply's n-grams that were said before: earlier in the reply, or in its context.
+    """Share of the reply's n-grams that occurred before: earlier in the reply, or in its context.
 
-    `of` looks at the `reply` alone, at the `context` alone (an echo), or at `both`. Lower is better. A reply too short
-    to hold an n-gram cannot be scored and is NaN, as is one without the context that `of=context` asks for; an empty
-    one scores 0.
+    `of` says where to look: in the `reply` alone, in the `context` alone (an echo), or in `both`. Lower is better. A
+    reply too short to hold an n-gram cannot be scored (NaN), nor can a reply without context where `of=context`; an
+    empty reply scores 0.
     """
 
     name: ClassVar[str] = "repetition"
     measures: ClassVar[str] = "share of n-grams said before, in the reply or its context; lower is better"
     citation: ClassVar[str] = "See et al. 2019"
-    cannot_score: ClassVar[str] = "too short to hold an n-gram, or no context where of=context"
     higher_is_better: ClassVar[bool] = False
 
     n: int = 2
     of: str = "both"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A context, where the reply is compared with nothing else."""
+        return frozenset({"context"} if self.of == "context" else ())
+
+    @property
+    def cannot_score(self) -> str:
+        """Why a reply may not be scored."""
+        return "too short to hold an n-gram" + (", or no context" if self.of == "context" else "")
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
