@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os.path
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -108,13 +109,13 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     given by name; an evaluator that learns nothing from data can be used at once.
     """
     text = str(name_or_folder)
-    if _may_be_folder(text) and Path(text).is_dir():
+    if _is_folder(text):
         return load_folder(text, parameters)
     name, given = parse_spec(text)
     given |= parameters
     if name in SHIPPED:
         return load_evaluator(shipped_folder(name), given)
-    if _may_be_folder(name) and Path(name).is_dir():
+    if _is_folder(name):
         return load_folder(name, given)
     built = build(name, given)
     if name in EVALUATORS.keys() - metric_names() and built.labels == built.dialogues == "unused":
@@ -200,9 +201,9 @@ def load_sentence_encoder(folder: str | Path) -> Any:
     return load_folder(folder, {}, "sentence encoder")
 
 
-def _may_be_folder(text: str) -> bool:
-    """Whether it is no name of a metric: those take precedence over folders of the same name."""
-    return text not in {"", *metric_names(), *ALIASES, *SHIPPED}
+def _is_folder(text: str) -> bool:
+    """Whether a folder has this name, and no metric, which would take precedence."""
+    return text not in {"", *metric_names(), *ALIASES, *SHIPPED} and os.path.isdir(text)  # Path fails on long names
 
 
 def _class(kind: str, name: str, table: Mapping[str, str], known: Iterable[str] | None = None) -> type[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
-    from rejoinder.metrics.base import Metric
+    from rejoinder.scoring.choosing import Choice
 
 _MOST_LISTED = 20
 HIGHEST_SEED = 2**32 - 1
@@ -125,18 +125,15 @@ def field_map(arguments: argparse.Namespace) -> FieldMap:
     return FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
 
 
-def chosen_metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
-    """The metrics that the options name; none when they name none."""
+def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
+    """The metrics that -m and --config name; None where they name none."""
     from rejoinder.config import metrics_of_file
-    from rejoinder.errors import CallError
-    from rejoinder.scoring.scorer import load_metrics
+    from rejoinder.scoring.choosing import Choice, choose
 
-    chosen = load_metrics(arguments.metric)
+    chosen = choose(arguments.metric) if arguments.metric else None
     if arguments.config:
-        for label, metric in metrics_of_file(arguments.config).items():
-            if label in chosen:
-                raise CallError(f"the metric {label!r} is named both by -m and in {arguments.config}")
-            chosen[label] = metric
+        configured = choose(metrics_of_file(arguments.config))
+        return (chosen or Choice({})).adding(configured.metrics)
     return chosen
 
 

@@ -27,9 +27,9 @@ from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
+from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
-from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Scores
@@ -123,7 +123,7 @@ class MetaReport:
 
 def meta_evaluate(
     origin: Any,
-    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | None = None,
+    metrics: Metrics | Choice | None = None,
     *,
     scores: Sequence[str | Path] = (),
     dimension: str | None = None,
@@ -144,12 +144,12 @@ def meta_evaluate(
     """
     rated = read_judged(origin, fields=fields, on_error=on_error)
     judged = rated.without_outliers() if remove_outliers else rated
-    named = [metrics] if isinstance(metrics, str) else metrics
-    chosen, columns, signatures, turned = _columns(judged, named, scores, seed=seed, quiet=quiet)
-    notes = _direction_notes(chosen, turned)
+    wanted = Choice({}) if metrics is None and scores else choose(metrics)
+    chosen, columns, signatures, turned = _columns(judged, wanted, scores, seed=seed, quiet=quiet)
+    notes = [*chosen.notes, *_direction_notes(chosen.metrics, turned)]
     reports = []
     for name in chosen_dimensions(judged, dimension):
-        scored = ScoredSet(judged, name, columns, chosen, seed, resamples, turned)
+        scored = ScoredSet(judged, name, columns, chosen.metrics, seed, resamples, turned)
         _check_enough(scored)
         report, silent = _dimension_report(scored, rated, studies)
         reports.append(report)
@@ -176,22 +176,21 @@ def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str
 
 def _columns(
     judged: JudgedSet,
-    named: Sequence[str | Metric] | Mapping[str, Metric] | None,
+    wanted: Choice,
     files: Sequence[str | Path],
     *,
     seed: int,
     quiet: bool,
-) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str], frozenset[str]]:
-    """The metrics that can score, one column a metric or scored file, their signatures, whose low scores are good."""
+) -> tuple[Choice, dict[str, Scores], dict[str, str], frozenset[str]]:
+    """The metrics, one column per metric or scored file, their signatures, and the labels whose low scores are good."""
     examples = list(judged.examples)
     source = Source(examples)
     seen = survey(source)
-    chosen = load_metrics(named if named else [] if files else usable_defaults(seen))
-    check_needs(chosen, seen, judged.name)
+    chosen = wanted.served_by(seen, judged.name)
     columns: dict[str, Scores] = {}
     signatures: dict[str, str] = {}
-    if chosen:
-        table = LocalRun(examples, seen, chosen, judged.name, seed, 1, quiet=quiet).score()
+    if chosen.metrics:
+        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, quiet=quiet).score()
         columns, signatures = dict(table.scores), dict(table.signatures)
     turned: set[str] = set()
     for file in files:

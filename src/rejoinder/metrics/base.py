@@ -142,6 +142,11 @@ class Metric(ABC):
         return None
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether it can score: False for an evaluator that has not been trained."""
+        return True
+
+    @property
     def gives_intervals(self) -> bool:
         """Whether the metric gives, for each reply, an interval expected to contain the human score."""
         return False
