@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.data import source
+from rejoinder.data.rows import rows_of_file
 from rejoinder.scoring import local
 
 if TYPE_CHECKING:
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """File -> how often its records were read, filled while the test runs."""
     counts: dict[str, int] = {}
-    rows_of_file = source.rows_of_file
 
     def counting(path: Path, name: str) -> Iterator[Any]:
         counts[path.name] = counts.get(path.name, 0) + 1
         return rows_of_file(path, name)
 
-    monkeypatch.setattr(source, "rows_of_file", counting)
+    monkeypatch.setattr("rejoinder.data.source.rows_of_file", counting)
     return counts
 
 

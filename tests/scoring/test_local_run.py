@@ -283,7 +283,7 @@ def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
     with pytest.raises(Interrupted):
         make_run(metrics=choose(["bleu-2(smooth=none)"]).metrics).score(target)
     signatures = read_scores(target).signatures
-    assert set(signatures.values()) == {"unknown (no meta data beside the scores)"}
+    assert set(signatures.values()) == {"unknown (no metadata beside the scores)"}
     assert set(signatures) == (set(LABELS) if moved == "scores" else {"bleu-2(smooth=none)"})
 
 

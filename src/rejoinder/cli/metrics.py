@@ -32,23 +32,32 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"metrics": described, "shipped": SHIPPED})
         return 0
     for name, measures in SHIPPED.items():
-        print(name)
-        print(textwrap.fill(measures, 100, initial_indent="    ", subsequent_indent="        "))
-        print("    needs: context")
+        _print(name, measures, "needs: context")
     for name, about in described.items():
         also = f" (also {', '.join(about['presets'])})" if about["presets"] else ""
-        needs = "depends on its parameters" if about["needs"] is None else ", ".join(about["needs"])
-        parameters = ", ".join(key if value is None else f"{key}={value}" for key, value in about["parameters"].items())
-        lines = (
-            about["measures"],
-            f"needs: {needs or 'nothing but the reply'}",
-            f"source: {about['citation']}",
-            f"parameters: {parameters}",
-        )
-        print(name + also)
-        for line in lines:
-            print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="        "))
+        _print(name + also, *_lines(about))
     return 0
+
+
+def _print(title: str, *lines: str) -> None:
+    print(title)
+    for line in lines:
+        print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="        "))
+
+
+def _lines(about: dict[str, Any]) -> tuple[str, ...]:
+    """What a description says, as text."""
+    from rejoinder.metrics.base import plain
+
+    needs = "depends on the parameters" if about["needs"] is None else ", ".join(about["needs"])
+    given = about["parameters"].items()
+    parameters = ", ".join(key if value is None else f"{key}={plain(value)}" for key, value in given)
+    return (
+        about["measures"],
+        f"needs: {needs or 'nothing but the reply'}",
+        f"source: {about['citation']}",
+        f"parameters: {parameters}",
+    )
 
 
 def _described(name: str) -> dict[str, Any]:

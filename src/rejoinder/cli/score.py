@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
-    add_metrics,
-    add_reading,
-    add_running,
+    add_scoring,
     chosen_metrics,
     open_source,
     print_json,
@@ -29,19 +27,18 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     parser.add_argument(
-        "replies", help="examples: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
+        "replies", help="the replies to score: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write a row an example: .jsonl, .csv or .parquet")
-    parser.add_argument("--report", metavar="FILE.html", help="write a report that opens in any browser")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
+    parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
     parser.add_argument(
         "--intervals",
         action="store_true",
-        help="for calibrated evaluators, also write NAME.low and NAME.high: between what people would judge a reply",
+        help="for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
+        "score",
     )
-    parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
-    add_metrics(parser)
-    add_reading(parser)
-    add_running(parser)
+    parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

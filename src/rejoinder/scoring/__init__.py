@@ -6,6 +6,6 @@ replay      examples that are parsed once and read several times
 local       the loop: all batches of a source on this machine
 part_file   finished rows on disk while the loop runs, from which an interrupted run resumes
 table       the scores of all examples, with means and intervals
-score_file  a file of scores, read back into a table
+score_file  a score file, read back into a table
 score       all of it in one call: `rejoinder.score`
 """
