@@ -100,6 +100,9 @@ def test_a_metric_within_a_metric_in_all_ways() -> None:
     same = ["default", {"metric": "bleu", "n": 2}, "bleu(n=2)", "my models/x"]
     assert load("ensemble", members=same) == ensemble
     assert load(ensemble.spec) == ensemble
+    assert load("ensemble", members=["length", Bleu(n=2)]).spec == "ensemble(members=[length, bleu(n=2)])"
+    with pytest.raises(CallError, match=r"^ensemble: members\[1\] must be text or a Metric, not 2$"):
+        load("ensemble(members=[length, 2])")
     with pytest.raises(CallError, match=r"^ensemble is not fitted: call fit\(\), or load one that was saved$"):
         ensemble.score([])
 

@@ -76,12 +76,12 @@ def _check(what: str, value: Any, hint: Any) -> None:
         if items[-1] is Ellipsis:
             items = items[:1] * len(value)
         if len(items) != len(value):
-            raise CallError(f"{what} must be a list of {len(items)}, not {shortened(value)}")
+            raise CallError(f"{what} must be a list of {len(items)}, not {shortened(repr(value), 80)}")
         for number, (item, kind) in enumerate(zip(value, items, strict=True)):
             _check(f"{what}[{number}]", item, kind)
     elif not any(_fits(value, kind) for kind in kinds):
         expected = " or ".join(_called(kind) for kind in kinds if kind is not type(None))
-        raise CallError(f"{what} must be {expected}, not {shortened(value)}")
+        raise CallError(f"{what} must be {expected}, not {shortened(repr(value), 80)}")
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

@@ -97,7 +97,7 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
-        problem = f"expected a number or null, found {shortened(value, 40)}"
+        problem = f"expected a number or null, found {shortened(repr(value), 40)}"
         raise DataError(problem, file=file, line=line, field=label)
     return number
 
