@@ -21,10 +21,11 @@ from typing import Any
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.diversity import Distinct
-from rejoinder.registry import build_reply_model, load_reply_model, parse_spec
+from rejoinder.registry import build_reply_model, load_reply_model
 from rejoinder.reply_models.decoding import Decoding
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
+from rejoinder.specs import parse_spec
 from rejoinder.types import Dialogue, Example
 
 RECIPE = Path(__file__).with_name("dailydialog.toml")

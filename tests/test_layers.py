@@ -1,19 +1,25 @@
-"""Imports point one way: a part of the package uses only those that come before it."""
+"""Imports point one way: a part of the package uses only those that come before it, and names no other in a string."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import rejoinder
+from rejoinder import registry
 
 ORDER = (
-    "types errors _version progress registry config arrays data text stats metrics learning language_models encoders "
-    "reply_models evaluators scoring annotation meta report reproduction integrations service cli"
+    "types errors _version progress specs building model_folder registry config arrays data text stats metrics "
+    "learning language_models encoders reply_models evaluators scoring annotation meta report reproduction "
+    "integrations service cli"
 ).split()
+
+MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")
+LOCATION = re.compile(r"rejoinder[.\w]*:\w+")
 
 ROOT = Path(rejoinder.__file__).parent
 MODULES = sorted(
@@ -44,6 +50,13 @@ def imported_parts(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, rest.partition(".")[0]
 
 
+def parts_in_strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number and part of every string that names a module of ours, such as "rejoinder.cli.train"."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE.fullmatch(node.value):
+            yield node.lineno, node.value.split(".")[1]
+
+
 def test_every_part_has_its_place() -> None:
     assert {part_of(path) for path in MODULES} <= set(ORDER)
 
@@ -53,7 +66,33 @@ def test_imports_point_one_way(path: Path) -> None:
     place = ORDER.index(part_of(path))
     wrong = [
         f"line {line}: {part_of(path)} imports {part}"
-        for line, part in imported_parts(path)
+        for line, part in (*imported_parts(path), *parts_in_strings(path))
         if ORDER.index(part) > place
     ]
     assert not wrong
+
+
+TABLES = (registry.METRICS, registry.EVALUATORS, registry.REPLY_MODELS, registry.ENCODERS)
+
+
+def locations(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number and text of every string that names something of ours, such as "rejoinder.metrics.bleu:Bleu"."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and LOCATION.fullmatch(node.value):
+            yield node.lineno, node.value
+
+
+def test_strings_that_name_code_stand_in_tables_of_the_registry() -> None:
+    tabled = {location for table in TABLES for location in table.values()}
+    found = [(path, *place) for path in MODULES for place in locations(path)]
+    assert {text for _, _, text in found} == tabled
+    elsewhere = [f"{path.relative_to(ROOT)}:{line}" for path, line, _ in found if path != ROOT / "registry.py"]
+    assert not elsewhere
+
+
+@pytest.mark.parametrize("location", sorted({location for table in TABLES for location in table.values()}))
+def test_tables_of_the_registry_name_classes(location: str) -> None:
+    """By the source: some of the classes need optional packages to be imported."""
+    module, _, name = location.partition(":")
+    source = ROOT.parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    assert name in {node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,35 +12,7 @@ import rejoinder
 from rejoinder import registry
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.registry import ALIASES, METRICS, build, load, metric_class, parse_spec
-
-
-@pytest.mark.parametrize(
-    ("spec", "parsed"),
-    [
-        ("bleu", ("bleu", {})),
-        (" bleu ", ("bleu", {})),
-        ("bleu()", ("bleu", {})),
-        ("bleu(n=2)", ("bleu", {"n": 2})),
-        ("bleu( n = 2 , smooth = exp )", ("bleu", {"n": 2, "smooth": "exp"})),
-        ("bleu(n=2,)", ("bleu", {"n": 2})),
-        ("x(a=1.5, b=true, c=False, d=-3, e=1e3)", ("x", {"a": 1.5, "b": True, "c": False, "d": -3, "e": 1000.0})),
-        ("x(a='1, 2', b=\"(3)\")", ("x", {"a": "1, 2", "b": "(3)"})),
-        ("x(path=some/where-else.txt)", ("x", {"path": "some/where-else.txt"})),
-        ("x(tokenise=13a)", ("x", {"tokenise": "13a"})),
-        ("x(a=)", ("x", {"a": ""})),
-    ],
-)
-def test_specs(spec: str, parsed: tuple[str, dict[str, Any]]) -> None:
-    name, parameters = parse_spec(spec)
-    assert (name, parameters) == parsed
-    assert [type(value) for value in parameters.values()] == [type(value) for value in parsed[1].values()]
-
-
-@pytest.mark.parametrize("spec", ["", "  ", "a b", "bleu(n=2", "bleu)", "bleu(2)", "bleu(n=2 m=3)x", "bleu(,)", "=2"])
-def test_specs_that_cannot_be_read(spec: str) -> None:
-    with pytest.raises(CallError, match=r"^cannot read "):
-        parse_spec(spec)
+from rejoinder.registry import ALIASES, METRICS, build, load, metric_class
 
 
 def test_load_takes_parameters_both_ways() -> None:
@@ -94,12 +65,59 @@ class Demanding(Bleu):
     weights: tuple[float, ...] = ()
 
 
-def test_required_and_structured_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def demanding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "metric_names", lambda: {"demanding": f"{__name__}:Demanding"})
+
+
+@pytest.mark.usefixtures("demanding")
+def test_required_and_structured_parameters() -> None:
     with pytest.raises(CallError, match=r"^demanding needs a value for path: demanding\(path=\.\.\.\)$"):
         load("demanding(n=2)")
     assert load("demanding(path=x)").path == "x"
-    assert load("demanding", path="x", weights=(0.5,)).weights == (0.5,), "only plain types are checked"
+    assert load("demanding(path=none)").path == "none", "where text is expected, none is text"
+    assert load("demanding(path=x, smooth_value=none)").smooth_value is None
     with pytest.raises(CallError, match=r"^demanding: path must be text, not 3$"):
         load("demanding(path=3)")
     assert load("demanding(path='3')").path == "3"
+
+
+@pytest.mark.usefixtures("demanding")
+@pytest.mark.parametrize("given", [(0.5, 1), [0.5, 1]])
+def test_lists_become_tuples_whose_items_are_checked(given: object) -> None:
+    assert load("demanding", path="x", weights=given).weights == (0.5, 1)
+    assert load("demanding(path=x, weights=[0.5, 1])") == load("demanding(path=x, weights=(0.5, 1))")
+    assert hash(load("demanding(path=x, weights=[0.5, 1])"))
+    with pytest.raises(CallError, match=r"^demanding: weights\[1\] must be a number, not 'b'$"):
+        load("demanding(path=x, weights=[1, b])")
+    with pytest.raises(CallError, match=r"^demanding: weights must be a list, not 1$"):
+        load("demanding(path=x, weights=1)")
+
+
+def test_a_metric_within_a_metric_in_all_ways() -> None:
+    ensemble = load("ensemble(members=[default, 'bleu(n=2)', bleu( n=2 ), 'my models/x'])")
+    assert ensemble.members == ("default", "bleu(n=2)", "bleu(n=2)", "my models/x")
+    same = ["default", {"metric": "bleu", "n": 2}, "bleu(n=2)", "my models/x"]
+    assert load("ensemble", members=same) == ensemble
+    assert load(ensemble.spec) == ensemble
+    assert load("ensemble", members=["length", Bleu(n=2)]).spec == "ensemble(members=[length, bleu(n=2)])"
+    with pytest.raises(CallError, match=r"^ensemble: members\[1\] must be text or a Metric, not 2$"):
+        load("ensemble(members=[length, 2])")
+    with pytest.raises(CallError, match=r"^ensemble is not fitted: call fit\(\), or load one that was saved$"):
+        ensemble.score([])
+
+
+def test_evaluators_and_reply_models_load_by_name_and_from_their_folders(tmp_path: Path) -> None:
+    model = load("bm25", turns=2)
+    dialogues = [rejoinder.Dialogue(str(n), ("tea or coffee", f"tea number {n}", "why")) for n in range(3)]
+    model.fit(dialogues).save(tmp_path / "replies")
+    ensemble = load("ensemble", members=["length"]).fit(dialogues)
+    ensemble.save(tmp_path / "evaluator")
+    assert type(load(tmp_path / "replies")) is type(model)
+    assert load(tmp_path / "evaluator") == ensemble
+    with pytest.raises(UnknownNameError, match=r"^unknown evaluator in .*replies: 'bm25'; "):
+        registry.load_evaluator(tmp_path / "replies", {})
+    with pytest.raises(UnknownNameError, match=r"^unknown reply model in .*evaluator: 'ensemble'; "):
+        registry.load_reply_model(tmp_path / "evaluator")
+    with pytest.raises(UnknownNameError, match=r"^unknown parameter of .*evaluator: 'n'; there are none"):
+        load(tmp_path / "evaluator", n=2)

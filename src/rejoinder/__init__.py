@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
-    from rejoinder.scoring.scorer import score
+    from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Dialogue, Example, Judgement
 
@@ -47,7 +47,7 @@ _HOMES = {
     "load": "registry",
     "meta_evaluate": "meta.meta",
     "read": "data.source",
-    "score": "scoring.scorer",
+    "score": "scoring.score",
 }
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A progress bar with rate and time left on long work, on standard error; silent when quiet or not on a terminal."""
+"""A progress bar with rate and remaining time, on standard error; nothing where quiet or not on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 def progress(
     items: Iterable[T], doing: str, *, total: int | None = None, unit: str = "it", quiet: bool = False
 ) -> Iterator[T]:
-    """The same items, with a bar that moves as they are taken."""
+    """The same items, with a bar that advances as they are consumed."""
     with bar(doing, total=total, unit=unit, quiet=quiet) as moving:
         for item in items:
             yield item
@@ -20,7 +20,7 @@ def progress(
 
 
 def bar(doing: str, *, total: int | None, unit: str, quiet: bool = False) -> Any:
-    """A bar to be moved by hand: `with bar(...) as moving: moving.update(10)`."""
+    """A bar that the caller advances: `with bar(...) as moving: moving.update(10)`."""
     from tqdm import tqdm
 
     hidden = quiet or not sys.stderr.isatty()

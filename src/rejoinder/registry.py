@@ -1,24 +1,26 @@
 """Names to classes, imported only when asked for.
 
-A name may carry parameters, `bleu(n=2, smooth=exp)`, which become keyword arguments. Other packages add their own
-metrics through the entry-point group `rejoinder.metrics` (name -> class), and are then used like ours.
+A name may come with parameters, `bleu(n=2, smooth=exp)`, which become keyword arguments: see `rejoinder.specs`. Other
+packages add their own metrics through the entry-point group `rejoinder.metrics` (name -> class), and are then used
+like ours.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
-import re
-from collections.abc import Mapping
+import os.path
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from numbers import Integral, Real
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
+from rejoinder.building import instance
 from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.model_folder import read_config
+from rejoinder.specs import parse_spec
 
 METRICS: dict[str, str] = {
     "bleu": "rejoinder.metrics.bleu:Bleu",
@@ -36,6 +38,7 @@ METRICS: dict[str, str] = {
     "length": "rejoinder.metrics.length:Length",
     "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
 }
+"""Metrics that need no training: name -> class."""
 
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
@@ -58,13 +61,13 @@ EVALUATORS: dict[str, str] = {
     "t2v-dot": "rejoinder.evaluators.adem.dot:Tweet2VecDot",
     "human-likeness": "rejoinder.evaluators.adem.human_likeness:HumanLikeness",
 }
-"""Name -> where the class is, of metrics that are trained and then loaded from their folder."""
+"""Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
 SHIPPED: dict[str, str] = {
     "default": "how well a reply fits its context, from 1 to 5, by a network that comes with the package",
-    "default-fast": "the same by word vectors and counts: less precise, and tens of thousands of replies a second",
+    "default-fast": "the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
 }
-"""Name -> what it measures, of evaluators that come trained with the package."""
+"""Trained evaluators that come with the package: name -> what each measures."""
 
 REPLY_MODELS: dict[str, str] = {
     "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
@@ -79,7 +82,7 @@ REPLY_MODELS: dict[str, str] = {
     "vhred": "rejoinder.reply_models.neural.recurrent:VhredModel",
     "causal-lm": "rejoinder.reply_models.neural.causal:CausalLanguageModel",
 }
-"""Name -> where the class is, of models that reply; they are trained and then loaded from their folder."""
+"""Models that write or retrieve replies: name -> class."""
 
 ENCODERS: dict[str, str] = {
     "tweet2vec": "rejoinder.encoders.tweet2vec.encoder:Tweet2Vec",
@@ -87,9 +90,8 @@ ENCODERS: dict[str, str] = {
     "stored-vectors": "rejoinder.encoders.stored_vectors:StoredVectors",
     "pretrained": "rejoinder.encoders.sentence_encoders:PretrainedEncoder",
 }
-"""Name -> where the class is, of sentence encoders that are saved in a folder; reply models have encoders as well."""
+"""Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
 
-# The papers' own names for settings of one metric.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"bleu-{n}": ("bleu", {"n": n}) for n in (1, 2, 3, 4)},
     "rouge-l-f1": ("rouge-l", {"beta": 1.0, "refs": "max"}),
@@ -97,163 +99,117 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "cider-plain": ("cider", {"variant": "plain"}),
     **{f"distinct-{n}": ("distinct", {"n": n}) for n in (1, 2)},
 }
+"""Names that papers use for settings of one metric: name -> metric and parameters."""
 
-_SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
-_ARGUMENT = re.compile(r"""\s*(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
 
-_PLAIN: dict[Any, tuple[type[Any], str]] = {
-    bool: (bool, "true or false"),
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-    str: (str, "text"),
-    type(None): (type(None), "nothing"),
-}
-"""Types of parameters -> what is taken for one, and what to call it."""
+def load(name_or_folder: str | Path, **parameters: Any) -> Any:
+    """A metric, an evaluator or a reply model, by its name or from the folder that a trained one was saved in.
+
+    `load("bleu", n=2)` and `load("bleu(n=2)")` are the same. What has to be trained is returned untrained where it is
+    given by name; an evaluator that learns nothing from data can be used at once.
+    """
+    text = str(name_or_folder)
+    if _is_folder(text):
+        return load_folder(text, parameters)
+    name, given = parse_spec(text)
+    given |= parameters
+    if name in SHIPPED:
+        return load_evaluator(shipped_folder(name), given)
+    if _is_folder(name):
+        return load_folder(name, given)
+    built = build(name, given)
+    if name in EVALUATORS.keys() - metric_names() and built.labels == built.dialogues == "unused":
+        return built.fit()
+    return built
+
+
+def build(name: str, parameters: Mapping[str, Any]) -> Any:
+    """A metric, or an evaluator or a reply model that is not trained; an unknown parameter is an error."""
+    if name not in metric_names():
+        for table in (EVALUATORS, REPLY_MODELS):
+            if name in table:
+                return instance(name, _import(table[name]), {}, parameters)
+    base, preset = ALIASES.get(name, (name, {}))
+    return instance(name, metric_class(base), preset, parameters)
 
 
 @cache
 def metric_names() -> dict[str, str]:
-    """Every metric name -> where its class is, plug-ins included (ours win a clash)."""
+    """Every metric name -> where its class is, plug-ins included (our own names take precedence)."""
     plugged = {point.name: f"{point.module}:{point.attr}" for point in entry_points(group="rejoinder.metrics")}
     return plugged | METRICS
 
 
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
-    known = metric_names()
-    if name not in known:
-        raise UnknownNameError("metric", name, [*known, *ALIASES, *SHIPPED])
-    return _import(known[name])
-
-
-def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'})."""
-    matched = _SPEC.fullmatch(spec)
-    if not matched:
-        raise CallError(f"cannot read {spec!r}: expected a name, or a name with parameters such as bleu(n=2)")
-    parameters: dict[str, Any] = {}
-    arguments, position = (matched["arguments"] or "").strip(), 0
-    while position < len(arguments):
-        argument = _ARGUMENT.match(arguments, position)
-        if not argument:
-            raise CallError(f"cannot read the parameters of {spec!r}: expected key=value, separated by commas")
-        if argument["key"] in parameters:
-            raise CallError(f"{spec!r} gives {argument['key']!r} twice")
-        parameters[argument["key"]] = _literal(argument["value"])
-        position = argument.end()
-    return matched["name"], parameters
-
-
-def load(name_or_folder: str | Path, **parameters: Any) -> Any:
-    """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator from its folder."""
-    text = str(name_or_folder)
-    known = {"", *metric_names(), *ALIASES, *SHIPPED}
-    if text not in known and Path(text).is_dir():
-        return load_evaluator(Path(text), parameters)
-    name, given = parse_spec(text)
-    if name not in known and Path(name).is_dir():
-        return load_evaluator(Path(name), given | parameters)
-    if name in SHIPPED:
-        return load_evaluator(shipped_folder(name), given | parameters)
-    return build(name, given | parameters)
-
-
-def shipped_folder(name: str) -> Path:
-    """Where an evaluator that comes with the package is."""
-    return Path(__file__).parent / "resources" / name
-
-
-def load_evaluator(folder: Path, parameters: Mapping[str, Any]) -> Any:
-    """The trained evaluator of a folder; `parameters` are those of its class's `load`."""
-    # By name: the registry stands before all that it names, so nothing of it is imported here.
-    name = _import("rejoinder.learning.saving:read_config")(folder)["name"]
-    if name not in EVALUATORS:
-        raise UnknownNameError(f"evaluator in {folder}:", name, EVALUATORS)
-    loader = _import(EVALUATORS[name]).load
-    taken = set(inspect.signature(loader).parameters) - {"folder"}
-    for key in parameters:
-        if key not in taken:
-            raise UnknownNameError(f"parameter of {folder}:", key, taken)
-    return loader(folder, **parameters)
+    return _class("metric", name, metric_names(), [*metric_names(), *ALIASES, *SHIPPED])
 
 
 def evaluator_class(name: str) -> type[Any]:
-    """The class behind the name of an evaluator that is trained."""
-    if name not in EVALUATORS:
-        raise UnknownNameError("evaluator", name, EVALUATORS)
-    return _import(EVALUATORS[name])
+    """The class behind the name of an evaluator."""
+    return _class("evaluator", name, EVALUATORS)
 
 
 def reply_model_class(name: str) -> type[Any]:
     """The class behind a reply model's name."""
-    if name not in REPLY_MODELS:
-        raise UnknownNameError("reply model", name, REPLY_MODELS)
-    return _import(REPLY_MODELS[name])
+    return _class("reply model", name, REPLY_MODELS)
 
 
 def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
-    """A reply model that is not fitted; a parameter that it does not have is an error with the near names."""
-    return _built(name, reply_model_class(name), {}, parameters)
+    """A reply model that is not trained; an unknown parameter is an error with the near names."""
+    return instance(name, reply_model_class(name), {}, parameters)
+
+
+def shipped_folder(name: str) -> Path:
+    """The folder of an evaluator that comes with the package."""
+    return Path(__file__).parent / "resources" / name
+
+
+def load_folder(folder: str | Path, parameters: Mapping[str, Any], kind: str = "model") -> Any:
+    """What was saved in a folder; `parameters` are those of its class's `load`."""
+    known = _SAVED[kind]()
+    name = read_config(Path(folder), kind)["name"]
+    loader = _class(f"{kind} in {folder}:", name, known).load
+    accepted = set(inspect.signature(loader).parameters) - {"folder"}
+    for key in parameters:
+        if key not in accepted:
+            raise UnknownNameError(f"parameter of {folder}:", key, accepted)
+    return loader(folder, **parameters)
+
+
+_SAVED = {
+    "evaluator": lambda: EVALUATORS,
+    "reply model": lambda: REPLY_MODELS,
+    "sentence encoder": lambda: REPLY_MODELS | ENCODERS,
+    "model": lambda: EVALUATORS | REPLY_MODELS | ENCODERS,
+}
+"""What a folder is expected to hold -> the names that it may have."""
+
+
+def load_evaluator(folder: str | Path, parameters: Mapping[str, Any]) -> Any:
+    """The trained evaluator of a folder."""
+    return load_folder(folder, parameters, "evaluator")
 
 
 def load_reply_model(folder: str | Path) -> Any:
-    """The reply model that was saved in a folder, fitted."""
-    name = _import("rejoinder.learning.saving:read_config")(Path(folder), "reply model")["name"]
-    if name not in REPLY_MODELS:
-        raise UnknownNameError(f"reply model in {folder}:", name, REPLY_MODELS)
-    return _import(REPLY_MODELS[name]).load(folder)
+    """The trained reply model of a folder."""
+    return load_folder(folder, {}, "reply model")
 
 
 def load_sentence_encoder(folder: str | Path) -> Any:
-    """The sentence encoder that was saved in a folder, or the reply model, whose encoder may serve as one."""
-    name = _import("rejoinder.learning.saving:read_config")(Path(folder), "sentence encoder")["name"]
-    known = REPLY_MODELS | ENCODERS
-    if name not in known:
-        raise UnknownNameError(f"sentence encoder in {folder}:", name, known)
-    return _import(known[name]).load(folder)
+    """The sentence encoder of a folder, or the reply model, whose encoder can serve as one."""
+    return load_folder(folder, {}, "sentence encoder")
 
 
-def build(name: str, parameters: Mapping[str, Any]) -> Any:
-    """An instance of the named metric; a parameter that it does not have is an error with the near names."""
-    base, preset = ALIASES.get(name, (name, {}))
-    return _built(name, metric_class(base), preset, parameters)
+def _is_folder(text: str) -> bool:
+    """Whether a folder has this name, and no metric, which would take precedence."""
+    return text not in {"", *metric_names(), *ALIASES, *SHIPPED} and os.path.isdir(text)  # Path fails on long names
 
 
-def _built(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
-    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-        raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    hints = _hints(cls)
-    for key, value in parameters.items():
-        if key not in fields:
-            raise UnknownNameError(f"parameter of {name}:", key, fields)
-        _check_type(f"{name}: {key}", value, hints.get(key, Any))
-    given = {**preset, **parameters}
-    for key, field in fields.items():
-        if key not in given and field.default is field.default_factory is dataclasses.MISSING:
-            raise CallError(f"{name} needs a value for {key}: {name}({key}=...)")
-    return cls(**given)
-
-
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(cls)
-    except NameError:  # a type that is imported only while types are checked
-        return {}
-
-
-def _check_type(what: str, value: Any, hint: Any) -> None:
-    """Raise a CallError where a parameter has a plain type and the value is of another."""
-    kinds = get_args(hint) or (hint,)
-    if not all(kind in _PLAIN for kind in kinds):
-        return
-    if isinstance(value, bool):
-        fits = bool in kinds
-    else:
-        fits = any(isinstance(value, _PLAIN[kind][0]) for kind in kinds if kind is not bool)
-    if not fits:
-        expected = " or ".join(_PLAIN[kind][1] for kind in kinds if kind is not type(None))
-        raise CallError(f"{what} must be {expected}, not {value!r}")
+def _class(kind: str, name: str, table: Mapping[str, str], known: Iterable[str] | None = None) -> type[Any]:
+    if name not in table:
+        raise UnknownNameError(kind, name, table if known is None else known)
+    return _import(table[name])
 
 
 def _import(location: str) -> type[Any]:
@@ -263,16 +219,3 @@ def _import(location: str) -> type[Any]:
     except (ImportError, AttributeError) as error:
         raise CallError(f"{location} cannot be imported ({error})") from error
     return found
-
-
-def _literal(text: str) -> Any:
-    if text[:1] in {'"', "'"}:
-        return text[1:-1]
-    if text.lower() in {"true", "false"}:
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

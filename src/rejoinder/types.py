@@ -1,9 +1,9 @@
-"""The nouns of the package.
+"""The central types of the package.
 
-An *example* is one reply to judge: the *context* it answers (oldest utterance first), the *response* itself,
-the *references* a person wrote or said in its place, and the *system* that made it. A *dialogue* is a list of
-turns with nothing to judge yet: training text. A *judgement* is one score that one *annotator* gave to one example
-on one *dimension* (overall, relevance, ...).
+An *example* is one reply to judge: the *context* that it answers (oldest utterance first), the *response* itself,
+*references*, which are replies that people gave to the same context, and the *system* that produced the response. A
+*dialogue* is a list of turns without a reply to judge: training text. A *judgement* is one score that one *annotator*
+gave to one example on one *dimension* (overall, relevance, ...).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float64]
-"""One number an example, in the examples' order; NaN where the metric cannot say, never a silent 0."""
+"""One number per example, in the order of the examples; NaN where a metric cannot score, never a silent 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Example:
     references: tuple[str, ...] = ()
     system: str = ""
     speakers: tuple[str, ...] = ()
-    """One label a context turn; absent: the speakers alternate and the response is by the other one."""
+    """One label per context turn; absent: two speakers alternate, and the response is by the one who is next."""
     context_id: str = ""
-    """Pairs the examples of several systems; absent: equal context and references pair."""
+    """Pairs the examples of several systems; absent: those with equal context and references are paired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgedExample:
-    """An example with what people said of it: dimension -> one score an annotator (NaN: not rated), or one mean."""
+    """An example with human scores: dimension -> one score per annotator (NaN: not rated), or one mean."""
 
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""`rejoinder report`: a file of scores, with or without the replies, to a page."""
+"""`rejoinder report`: a score file, with or without the replies, to a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_without_the_replies_texts_are_left_out_and_it_says_so(scores: Path, run
     ran = run("report", scores)
     assert (ran.code, ran.err) == (
         0,
-        "note: without --replies the report leaves the texts out\nreport: report.html\n",
+        "note: without --replies the report has no texts\nreport: report.html\n",
     )
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "sweet and sour" not in page
@@ -75,8 +75,8 @@ def test_other_texts_under_the_same_ids_are_refused(scores: Path, run: Run, demo
     (tmp_path / "other.jsonl").write_text(demo.read_text(encoding="utf-8").replace("the", "teh"), encoding="utf-8")
     ran = run("report", scores.name, "--replies", "other.jsonl", "-o", "page.html")
     message = (
-        f"other.jsonl differs from what {scores.name} was made from: give the file that was scored, with the options "
-        "that it was read with, or score this one anew"
+        f"other.jsonl is not what {scores.name} was made from: give the file that was scored, with the same reading "
+        "options, or score this one again"
     )
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
     assert not (tmp_path / "page.html").exists()
@@ -93,7 +93,7 @@ def test_without_meta_data_nobody_can_tell_whether_the_replies_are_others(
 def test_meta_data_of_another_score_file_are_not_used(lines: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("id,bleu-2\n1,0.5\n")
     table = read_scores(tmp_path / "scores.csv")
-    assert table.signatures == {"bleu-2": "unknown (scores.meta.json is of scores.jsonl)"}
+    assert table.signatures == {"bleu-2": "unknown (scores.meta.json belongs to scores.jsonl)"}
     assert (table.ranges, table.notes) == ({}, ())
 
 
@@ -108,17 +108,17 @@ def test_scores_and_meta_data_may_be_renamed_together(lines: Path, run: Run, dem
 def test_scores_without_meta_data_still_make_a_page(lines: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "scores.meta.json").unlink()
     assert run("report", lines).code == 0
-    assert "unknown (no meta data beside the scores)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "unknown (no metadata beside the scores)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 BAD_SCORES = {
-    "nothing": ("", "s.jsonl: holds no scores: expected a row an example"),
+    "nothing": ("", "s.jsonl: holds no scores: expected one row per example"),
     "no id": ('{"scores": {"a": 1}}', "s.jsonl:1: field 'id': expected a row of scores: id, system, scores"),
     "replies": ('{"id": "1", "response": "hi"}', "s.jsonl:1: field 'response': expected a number or null, found 'hi'"),
     "no scores": ('{"id": "1", "scores": {}}', "s.jsonl:1: field 'scores': expected names with numbers"),
     "text": ('{"id": "1", "scores": {"a": "x"}}', "s.jsonl:1: field 'a': expected a number or null, found 'x'"),
     "digits": (f'{{"id": "1", "scores": {{"a": {"9" * 400}}}}}',
-               f"s.jsonl:1: field 'a': expected a number or null, found {'9' * 40}..."),
+               f"s.jsonl:1: field 'a': expected a number or null, found {'9' * 30}…{'9' * 9}"),
     "infinity": ('{"id": "1", "scores": {"a": Infinity}}',
                  "s.jsonl:1: field 'a': expected a number or null, found inf"),
     "broken": ("{", "s.jsonl:1: is not valid JSON (Expecting property name enclosed in double quotes at column 2): "
@@ -183,4 +183,4 @@ def test_wrong_calls(lines: Path, run: Run) -> None:
     assert run("report", "gone.jsonl").err == "rejoinder: gone.jsonl: no such file\n"
     assert run("report", lines, "-o", "page.txt").err == "rejoinder: page.txt: cannot write .txt; expected .html\n"
     ran = run("report", "scores.txt")
-    assert (ran.code, ran.err) == (2, "rejoinder: scores.txt: expected a file of scores: .jsonl, .csv, .parquet\n")
+    assert (ran.code, ran.err) == (2, "rejoinder: scores.txt: expected a score file: .jsonl, .csv, .parquet\n")

@@ -165,7 +165,7 @@ def test_meta_data_that_say_nothing_are_replaced(damaged: str, run: Run, replies
 
 
 def test_resume_over_a_finished_file_says_that_it_starts_over(run: Run, replies: Path, tmp_path: Path) -> None:
-    note = "note: starting over; scores.jsonl is finished, so that --resume has nothing to go on from\n"
+    note = "note: starting over; scores.jsonl is finished, so there is nothing to resume\n"
     assert note not in run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume").err
     first = (tmp_path / "scores.jsonl").read_bytes()
     again = run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume")

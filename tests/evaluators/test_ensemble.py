@@ -87,12 +87,28 @@ def test_saved_with_its_members_inside(tmp_path: Path) -> None:
         rejoinder.load(tmp_path / "again")
 
 
+def test_members_given_as_objects(tmp_path: Path) -> None:
+    inner = Ensemble(members=("length",)).fit(DIALOGUES[:8])
+    inner.save(tmp_path / "inner")
+    by_name = Ensemble(members=("bleu(n=2)", str(tmp_path / "inner"))).fit(DIALOGUES)
+    ensemble = load("ensemble", members=[load("bleu", n=2), inner]).fit(DIALOGUES)
+    expected = by_name.score(EXAMPLES)
+    np.testing.assert_array_equal(ensemble.score(EXAMPLES), expected)
+    assert ensemble.parameters["members"][0] == "bleu(n=2)"
+    assert ensemble.parameters["members"][1].startswith("ensemble@")
+    ensemble.save(tmp_path / "outer")
+    loaded = load(tmp_path / "outer")
+    np.testing.assert_array_equal(loaded.score(EXAMPLES), expected)
+    assert loaded.signature == ensemble.signature
+    np.testing.assert_array_equal(ensemble.clone().fit(DIALOGUES).score(EXAMPLES), expected)
+
+
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
         ({"members": ()}, "members must be a list"),
         ({"members": "length"}, "members must be a list"),
-        ({"members": ("length",), "weights": (1.0, 2.0)}, "weights must be above 0, one a member"),
+        ({"members": ("length",), "weights": (1.0, 2.0)}, "weights must be above 0, one per member"),
         ({"members": ("length",), "weights": (0.0,)}, "weights must be above 0"),
     ],
 )

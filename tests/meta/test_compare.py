@@ -259,7 +259,8 @@ def test_several_comparisons_are_corrected_together(demo: Path) -> None:
 
 def test_defaults_run_where_no_metric_is_named() -> None:
     assert "length" in rejoinder.compare(SHORT, LONG).table.metrics
-    assert "length" in rejoinder.compare(SHORT, LONG, metrics=[]).table.metrics
+    with pytest.raises(CallError, match=r"^no metric is named: expected some, or None for the default set$"):
+        rejoinder.compare(SHORT, LONG, metrics=[])
 
 
 def test_pair_by_a_field_of_the_data(write_lines: WriteLines) -> None:

@@ -45,6 +45,22 @@ def test_a_judge_of_the_context() -> None:
     assert "|by:specificity@" in judged.signature
 
 
+def test_a_judge_is_given_by_name_with_parameters_or_as_a_metric() -> None:
+    by_name = load("pm(by=specificity(strip=stopwords))")
+    by_object = load("pm", by=load("specificity", strip="stopwords"))
+    np.testing.assert_array_equal(by_name.score([WRONG, RIGHT]), by_object.score([WRONG, RIGHT]))
+    assert by_name.signature == by_object.signature
+    assert by_name.spec == by_object.spec == "pm(by=specificity(strip=stopwords))"
+    assert load("pm", by={"metric": "specificity", "strip": "stopwords"}) == by_name
+    with pytest.raises(CallError, match=r"^pm: by must be text or a Metric, not 3$"):
+        load("pm", by=3)
+
+
+def test_what_is_needed_depends_on_the_judge() -> None:
+    assert load("pm").needs == load("pm", by="bleu").needs == frozenset({"references"})
+    assert load("pm", by="ruber-pool").needs == frozenset({"context"})
+
+
 def test_low_is_good_for_some_judges() -> None:
     echo = Example("1", ("we deliver to serbia",), "we deliver to serbia", ("we deliver to serbia",))
     assert load("pm", by="repetition").score([echo])[0] == pytest.approx(1 - load("repetition").score([echo])[0])
@@ -58,11 +74,11 @@ def test_an_empty_reply_is_the_worst() -> None:
 
 
 def test_wrong_parameters() -> None:
-    with pytest.raises(CallError, match="nothing is left to look at"):
+    with pytest.raises(CallError, match="nothing is left to check"):
         load("pm", check_claims=False)
     with pytest.raises(CallError, match="length has no highest score"):
         load("pm", by="length")
-    with pytest.raises(CallError, match="cider must see all replies"):
+    with pytest.raises(CallError, match="cider must read all replies"):
         load("pm", by="cider")
     with pytest.raises(CallError, match="refs must be one of max, mean"):
         load("pm", refs="centroid")

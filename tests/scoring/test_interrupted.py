@@ -55,7 +55,7 @@ def start(folder: Path, *more: str, pause: float = 0.0, stderr: int = subprocess
     return subprocess.Popen(
         command,
         cwd=folder,
-        env={**os.environ, "PAUSE": str(pause), "PYTHONPATH": str(folder)},
+        env={**os.environ, "PAUSE": str(pause), "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=stderr,
     )
@@ -89,7 +89,7 @@ def test_a_run_that_was_stopped_is_resumed_to_the_same_bytes(folder: Path) -> No
         returned, told = stop_in_the_middle(folder, number, output)
         assert returned == code
         if number == signal.SIGINT:
-            so_far = f"what was scored so far is in {output}.part; --resume goes on from there"
+            so_far = f"the rows scored so far are in {output}.part; --resume continues from there"
             assert told.splitlines() == [so_far, "rejoinder: interrupted"]
         assert not (folder / output).exists()
         rows = (folder / f"{output}.part").read_bytes().count(b"\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,9 +18,10 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring import local
+from rejoinder.scoring.choosing import choose
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
-from rejoinder.scoring.scorer import load_metrics
+from rejoinder.scoring.scorer import Scorer
 from rejoinder.types import Example, Scores
 
 LABELS = ("bleu-2", "distinct-1", "share-of-longest")
@@ -86,15 +87,16 @@ EXAMPLES = [
 ]
 
 
-def make_run(examples: list[Example] | None = None, metrics: dict[str, Metric] | None = None) -> LocalRun:
+def make_run(examples: list[Example] | None = None, metrics: Mapping[str, Metric] | None = None) -> LocalRun:
     source = Source(EXAMPLES if examples is None else examples)
-    chosen = metrics or load_metrics(["bleu-2", "distinct-1", ShareOfLongest()])
+    chosen = metrics or choose(["bleu-2", "distinct-1", ShareOfLongest()]).metrics
     return LocalRun(source, survey(source), chosen, resamples=20)
 
 
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["kept in memory", "read again"])
+def small_batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "BATCH", 8)
+    monkeypatch.setattr(local, "KEPT", 1000 if request.param == "kept in memory" else 0)
 
 
 def whole(folder: Path, suffix: str = ".jsonl") -> dict[str, bytes]:
@@ -113,22 +115,19 @@ class Interrupted(KeyboardInterrupt):
 
 
 def interrupt(folder: Path, after: int, suffix: str = ".jsonl") -> Path:
-    """A run that is stopped when it asks for an example too many; the folder with what it left behind."""
-    run = make_run()
-
-    class Stopping:
-        passes = 0
-
-        def __iter__(self) -> Iterator[Example]:
-            self.passes += 1
-            for place, example in enumerate(EXAMPLES):
-                if place == after and self.passes == 2:  # the first pass is the observers'
-                    raise Interrupted
-                yield example
-
+    """A run that is stopped when it scores the batch of one example; the folder with what it left behind."""
     folder.mkdir()
-    with pytest.raises(Interrupted):
-        replace(run, examples=Stopping()).score(folder / f"scores{suffix}")
+    whole_score = Scorer.score
+
+    def score(scorer: Scorer, batch: Batch) -> dict[str, Scores]:
+        if EXAMPLES[after] in batch.examples:
+            raise Interrupted
+        return whole_score(scorer, batch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scorer, "score", score)
+        with pytest.raises(Interrupted):
+            make_run().score(folder / f"scores{suffix}")
     assert sorted(files_in(folder)) == [f"scores{suffix}.part", f"scores{suffix}.part.json"]
     return folder
 
@@ -201,9 +200,9 @@ def changed_runs() -> dict[str, LocalRun]:
     return {
         "data": make_run(other),
         "fewer": make_run(EXAMPLES[:-1]),
-        "metrics": make_run(metrics=load_metrics(["bleu-2"])),
+        "metrics": make_run(metrics=choose(["bleu-2"]).metrics),
         "parameters": make_run(
-            metrics={**load_metrics(["bleu-2", "distinct-1"]), "share-of-longest": ShareOfLongest(longest=3)}
+            metrics={**choose(["bleu-2", "distinct-1"]).metrics, "share-of-longest": ShareOfLongest(longest=3)}
         ),
         "seed": replace(make_run(), seed=1),
     }
@@ -262,7 +261,7 @@ def test_more_rows_than_examples_are_told(tmp_path: Path) -> None:
     folder = interrupt(tmp_path / "stopped", 20)
     part = folder / "scores.jsonl.part"
     part.write_bytes(part.read_bytes() * 4)
-    with pytest.raises(DataError, match="has more than 50 rows: expected one an example; start over without --resume"):
+    with pytest.raises(DataError, match="has more than 50 rows: expected one per example; start over without --resume"):
         make_run().score(folder / "scores.jsonl", resume=True)
 
 
@@ -282,9 +281,9 @@ def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
 
     monkeypatch.setattr(Path, "replace", crash)
     with pytest.raises(Interrupted):
-        make_run(metrics=load_metrics(["bleu-2(smooth=none)"])).score(target)
+        make_run(metrics=choose(["bleu-2(smooth=none)"]).metrics).score(target)
     signatures = read_scores(target).signatures
-    assert set(signatures.values()) == {"unknown (no meta data beside the scores)"}
+    assert set(signatures.values()) == {"unknown (no metadata beside the scores)"}
     assert set(signatures) == (set(LABELS) if moved == "scores" else {"bleu-2(smooth=none)"})
 
 

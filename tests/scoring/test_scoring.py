@@ -13,15 +13,13 @@ import pytest
 import rejoinder
 from rejoinder import registry
 from rejoinder.arrays import Ints
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.length import Length
-from rejoinder.scoring import scorer as scoring
-from rejoinder.scoring.scorer import DEFAULT_METRICS, check_needs, load_metrics, usable_defaults
+from rejoinder.scoring import local
+from rejoinder.scoring.choosing import DEFAULT_METRICS
 from rejoinder.types import Example, Scores
 
 EXAMPLES = [
@@ -31,54 +29,9 @@ EXAMPLES = [
 ]
 
 
-def test_names_parameters_and_instances_become_labels() -> None:
-    loaded = load_metrics(["bleu", " bleu(n=2) ", "bleu-2", Length(), Length(lowercase=False)])
-    assert list(loaded) == ["bleu", "bleu(n=2)", "bleu-2", "length", "length(lowercase=false)"]
-    assert loaded["bleu(n=2)"] == loaded["bleu-2"] == Bleu(n=2)
-
-
-def test_instances_of_one_name_are_told_apart_by_their_parameters() -> None:
-    assert list(load_metrics([Bleu(n=2)])) == ["bleu"]
-    assert list(load_metrics([Bleu(n=2), Bleu(n=3, smooth="none")])) == ["bleu(n=2)", "bleu(n=3, smooth=none)"]
-    assert list(load_metrics([Bleu(n=2), " bleu ", "rouge-l"])) == ["bleu(n=2)", "bleu", "rouge-l"]
-    wrong: list[list[str | Metric]] = [[Bleu(n=2), Bleu(n=2)], [Bleu(n=2), Bleu(), "bleu(n=2)"]]
-    for twice in wrong:
-        with pytest.raises(CallError, match=r"^the metric 'bleu\(n=2\)' is named twice$"):
-            load_metrics(twice)
-
-
-def test_all_drops_what_it_brought_but_not_what_is_named_beside_it() -> None:
-    without = [replace(example, references=(), response="one two three") for example in EXAMPLES]
-    table = rejoinder.score(without, ["all", "length(strip=stopwords)"])
-    assert {"length", "length(strip=stopwords)"} <= set(table.metrics)
-    assert not {"bleu-4", "rouge-l"} & set(table.metrics)
-    for named in ("bleu", Bleu(smooth="none")):
-        with pytest.raises(NeedsError, match=r"^bleu.* needs references, but none of the 3 examples"):
-            rejoinder.score(without, ["all", named])
-
-
 def test_labels_of_one_s_own() -> None:
     table = rejoinder.score(EXAMPLES, {"mine": Length(), "theirs": Bleu(n=1)})
     assert table.metrics == ("mine", "theirs")
-
-
-def test_all_is_every_metric_by_its_settings() -> None:
-    loaded = load_metrics(["all"])
-    assert registry.ALIASES.keys() <= loaded.keys()
-    assert len(set(loaded.values())) == len(loaded), "no setting runs twice"
-    for name in registry.metric_names():
-        assert registry.load(name) in loaded.values(), name
-    assert list(load_metrics(["all", "bleu(n=3, smooth=none)"]))[-1] == "bleu(n=3, smooth=none)"
-
-
-def test_a_metric_twice_and_what_is_none() -> None:
-    with pytest.raises(CallError, match=r"^the metric 'bleu' is named twice$"):
-        load_metrics(["bleu", "bleu"])
-    wrong: Any = [Length]
-    with pytest.raises(CallError, match=r"^<class '.*Length'> is no metric: expected a name or what load\(\) gives$"):
-        load_metrics(wrong)
-    with pytest.raises(UnknownNameError):
-        rejoinder.score(EXAMPLES, "blue")
 
 
 @pytest.mark.parametrize("metrics", ["length", ["length"], Length(), [Length()], {"length": Length()}])
@@ -92,21 +45,6 @@ def test_without_metrics_the_defaults_run() -> None:
     assert {"bleu-2", "length"} <= set(table.metrics)
 
 
-@pytest.mark.parametrize("none", [[], {}, ()])
-def test_a_choice_of_no_metric_is_none(none: Any) -> None:
-    with pytest.raises(CallError, match=r"^no metric is named: expected some, or None for the default set$"):
-        rejoinder.score(EXAMPLES, none)
-
-
-def test_defaults_leave_out_what_the_data_cannot_meet() -> None:
-    bare = survey(Source([{"response": "hi"}]))
-    needs = {label: metric.needs for label, metric in load_metrics(usable_defaults(bare)).items()}
-    assert needs
-    assert all(not need for need in needs.values())
-    full = survey(Source(EXAMPLES))
-    assert usable_defaults(full) == list(DEFAULT_METRICS)
-
-
 def test_a_need_that_no_example_meets_is_an_error_one_that_some_meet_a_warning() -> None:
     without = [replace(example, references=()) for example in EXAMPLES]
     with pytest.raises(NeedsError, match=r"^bleu needs references, but none of the 3 examples of <list> has any$"):
@@ -118,18 +56,6 @@ def test_a_need_that_no_example_meets_is_an_error_one_that_some_meet_a_warning()
     assert np.isnan(scores).tolist() == [False, True, True]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NeedsContext(Length):
-    name: ClassVar[str] = "needs-context"
-    needs: ClassVar[frozenset[str]] = frozenset({"context"})
-
-
-def test_a_context_may_be_needed() -> None:
-    seen = survey(Source([{"response": "hi"}, {"response": "ho"}]))
-    with pytest.raises(NeedsError, match=r"^mine needs context, but none of the 2 examples of here has any$"):
-        check_needs({"mine": NeedsContext()}, seen, "here")
-
-
 def test_empty_replies_are_warned_of() -> None:
     with pytest.warns(ScoreWarning, match=r"^2 replies are empty and scored the lowest value of each metric$"):
         table = rejoinder.score([*EXAMPLES, Example("4", (), ""), Example("5", (), " \n")], "length")
@@ -139,7 +65,7 @@ def test_empty_replies_are_warned_of() -> None:
 def test_scores_keep_the_order_and_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [replace(EXAMPLES[n % 3], id=str(n)) for n in range(20)]
     in_one = rejoinder.score(many, ["bleu-2", "distinct-1"])
-    monkeypatch.setattr(scoring, "BATCH", 3)
+    monkeypatch.setattr(local, "BATCH", 3)
     in_many = rejoinder.score(many, ["bleu-2", "distinct-1"])
     assert in_many.ids == [str(n) for n in range(20)]
     for label in in_one.metrics:
@@ -220,7 +146,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("plugged")
 def test_a_plug_in_is_used_like_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "BATCH", 2)
+    monkeypatch.setattr(local, "BATCH", 2)
     said = [("x", "A"), ("y", "B"), ("x", "B"), ("x", "A")]
     examples = [Example(str(n), (), text, system=name) for n, (text, name) in enumerate(said)]
     table = rejoinder.score(examples, ["rareness(power=2)", "length"])

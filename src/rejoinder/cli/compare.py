@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.options import (
-    add_metrics,
-    add_reading,
-    add_running,
-    chosen_metrics,
-    field_map,
-    print_json,
-    say,
-    say_skipped,
-)
+from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, run_settings, say, say_skipped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("replies", nargs="+", help="a file a system, or one file that holds several systems")
+    parser.add_argument("replies", nargs="+", help="one file per system, or one file with several systems")
     parser.add_argument(
         "--pair-by",
         metavar="FIELD",
-        help="the field whose equal values pair the replies of several systems "
+        help="pair the replies of different systems by equal values of this field "
         "(default: context_id, else equal context and references)",
     )
     labels = parser.add_argument_group("with a few human labels")
     labels.add_argument(
         "--labels",
         metavar="FILE",
-        help="human scores of some replies (id, system, scores): also tell what people would say of all; the labelled "
-        "replies must be a random sample of the replies",
+        help="human scores of some replies (id, system, scores), from which the human means of all replies are "
+        "estimated; the labelled replies must be a random sample of the replies",
     )
-    labels.add_argument("--dimension", metavar="NAME", help="what was judged (default: the overall one)")
+    labels.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
     labels.add_argument(
-        "--predictor", metavar="METRIC", help="the metric that is joined with the labels (default: the first one)"
+        "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the first one)"
     )
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
-    add_metrics(parser)
-    add_reading(parser)
-    add_running(parser)
+    add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,11 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         labels=arguments.labels,
         dimension=arguments.dimension,
         predictor=arguments.predictor,
-        fields=field_map(arguments),
-        on_error=arguments.on_error,
-        seed=arguments.seed,
-        resamples=arguments.resamples,
-        quiet=arguments.quiet,
+        **run_settings(arguments),
     )
     if arguments.json:
         print_json(comparison.to_dict())

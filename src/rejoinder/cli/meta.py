@@ -5,30 +5,36 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_metrics, add_reading, add_running, chosen_metrics, field_map, print_json, say
+from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, run_settings, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("judged", help="judged examples: a file whose records also hold `scores`")
+    parser.add_argument("judged", help="rated replies: a file whose records also have human `scores`")
     parser.add_argument(
-        "--scores", action="append", default=[], metavar="FILE", help="scores already computed by `score -o`; repeats"
+        "--scores",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="scores that `score -o` wrote; repeatable",
     )
-    parser.add_argument("--dimension", metavar="NAME", help="what was judged, or 'all' (default: the overall one)")
+    parser.add_argument("--dimension", metavar="NAME", help="the dimension that was rated, or 'all' (default: overall)")
     parser.add_argument(
-        "--study", action="append", default=[], metavar="NAME", help="also make a study; repeats; 'all' for every one"
+        "--study",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also run a study, or 'all' of them; repeatable",
     )
     parser.add_argument(
-        "--remove-outliers", action="store_true", help="drop ratings that stray from their example's median"
+        "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"
     )
-    parser.add_argument("--report", metavar="FILE.html", help="write tables and figures that open in any browser")
-    add_metrics(parser)
-    add_reading(parser)
-    add_running(parser)
+    parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
+    add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare metrics with people."""
+    """Compare metrics with human ratings."""
     from rejoinder.data.output import check_target, write_text
     from rejoinder.meta.meta import meta_evaluate
 
@@ -41,11 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         dimension=arguments.dimension,
         studies=_studies(arguments),
         remove_outliers=arguments.remove_outliers,
-        fields=field_map(arguments),
-        on_error=arguments.on_error,
-        seed=arguments.seed,
-        resamples=arguments.resamples,
-        quiet=arguments.quiet,
+        **run_settings(arguments),
     )
     if arguments.report:
         from rejoinder.report.meta import render_meta
@@ -63,6 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _studies(arguments: argparse.Namespace) -> list[str]:
-    """The studies asked for; a report also shows every metric against people, dot by dot."""
+    """The studies that were asked for; a report also has a scatter plot of every metric against human ratings."""
     asked: list[str] = arguments.study
     return [*asked, "scatter"] if arguments.report and not {"all", "scatter"} & set(asked) else asked

@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options that several verbs have in common, and what they say to the user."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
-    from rejoinder.metrics.base import Metric
+    from rejoinder.scoring.choosing import Choice
 
 _MOST_LISTED = 20
 HIGHEST_SEED = 2**32 - 1
-"""What every generator of random numbers takes: torch's ends at 2**64 - 1, numpy's old one here."""
+"""The highest seed that every random number generator accepts: numpy's legacy one has the lowest limit."""
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -26,35 +26,35 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OURS=THEIRS",
-        help="what the data call a field: --field context=history (id, context, response, references, system, "
-        "speakers, context_id, messages)",
+        help="the data's own name for a field: --field context=history (id, context, response, references, system, "
+        "speakers, context_id, messages); repeatable",
     )
     group.add_argument(
         "--separator",
         default="\n",
-        help="where a context given as one string is cut (default: at line breaks)",
+        help="where to split a context that is one string (default: at line breaks)",
     )
     add_on_error(group)
 
 
 def add_on_error(group: Any) -> None:
-    """What happens at bad input."""
+    """What to do with input that cannot be read."""
     group.add_argument(
         "--on-error",
         choices=("raise", "skip"),
         default="raise",
-        help="stop at input that cannot be read (default), or leave it out and say so",
+        help="stop at input that cannot be read (default), or skip it and report it",
     )
 
 
 def add_scale(group: Any) -> None:
-    """Between what people could rate."""
+    """The scale of the human scores."""
     group.add_argument(
         "--scale",
         nargs=2,
         type=float,
         metavar=("LOWEST", "HIGHEST"),
-        help="the scores that people could give (default: the lowest and highest that they gave)",
+        help="the ends of the rating scale (default: the lowest and highest rating in the data)",
     )
 
 
@@ -67,37 +67,44 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a metric, with parameters if need be: -m 'bleu(n=2)'; repeats; 'all' for every one "
-        "(default: a sensible set for the data)",
+        help="a metric, with optional parameters: -m 'bleu(n=2)', or the folder of a trained evaluator; repeatable; "
+        "'all': every metric that needs no training (default: a sensible set for the data)",
     )
-    group.add_argument("--config", metavar="FILE.toml", help="metrics and their parameters from a TOML file")
+    group.add_argument("--config", metavar="FILE.toml", help="take metrics and their parameters from a TOML file")
+
+
+def add_scoring(parser: argparse.ArgumentParser) -> None:
+    """What every verb that scores replies can be told."""
+    add_metrics(parser)
+    add_reading(parser)
+    add_running(parser)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
-    """How the work is done and shown."""
+    """How the work is done and what is shown."""
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_seed(parser)
     parser.add_argument(
         "--resamples",
         type=positive,
         default=1000,
-        help="bootstrap resamples behind each interval (default: 1000)",
+        help="number of bootstrap resamples for each interval (default: 1000)",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar, no remarks")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no notes")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
-    """What decides all that is drawn."""
-    parser.add_argument("--seed", type=seed, default=0, help="seed of all that is random (default: 0)")
+    """The random seed."""
+    parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, or argparse's complaint."""
+    """A whole number above 0, or argparse's error."""
     return _at_least(1, text)
 
 
 def seed(text: str) -> int:
-    """A whole number from 0 to HIGHEST_SEED, or argparse's complaint."""
+    """A whole number from 0 to HIGHEST_SEED, or argparse's error."""
     number = _at_least(0, text)
     if number > HIGHEST_SEED:
         raise argparse.ArgumentTypeError(f"must be a whole number of at most {HIGHEST_SEED}, not {text!r}")
@@ -110,6 +117,12 @@ def _at_least(least: int, text: str) -> int:
     return int(text)
 
 
+def run_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of reading and running as keyword arguments of the Python functions."""
+    settings = {name: getattr(arguments, name) for name in ("on_error", "seed", "resamples", "quiet")}
+    return {"fields": field_map(arguments), **settings}
+
+
 def open_source(origin: str, arguments: argparse.Namespace) -> Source:
     """The examples of a file, read as the options say."""
     from rejoinder.data.source import Source
@@ -118,42 +131,39 @@ def open_source(origin: str, arguments: argparse.Namespace) -> Source:
 
 
 def field_map(arguments: argparse.Namespace) -> FieldMap:
-    """What the data call our fields."""
+    """The data's own names for our fields."""
     from rejoinder.data.record import FieldMap
 
     # A shell passes backslash-n as two characters.
     return FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
 
 
-def chosen_metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
-    """The metrics that the options name; none when they name none."""
+def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
+    """The metrics that -m and --config name; None where they name none."""
     from rejoinder.config import metrics_of_file
-    from rejoinder.errors import CallError
-    from rejoinder.scoring.scorer import load_metrics
+    from rejoinder.scoring.choosing import Choice, choose
 
-    chosen = load_metrics(arguments.metric)
+    chosen = choose(arguments.metric) if arguments.metric else None
     if arguments.config:
-        for label, metric in metrics_of_file(arguments.config).items():
-            if label in chosen:
-                raise CallError(f"the metric {label!r} is named both by -m and in {arguments.config}")
-            chosen[label] = metric
+        configured = choose(metrics_of_file(arguments.config))
+        return (chosen or Choice({})).adding(configured.metrics)
     return chosen
 
 
 def say(message: str, arguments: argparse.Namespace) -> None:
-    """A remark on standard error, unless quiet."""
+    """Print a note on standard error, unless quiet."""
     if not arguments.quiet:
         print(message, file=sys.stderr)
 
 
 def print_json(values: Mapping[str, Any]) -> None:
-    """One object on standard output."""
+    """Print one object on standard output."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
 
 
 def say_skipped(skipped: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Count and list what was left out of the input."""
+    """Print how many examples were left out, and the first of them."""
     if not skipped:
         return
     say(f"left out {len(skipped)} unreadable {'example' if len(skipped) == 1 else 'examples'}:", arguments)

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("scores", help="what `rejoinder score -o` wrote: .jsonl, .csv or .parquet")
-    parser.add_argument("--replies", metavar="FILE", help="the scored examples; without them the texts are left out")
-    parser.add_argument("-o", "--output", metavar="FILE.html", default="report.html", help="default: report.html")
+    parser.add_argument("scores", help="the score file that `rejoinder score -o` wrote: .jsonl, .csv or .parquet")
+    parser.add_argument("--replies", metavar="FILE", help="the scored replies; without them the report has no texts")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE.html",
+        default="report.html",
+        help="where the report goes (default: report.html)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object about what was written")
-    parser.add_argument("--quiet", action="store_true", help="no remarks")
+    parser.add_argument("--quiet", action="store_true", help="no notes")
     add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report of a file of scores."""
+    """Write the report of a score file."""
     from rejoinder.data.output import check_target, write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.replies:
         examples = _scored_examples(table, chosen.needed, arguments)
     else:
-        say("note: without --replies the report leaves the texts out", arguments)
+        say("note: without --replies the report has no texts", arguments)
     write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}", chosen=chosen))
     if arguments.json:
         print_json({"report": str(target), **table.to_dict()})
@@ -51,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _scored_examples(table: ScoreTable, rows: Iterable[int], arguments: argparse.Namespace) -> dict[int, Example]:
-    """Row -> the example that was scored there; a CallError where the replies are not those that were scored."""
+    """Row -> the example that was scored there; a CallError where these are not the replies that were scored."""
     from rejoinder.data.survey import survey
     from rejoinder.errors import CallError
     from rejoinder.scoring.score_file import digest_of_scored
@@ -65,7 +71,7 @@ def _scored_examples(table: ScoreTable, rows: Iterable[int], arguments: argparse
         raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
     if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
         raise CallError(
-            f"{arguments.replies} differs from what {arguments.scores} was made from: give the file that was scored, "
-            "with the options that it was read with, or score this one anew"
+            f"{arguments.replies} is not what {arguments.scores} was made from: give the file that was scored, with "
+            "the same reading options, or score this one again"
         )
     return examples

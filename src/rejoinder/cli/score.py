@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
-    add_metrics,
-    add_reading,
-    add_running,
+    add_scoring,
     chosen_metrics,
     open_source,
     print_json,
@@ -21,94 +20,103 @@ from rejoinder.cli.options import (
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
     from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     parser.add_argument(
-        "replies", help="examples: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
+        "replies", help="the replies to score: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write a row an example: .jsonl, .csv or .parquet")
-    parser.add_argument("--report", metavar="FILE.html", help="write a report that opens in any browser")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
+    parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
     parser.add_argument(
         "--intervals",
         action="store_true",
-        help="for calibrated evaluators, also write NAME.low and NAME.high: between what people would judge a reply",
+        help="for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
+        "score",
     )
-    parser.add_argument("--resume", action="store_true", help="go on where an interrupted run into -o stopped")
-    add_metrics(parser)
-    add_reading(parser)
-    add_running(parser)
+    parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
-    from rejoinder.data.output import check_scores_target, check_target
     from rejoinder.data.survey import survey
-    from rejoinder.errors import CallError
+    from rejoinder.scoring.choosing import choose
     from rejoinder.scoring.local import LocalRun
-    from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults, with_needs_met
+    from rejoinder.scoring.replay import Replay
 
-    output = Path(arguments.output) if arguments.output else None
-    if output:
-        check_scores_target(output, inputs=[arguments.replies])
-    if arguments.report:
-        check_target(Path(arguments.report), (".html",))
-    if arguments.resume and not output:
-        raise CallError("--resume needs -o: without a file of scores there is nothing to go on from")
-    if arguments.intervals and not output:
-        raise CallError("--intervals needs -o: a reply's bounds go beside its score, into a file of scores")
-    if output:
-        _say_what_is_dropped(output, arguments)
-    metrics = chosen_metrics(arguments)
-    with closing(open_source(arguments.replies, arguments)) as source:
+    output = _checked_output(arguments)
+    wanted = chosen_metrics(arguments)
+    with closing(open_source(arguments.replies, arguments)) as source, closing(Replay(source)) as replay:
         seen = survey(source, quiet=arguments.quiet)
-        metrics = metrics or load_metrics(usable_defaults(seen))
-        if "all" in arguments.metric:
-            metrics = with_needs_met(metrics, seen)
-        check_needs(metrics, seen, source.name)
+        chosen = choose(wanted).served_by(seen, source.name)
         scoring = LocalRun(
-            source,
+            replay if arguments.report else source,
             seen,
-            metrics,
+            chosen.metrics,
             source.name,
             arguments.seed,
             arguments.resamples,
             quiet=arguments.quiet,
             intervals=arguments.intervals,
+            notes=chosen.notes,
         )
-        try:
+        with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)
-        except KeyboardInterrupt:
-            if output and Path(f"{output}.part").exists():
-                say(f"what was scored so far is in {output}.part; --resume goes on from there", arguments)
-            raise
         if arguments.report:
-            _write_report(Path(arguments.report), table, source)
+            _write_report(Path(arguments.report), table, replay, source.name)
         _show(table, scoring, source, arguments)
     return 0
 
 
-def _say_what_is_dropped(output: Path, arguments: argparse.Namespace) -> None:
-    unfinished = Path(f"{output}.part").exists()
-    if unfinished and not arguments.resume:
-        say(
-            f"note: starting over; {output}.part of an unfinished run is dropped (--resume would go on from it)",
-            arguments,
-        )
-    if arguments.resume and not unfinished and output.exists():
-        say(f"note: starting over; {output} is finished, so that --resume has nothing to go on from", arguments)
+def _checked_output(arguments: argparse.Namespace) -> Path | None:
+    """Where the scores go; a CallError where they or the report cannot be written, before any work is done."""
+    from rejoinder.data.output import check_scores_target, check_target
+    from rejoinder.errors import CallError
+    from rejoinder.scoring.part_file import part_path
+
+    if arguments.report:
+        check_target(Path(arguments.report), (".html",))
+    if not arguments.output:
+        if arguments.resume:
+            raise CallError("--resume needs -o: without a score file there is nothing to resume")
+        if arguments.intervals:
+            raise CallError("--intervals needs -o: the bounds are written beside the scores")
+        return None
+    output = Path(arguments.output)
+    check_scores_target(output, inputs=[arguments.replies])
+    part = part_path(output)
+    if part.exists() and not arguments.resume:
+        say(f"note: starting over; {part} of an interrupted run is replaced (--resume would resume it)", arguments)
+    if arguments.resume and not part.exists() and output.exists():
+        say(f"note: starting over; {output} is finished, so there is nothing to resume", arguments)
+    return output
 
 
-def _write_report(path: Path, table: ScoreTable, source: Source) -> None:
+@contextmanager
+def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[None]:
+    """Says on an interrupt how to resume."""
+    from rejoinder.scoring.part_file import part_path
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if output and part_path(output).exists():
+            say(f"the rows scored so far are in {part_path(output)}; --resume continues from there", arguments)
+        raise
+
+
+def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> None:
     from rejoinder.data.output import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
 
-    chosen = rows_to_show(table, seed=table.seed)
-    examples = {row: example for row, example in enumerate(source) if row in chosen.needed}
-    write_text(path, render_report(table, examples, title=f"Replies of {source.name}", chosen=chosen))
+    shown = rows_to_show(table, seed=table.seed)
+    texts = replay.take(shown.needed)
+    write_text(path, render_report(table, texts, title=f"Replies of {name}", chosen=shown))
 
 
 def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:

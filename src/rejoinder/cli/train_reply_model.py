@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _parameters(name: str, given: list[str]) -> dict[str, Any]:
     """From ['turns=2', ...]."""
     from rejoinder.errors import CallError
-    from rejoinder.registry import parse_spec
+    from rejoinder.specs import parse_spec
 
     parameters: dict[str, Any] = {}
     for pair in given:

@@ -59,7 +59,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 def check_output(output: Path, kind: str = "evaluator") -> None:
     """Raise a CallError before hours of training rather than after."""
     from rejoinder.errors import CallError
-    from rejoinder.learning.saving import read_config
+    from rejoinder.model_folder import read_config
 
     if not output.parent.is_dir():
         raise CallError(f"{output.parent} does not exist: expected a folder to make {output.name} in")

@@ -19,7 +19,8 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.saving import CONFIG, read_config, replacing_folder, write_config
+from rejoinder.learning.saving import replacing_folder, write_config
+from rejoinder.model_folder import CONFIG, read_config
 from rejoinder.registry import load_sentence_encoder
 
 if TYPE_CHECKING:

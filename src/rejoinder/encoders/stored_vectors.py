@@ -19,7 +19,8 @@ from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError
 from rejoinder.learning.learned import ARRAYS, CONTEXTS
-from rejoinder.learning.saving import read_arrays, read_config, replacing_folder, write_arrays, write_config
+from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.model_folder import read_config
 
 Text = str | Sequence[str]
 """An utterance, or the turns of a context."""

@@ -143,6 +143,11 @@ class Evaluator(Learned, Metric):
         return self.fit_
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether it was fitted."""
+        return self.fit_ is not None
+
+    @property
     def trained_contexts(self) -> TrainedContexts:
         """The contexts that it was fitted on: testing it on them would tell nothing."""
         return self.fitted.contexts

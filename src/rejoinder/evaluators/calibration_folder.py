@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.learning.saving import read_config, replacing_folder, write_config
+from rejoinder.learning.saving import replacing_folder, write_config
+from rejoinder.model_folder import read_config
 
 
 def check_calibrated_target(model: Path, output: Path) -> None:

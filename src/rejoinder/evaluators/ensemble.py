@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.metrics.pragmatic import brief
 from rejoinder.registry import build, load, load_evaluator
 from rejoinder.types import Example, Scores
 
@@ -44,10 +45,10 @@ class Ensemble(Evaluator):
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
 
-    members: tuple[str, ...]
-    """Folders of trained evaluators, and names of metrics with parameters if need be."""
+    members: tuple[str | Metric, ...]
+    """Names of metrics, which may have parameters, folders of trained evaluators, or metric objects."""
     weights: tuple[float, ...] = ()
-    """One a member; equal unless given."""
+    """One per member; equal unless given."""
 
     members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
     centres_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
@@ -61,13 +62,22 @@ class Ensemble(Evaluator):
         if isinstance(members, str) or not self.members:
             raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
         if self.weights and (len(self.weights) != len(self.members) or min(self.weights) <= 0):
-            raise CallError(f"{self.name}: weights must be above 0, one a member, not {self.weights}")
+            raise CallError(f"{self.name}: weights must be above 0, one per member, not {self.weights}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """With the names of members that were given as objects."""
+        return {**super().parameters, "members": tuple(map(_name, self.members))}
+
+    def clone(self) -> Self:
+        """One with the same members that is not fitted."""
+        return type(self)(members=self.members, weights=self.weights)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The members, their means and deviations."""
         examples = fitting_and_not(data)
         columns = self._columns(self._loaded, examples)
-        for member, column in zip(self.members, columns, strict=True):
+        for member, column in zip(map(_name, self.members), columns, strict=True):
             known = column[~np.isnan(column)]
             if len(known) < 2 or np.ptp(known) == 0:
                 raise CallError(f"{self.name}: {member} does not tell the replies of these dialogues apart")
@@ -126,8 +136,8 @@ class Ensemble(Evaluator):
     @cached_property
     def _loaded(self) -> tuple[Metric, ...]:
         """The members from where their parameter says they are."""
-        found = tuple(load(member) for member in self.members)
-        for name, member in zip(self.members, found, strict=True):
+        found = tuple(load(member) if isinstance(member, str) else member for member in self.members)
+        for name, member in zip(map(_name, self.members), found, strict=True):
             if member.observer() is not None:
                 raise CallError(
                     f"{self.name}: {name} must see all replies before it scores one, and cannot be a member"
@@ -161,6 +171,13 @@ def fitting_and_not(data: TrainingData) -> list[Example]:
         examples.append(Example(f"{number}+", place.context, place.response, speakers=place.speakers))
         examples.append(Example(f"{number}-", place.context, other, (place.response,), speakers=place.speakers))
     return examples
+
+
+def _name(member: str | Metric) -> str:
+    """What `load` takes; for a trained evaluator, which has no name of its own, its kind and a hash."""
+    if isinstance(member, str):
+        return member
+    return brief(member) if isinstance(member, Evaluator) else member.spec
 
 
 def _signed(member: Metric) -> float:

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rejoinder.errors import CallError, DataError, UnknownNameError
-from rejoinder.learning.saving import read_arrays, read_config, write_arrays
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.model_folder import read_config
 
 ARRAYS = "learned.safetensors"
 CONTEXTS = "contexts.safetensors"

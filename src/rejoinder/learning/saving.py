@@ -18,17 +18,16 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import offsets_of
 from rejoinder.errors import CallError, DataError
-
-CONFIG = "config.json"
-FORMAT = 1
-"""Rises when a folder that was written before can no longer be read."""
+from rejoinder.model_folder import CONFIG, FORMAT, with_article
 
 
 @contextmanager
 def replacing_folder(target: Path, kind: str = "evaluator") -> Iterator[Path]:
     """A folder that takes the place of `target` when the block ends well, and leaves no trace otherwise."""
     if target.exists() and not _is_ours(target):
-        raise CallError(f"{target} holds something else: expected a new folder, or one that {a(kind)} was saved in")
+        raise CallError(
+            f"{target} holds something else: expected a new folder, or one that {with_article(kind)} was saved in"
+        )
     if not target.parent.is_dir():
         raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as beside:
@@ -47,22 +46,6 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     except (TypeError, ValueError) as error:
         raise CallError(f"cannot be saved: {error}; expected numbers, text, and lists of them") from error
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
-
-
-def read_config(folder: Path, kind: str = "evaluator") -> dict[str, Any]:
-    """What config.json says, whose `name` is the class's; an error where the folder holds nothing of the kind."""
-    path = folder / CONFIG
-    if not path.is_file():
-        raise CallError(f"{folder} holds no {kind}: expected {CONFIG} in it")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"is not JSON ({error})", file=str(path)) from error
-    if not isinstance(config, dict) or not {"name", "parameters", "fit"} <= config.keys():
-        raise DataError(f"is not of {a(kind)}: expected name, parameters and fit", file=str(path))
-    if config.get("format") != FORMAT:
-        raise DataError(f"has format {config.get('format')}: this version reads {FORMAT}", file=str(path))
-    return config
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -101,11 +84,6 @@ def read_texts(path: Path) -> tuple[str, ...]:
     arrays = read_arrays(path)
     flat, offsets = arrays["bytes"].tobytes(), arrays["offsets"].tolist()
     return tuple(flat[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets))
-
-
-def a(kind: str) -> str:
-    """The noun with its article: an evaluator, a reply model."""
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _is_ours(folder: Path) -> bool:

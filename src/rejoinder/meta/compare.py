@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import combinations
@@ -19,9 +19,9 @@ from rejoinder.meta.human_means import human_means, labels_by_row
 from rejoinder.meta.judged import read_judged
 from rejoinder.meta.pairing import PAIR_FIELDS, Keys, join, labels_of, pair_keys
 from rejoinder.meta.ranking import Ranking, in_order, ranking
-from rejoinder.metrics.base import Metric
+from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.local import LocalRun
-from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
+from rejoinder.scoring.replay import Replay
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
 from rejoinder.stats.multiple import ALPHA, holm
@@ -35,7 +35,7 @@ SMALLEST_ADJUSTED = ALPHA / 10
 
 def compare(
     *origins: Any,
-    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | Metric | None = None,
+    metrics: Metrics | Choice | None = None,
     pair_by: str | None = None,
     labels: Any = None,
     dimension: str | None = None,
@@ -67,14 +67,14 @@ def compare(
         joined, seen = join(sources, labels_of(origins), quiet=quiet)
         if len(seen.systems) < 2:
             raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
-        named = [metrics] if isinstance(metrics, str | Metric) else metrics
-        chosen = load_metrics(named or usable_defaults(seen))
-        check_needs(chosen, seen, ", ".join(source.name for source in sources))
-        if predictor is not None and predictor not in chosen:
-            raise UnknownNameError("predictor", predictor, chosen)
-        keys = pair_keys(joined, pair_field, called=pair_by)
-        labelled = None if labels is None else labels_by_row(joined, read_judged(labels), dimension)
-        table = LocalRun(joined, seen, chosen, "comparison", seed, resamples, quiet=quiet).score()
+        chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in sources))
+        if predictor is not None and predictor not in chosen.metrics:
+            raise UnknownNameError("predictor", predictor, chosen.metrics)
+        examples = stack.enter_context(closing(Replay(joined)))
+        keys = pair_keys(examples, pair_field, called=pair_by)
+        labelled = None if labels is None else labels_by_row(examples, read_judged(labels), dimension)
+        run = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet=quiet, notes=chosen.notes)
+        table = run.score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
     comparison = replace(compare_table(table, keys), skipped=skipped)
     if labelled is None:

@@ -27,9 +27,9 @@ from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
+from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
-from rejoinder.scoring.scorer import check_needs, load_metrics, usable_defaults
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
 from rejoinder.text.grid import grid, number
@@ -124,7 +124,7 @@ class MetaReport:
 
 def meta_evaluate(
     origin: Any,
-    metrics: Sequence[str | Metric] | Mapping[str, Metric] | str | None = None,
+    metrics: Metrics | Choice | None = None,
     *,
     scores: Sequence[str | Path] = (),
     dimension: str | None = None,
@@ -145,12 +145,12 @@ def meta_evaluate(
     """
     rated = read_judged(origin, fields=fields, on_error=on_error)
     judged = rated.without_outliers() if remove_outliers else rated
-    named = [metrics] if isinstance(metrics, str) else metrics
-    chosen, columns, signatures, lower_is_better = _columns(judged, named, scores, seed=seed, quiet=quiet)
-    notes = _direction_notes(chosen, lower_is_better)
+    wanted = Choice({}) if metrics is None and scores else choose(metrics)
+    chosen, columns, signatures, lower_is_better = _columns(judged, wanted, scores, seed=seed, quiet=quiet)
+    notes = [*chosen.notes, *_direction_notes(chosen.metrics, lower_is_better)]
     reports = []
     for name in chosen_dimensions(judged, dimension):
-        scored = ScoredSet(judged, name, columns, chosen, seed, resamples, lower_is_better)
+        scored = ScoredSet(judged, name, columns, chosen.metrics, seed, resamples, lower_is_better)
         _check_enough(scored)
         report, without_data = _dimension_report(scored, rated, studies)
         reports.append(report)
@@ -177,22 +177,21 @@ def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str
 
 def _columns(
     judged: JudgedSet,
-    named: Sequence[str | Metric] | Mapping[str, Metric] | None,
+    wanted: Choice,
     files: Sequence[str | Path],
     *,
     seed: int,
     quiet: bool,
-) -> tuple[dict[str, Metric], dict[str, Scores], dict[str, str], frozenset[str]]:
-    """The metrics, all columns of scores, their signatures, and which columns of score files are lower-is-better."""
+) -> tuple[Choice, dict[str, Scores], dict[str, str], frozenset[str]]:
+    """The metrics, one column per metric or scored file, their signatures, and the labels whose low scores are good."""
     examples = list(judged.examples)
     source = Source(examples)
     seen = survey(source)
-    chosen = load_metrics(named if named else [] if files else usable_defaults(seen))
-    check_needs(chosen, seen, judged.name)
+    chosen = wanted.served_by(seen, judged.name)
     columns: dict[str, Scores] = {}
     signatures: dict[str, str] = {}
-    if chosen:
-        table = LocalRun(examples, seen, chosen, judged.name, seed, 1, quiet=quiet).score()
+    if chosen.metrics:
+        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, quiet=quiet).score()
         columns, signatures = dict(table.scores), dict(table.signatures)
     lower_is_better: set[str] = set()
     for file in files:

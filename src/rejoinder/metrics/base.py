@@ -1,4 +1,11 @@
-"""What a metric is: a frozen dataclass whose fields are its parameters, its configuration and its signature."""
+"""What a metric is: a frozen dataclass whose fields are its parameters, its configuration and its signature.
+
+`needs`, `cannot_score` and `range` are the same for all instances of most metrics, which set them as class variables:
+
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+Where parameters decide, a metric defines a property of that name instead.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,27 +23,28 @@ from rejoinder._version import __version__
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
+from rejoinder.specs import format_spec
 from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.tokenise import TOKENISERS
 from rejoinder.types import Example, Scores
 
 
 class ScoreWarning(UserWarning):
-    """Replies that were empty, or that a metric could not score."""
+    """Replies that were empty, or that a metric could not score; metrics that were left out."""
 
 
 class Observer(Protocol):
-    """Looks at a whole corpus, batch by batch, before any of it is scored."""
+    """Reads a whole corpus, batch by batch, before any of it is scored."""
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
 
     def finish(self) -> Metric:
-        """The metric, ready to score with what was seen."""
+        """The metric, ready to score with what was observed."""
 
 
 class Counter(Protocol):
-    """Gathers what a corpus-level score is made of, batch by batch."""
+    """Accumulates a corpus-level score, batch by batch."""
 
     def add(self, batch: Batch, rows: Ints) -> None:
         """Take the given rows of a batch into account."""
@@ -46,13 +54,13 @@ class Counter(Protocol):
 
 
 class Watcher(Protocol):
-    """Looks for replies that a metric was not made for, batch by batch."""
+    """Looks, batch by batch, for replies that a metric was not made for."""
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
 
     def notes(self) -> list[str]:
-        """What a reader should know of all that was added."""
+        """What a reader should know about all that was added."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,14 +69,29 @@ class Metric(ABC):
 
     name: ClassVar[str]
     measures: ClassVar[str]
-    """One line for a person choosing a metric."""
+    """One line for a person who chooses a metric."""
     citation: ClassVar[str]
-    needs: ClassVar[frozenset[str]] = frozenset()
-    """What an example must have: "references", "context"."""
-    cannot_score: ClassVar[str] = "no references"
-    """What keeps a reply from being scored (NaN), for the warning that counts such replies."""
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
+
+    # A type checker sees read-only properties, which class variables and properties may both override.
+    if TYPE_CHECKING:
+
+        @property
+        def needs(self) -> frozenset[str]:
+            """What an example must have: "references", "context"."""
+
+        @property
+        def cannot_score(self) -> str:
+            """Why a reply may not be scored (NaN), for the warning that counts such replies."""
+
+        @property
+        def range(self) -> tuple[float, float]:
+            """The lowest and the highest score."""
+
+    else:
+        needs = frozenset()
+        cannot_score = "no references"
+        range = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self.check()
@@ -77,7 +100,7 @@ class Metric(ABC):
         """Raise a CallError for parameters that make no sense."""
 
     def score(self, examples: Sequence[Example]) -> Scores:
-        """One score an example, in order; NaN where the metric cannot say."""
+        """One score per example, in order; NaN where the metric cannot score."""
         size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
         batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
@@ -88,7 +111,7 @@ class Metric(ABC):
             for batch in batches:
                 observer.add(batch)
             ready = observer.finish()
-        batches.reverse()  # each is let go as soon as it is scored
+        batches.reverse()  # each is released as soon as it is scored
         parts = [ready.score_batch(batches.pop()) for _ in range(len(batches))]
         return np.concatenate(parts)
 
@@ -104,32 +127,37 @@ class Metric(ABC):
 
     @abstractmethod
     def score_batch(self, batch: Batch) -> Scores:
-        """One score an example of the batch; several metrics may share the batch's tokens."""
+        """One score per example of the batch; several metrics may share the batch's tokens."""
 
     def observer(self) -> Observer | None:
-        """Who must see the whole corpus first (document frequencies), or None."""
+        """What has to read the whole corpus before the first score (document frequencies), or None."""
         return None
 
     def counter(self) -> Counter | None:
-        """Who gathers the corpus-level score, or None where that is the mean."""
+        """What accumulates the corpus-level score, or None where that is the mean."""
         return None
 
     def watcher(self) -> Watcher | None:
-        """Who looks for replies that the metric was not made for, or None."""
+        """What looks for replies that the metric was not made for, or None."""
         return None
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether it can score: False for an evaluator that has not been trained."""
+        return True
+
+    @property
     def gives_intervals(self) -> bool:
-        """Whether the metric can tell between what people would say of a reply."""
+        """Whether the metric gives, for each reply, an interval expected to contain the human score."""
         return False
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:  # noqa: ARG002 - for those that give them
-        """Between what people would say of each reply: lowest and highest; NaN where the metric cannot say."""
-        raise CallError(f"{self.name} gives no intervals: only an evaluator that was calibrated does")
+        """The lower and upper bounds of the intervals expected to contain the human scores; NaN where unknown."""
+        raise CallError(f"{self.name} gives no intervals: only a calibrated evaluator does")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The constructor's arguments, a metric's own before those that it shares with others."""
+        """The constructor's arguments; those that only this metric has come first."""
         own = inspect.get_annotations(type(self))
         names = sorted(
             (field.name for field in dataclasses.fields(self) if field.init), key=lambda name: name not in own
@@ -137,8 +165,15 @@ class Metric(ABC):
         return {name: getattr(self, name) for name in names}
 
     @property
+    def spec(self) -> str:
+        """The name, with the parameters that differ from their defaults, as `load` reads it: bleu(n=2)."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        chosen = {key: _in_spec(value) for key, value in self.parameters.items() if value != defaults[key]}
+        return format_spec(self.name, chosen)
+
+    @property
     def signature(self) -> str:
-        """All that decides the number, in one line."""
+        """Everything that determines the score, on one line."""
         shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
         return "|".join([self.name, *shown, f"v:{__version__}"])
 
@@ -164,7 +199,7 @@ class TextMetric(Metric):
 
 
 def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
-    """One score an example from one a reference: their maximum or mean; NaN without references."""
+    """One score per example from one per reference: their maximum or mean; NaN without references."""
     scores = np.full(len(batch), np.nan)
     has = batch.reference_counts > 0
     if not has.any():
@@ -181,10 +216,10 @@ def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
 
 
 def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0.0) -> Scores:
-    """The same scores, but for replies without a token: the lowest for an empty reply.
+    """The same scores, except for replies without a token: an empty reply gets the lowest score.
 
-    A reply that tokenising or stripping left with nothing scores 1 where it is the very text of a reference. Else there
-    is nothing to compare: two different texts without a token are not known to be alike, and the score is NaN.
+    A reply whose tokens were all removed scores 1 if its text equals a reference, else NaN: there is nothing left to
+    compare, and two different texts without tokens are not known to be similar.
     """
     bare = np.flatnonzero((tokens.responses.lengths == 0) & (batch.reference_counts > 0))
     settled = scores.copy() if len(bare) else scores
@@ -196,20 +231,28 @@ def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0
 
 
 def check_weight(metric: Metric, parameter: str, most: float = 1e6) -> None:
-    """Raise a CallError unless a parameter is above 0 and small enough to calculate with."""
+    """Raise a CallError unless a parameter is above 0 and not so large that floating point overflows."""
     value = getattr(metric, parameter)
     if not 0 < value <= most:
         raise CallError(f"{metric.name}: {parameter} must be above 0 and at most {most:,.0f}, not {value}")
 
 
 def check_choice(metric: Metric, parameter: str, allowed: Sequence[object]) -> None:
-    """Raise a CallError when a parameter has a value that the metric does not know."""
+    """Raise a CallError when a parameter is not one of the allowed values."""
     value = getattr(metric, parameter)
     if value not in allowed:
         listed = ", ".join(str(choice) for choice in allowed)
         raise CallError(f"{metric.name}: {parameter} must be one of {listed}, not {value!r}")
 
 
+def _in_spec(value: Any) -> Any:
+    if isinstance(value, Metric):
+        return value.spec
+    if isinstance(value, tuple):
+        return [_in_spec(item) for item in value]
+    return None if value == "none" else value  # where a parameter takes text, `none` needs no quotes
+
+
 def plain(value: object) -> str:
-    """A parameter's value as it is written in a name: true, not True."""
+    """A parameter's value as signatures show it: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -28,7 +28,7 @@ from rejoinder.types import Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Repetition(TextMetric):
-    """Share of the reply's n-grams that were said before: earlier in the reply, or in its context.
+    """Share of the reply's n-grams that occurred before: earlier in the reply, or in its context.
 
     `of` compares with the `reply` itself, with its `context` (an echo), or with `both`. Lower is better. A reply too
     short for an n-gram cannot be scored and is NaN, as is one without a context if `of=context`; an empty reply
@@ -38,11 +38,20 @@ class Repetition(TextMetric):
     name: ClassVar[str] = "repetition"
     measures: ClassVar[str] = "share of n-grams said before, in the reply or its context; lower is better"
     citation: ClassVar[str] = "See et al. 2019"
-    cannot_score: ClassVar[str] = "too short for an n-gram, or no context with of=context"
     higher_is_better: ClassVar[bool] = False
 
     n: int = 2
     of: str = "both"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A context, where the reply is compared with nothing else."""
+        return frozenset({"context"} if self.of == "context" else ())
+
+    @property
+    def cannot_score(self) -> str:
+        """Why a reply may not be scored."""
+        return "too short to hold an n-gram" + (", or no context" if self.of == "context" else "")
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""

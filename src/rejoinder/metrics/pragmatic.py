@@ -1,4 +1,4 @@
-"""PM, the pragmatic component that am-fm names as future work: does the reply claim what it should, and does it fit?"""
+"""PM, the pragmatic component that D'Haro et al. (2019) leave to future work: does a reply contradict the reference?"""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ _CHECKS = 3  # entities, numbers, polarity
 
 @dataclass(frozen=True, kw_only=True)
 class Pm(Metric):
-    """The share of three checks that a reply passes against a reference, times what another metric says of it.
+    """The share of three checks that a reply passes against a reference, times the score of another metric.
 
-    The checks: it names no other place, day or name; it gives no other numbers; it does not deny what the reference
-    says, nor say what it denies. They are by single words, and in English. `by` is a metric, or the folder of a trained
-    evaluator, that judges how the reply fits its context.
+    The checks: the reply names no other place, day or person; it gives no other numbers; it does not deny what the
+    reference says, nor affirm what it denies. They look at single words, and work for English only. `by` is a metric
+    that judges how well the reply fits its context: its name, the folder of a trained evaluator, or a metric object.
     """
 
     name: ClassVar[str] = "pm"
     measures: ClassVar[str] = "whether a reply contradicts a reference: other places, other numbers, yes for no"
     citation: ClassVar[str] = "after the future work of D'Haro et al. 2019"
-    needs: ClassVar[frozenset[str]] = frozenset({"references"})
 
-    by: str = NONE
+    by: str | Metric = NONE
     check_claims: bool = True
     refs: str = "max"
 
@@ -45,10 +44,13 @@ class Pm(Metric):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean"))
         if self.by == NONE and not self.check_claims:
-            raise CallError(f"{self.name}: nothing is left to look at with by=none and check_claims=false")
-        if self.judge is not None:
-            # Of this one alone: claims are then checked where there are references, and only there.
-            object.__setattr__(self, "needs", self.judge.needs)
+            raise CallError(f"{self.name}: nothing is left to check with by=none and check_claims=false")
+        _ = self.judge  # an error in its name is raised now
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What `by` needs; references alone where there is none, since claims are checked where references are."""
+        return frozenset({"references"}) if self.judge is None else self.judge.needs
 
     @cached_property
     def judge(self) -> Metric | None:
@@ -56,7 +58,7 @@ class Pm(Metric):
         return None if self.by == NONE else component(self.by)
 
     def score_batch(self, batch: Batch) -> Scores:
-        """One score an example, from 0 to 1."""
+        """One score per example, from 0 to 1."""
         scores = np.ones(len(batch)) if self.judge is None else shares(self.judge, batch)
         if self.check_claims:
             passed = best_reference(self._passed(batch), batch, self.refs)
@@ -65,7 +67,7 @@ class Pm(Metric):
         return scores
 
     def _passed(self, batch: Batch) -> Scores:
-        """The share of the checks that each reply passes against each reference. (references,)"""
+        """The share of the checks that each reply passes against each of its references. (references,)"""
         texts = pl.concat([batch.responses, batch.references])
         distinct = texts.unique(maintain_order=True)
         tokens = tokenise(distinct, "words", lowercase=False)
@@ -76,30 +78,31 @@ class Pm(Metric):
 
     @property
     def signature(self) -> str:
-        """The judge's own signature is in it, shortened to a hash."""
+        """With the judge's name and a hash of its signature in place of `by`."""
         known = super().signature
         return known if self.judge is None else known.replace(f"|by:{self.by}|", f"|by:{brief(self.judge)}|")
 
 
-def component(spec: str) -> Metric:
-    """A metric, or a trained evaluator, whose scores can be a share: with two ends, and one reply at a time."""
-    metric: Metric = load(spec)
+def component(given: str | Metric) -> Metric:
+    """A metric that can be part of another one: its range is finite, and it scores each reply by itself."""
+    metric: Metric = load(given) if isinstance(given, str) else given
+    called = given if isinstance(given, str) else metric.name
     if not all(map(math.isfinite, metric.range)):
-        raise CallError(f"{spec} has no highest score: it cannot be a part of another")
+        raise CallError(f"{called} has no highest score: it cannot be part of another metric")
     if metric.observer() is not None:
-        raise CallError(f"{spec} must see all replies before it scores one: it cannot be a part of another")
+        raise CallError(f"{called} must read all replies before it scores one: it cannot be part of another metric")
     return metric
 
 
 def shares(metric: Metric, batch: Batch) -> Scores:
-    """A metric's scores from 0, the worst, to 1, the best."""
+    """A metric's scores, scaled from 0, the worst, to 1, the best."""
     low, high = metric.range
     scaled = (metric.score_batch(batch) - low) / (high - low)
     return np.clip(scaled if metric.higher_is_better else 1 - scaled, 0.0, 1.0)
 
 
 def brief(metric: Metric) -> str:
-    """A metric's name with a hash of its signature: short enough for another's."""
+    """A metric's name with a hash of its signature, for the signature of another metric."""
     return f"{metric.name}@{blake2b(metric.signature.encode(), digest_size=6).hexdigest()}"
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.base import plain
-from rejoinder.registry import parse_spec
+from rejoinder.specs import parse_spec
 
 Method = Literal["greedy", "beam", "ancestral", "top-k", "nucleus"]
 METHODS: tuple[str, ...] = get_args(Method)

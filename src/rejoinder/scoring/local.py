@@ -1,15 +1,16 @@
-"""Scoring a stream on this machine: a look through all of it, then batch by batch, with rows on disk as they are made.
+"""The scoring loop: all batches of a source, on this machine.
 
-While it runs, `scores.jsonl.part` holds the finished rows and `scores.jsonl.part.json` says which run they belong to.
-A run that was interrupted goes on from there with `resume`; only the same data, metrics and version may.
+Metrics that need to know the whole corpus read it first. Then every batch is scored, and its rows are on disk before
+the next one begins, where they are to be written.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,23 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder._version import __version__
-from rejoinder.data.output import publish_scores, score_row, write_text
 from rejoinder.data.survey import Survey, in_batches
-from rejoinder.errors import CallError, DataError, RejoinderError
+from rejoinder.errors import DataError, RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.progress import bar
+from rejoinder.scoring.part_file import PartFile, score_rows
+from rejoinder.scoring.replay import Replay
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example, Scores
 
+KEPT = 16 * BATCH
+"""Examples up to which the tokens made for a first pass over the corpus are kept in memory for scoring."""
+
 _LARGEST_IN_MEMORY = 256 << 20  # bytes of scores; more is kept in a temporary file
-_START_OVER = "start over without --resume"
 
 
 @dataclass(frozen=True)
 class LocalRun:
-    """One run of some metrics over examples that can be read through more than once."""
+    """One run of some metrics over examples that can be read more than once."""
 
     examples: Iterable[Example]
     seen: Survey
@@ -44,37 +48,33 @@ class LocalRun:
     resamples: int = 1000
     quiet: bool = False
     intervals: bool = False
-    """Whether a calibrated evaluator also tells between what people would judge each reply."""
+    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the choice of metrics."""
+    keep_ids: bool = False
+    """Whether the table has the ids of the examples."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
-        columns = {name: _column(self.seen.count, np.float64, len(scorer.columns)) for name in scorer.columns}
-        systems = _column(self.seen.count, np.int32, 1)
-        if target is None:
-            self._observe(scorer)
-            self._fill(scorer, columns, systems, None, done=0)
-            return self._table(scorer, columns, systems)
-        part = Path(f"{target}.part")
-        done = self._restore(part, columns) if resume else 0
-        self._observe(scorer)
-        if not done:
-            part.write_bytes(b"")
-            write_text(_state_path(part), json.dumps(self._state()))
-        try:
-            with part.open("a", encoding="utf-8", newline="\n") as file:
-                self._fill(scorer, columns, systems, file, done)
-        except RejoinderError:  # the data or the call are wrong: no use in going on from here
-            part.unlink()
-            _state_path(part).unlink()
-            raise
-        table = self._table(scorer, columns, systems)
-        publish_scores(part, target, self.meta(table), list(columns))
-        _state_path(part).unlink()
+        columns = _Columns.of(self.seen.count, scorer.columns)
+        part = PartFile(target, self._identity()) if target else None
+        done = part.restore(columns.scores, self.seen.count) if part and resume else 0
+        with ExitStack() as stack:
+            batches = self._observed(scorer, stack)
+            if part is None:
+                self._fill(columns, scorer, batches)
+            else:
+                self._fill_and_write(columns, scorer, batches, part, done)
+        table = scorer.table(
+            columns.scores, columns.systems, ids=columns.ids, notes=self.notes, seed=self.seed, resamples=self.resamples
+        )
+        if part is not None:
+            part.publish(self.meta(table), scorer.columns)
         return table
 
     def meta(self, table: ScoreTable) -> dict[str, Any]:
-        """What traces every number: version, seed, signatures, data."""
+        """What makes every number traceable: version, seed, signatures, data."""
         return {
             "version": __version__,
             "data": {"name": self.name, "digest": self.seen.digest},
@@ -87,36 +87,55 @@ class LocalRun:
             **table.to_dict(),
         }
 
-    def _observe(self, scorer: Scorer) -> None:
-        if scorer.must_observe:
-            with self._bar("looking through") as moving:
-                for batch in self._batches():
-                    scorer.observe(batch)
-                    moving.update(len(batch))
+    def _observed(self, scorer: Scorer, stack: ExitStack) -> Iterator[Batch]:
+        """The batches to score, after the metrics that must know the whole corpus have read it."""
+        if not scorer.must_observe:
+            return _batches(self.examples)
+        examples, kept = self.examples, deque[Batch]()
+        in_memory = self.seen.count <= KEPT
+        if not in_memory and not isinstance(examples, Replay):
+            examples = stack.enter_context(closing(Replay(examples)))
+        with self._bar("reading the corpus") as moving:
+            for batch in _batches(examples):
+                scorer.observe(batch)
+                moving.update(len(batch))
+                if in_memory:
+                    kept.append(batch)
         scorer.finish_observing()
+        return (kept.popleft() for _ in range(len(kept))) if in_memory else _batches(examples)
+
+    def _fill_and_write(
+        self, columns: _Columns, scorer: Scorer, batches: Iterator[Batch], part: PartFile, done: int
+    ) -> None:
+        if not done:
+            part.start()
+        try:
+            with part.appending() as file:
+                self._fill(columns, scorer, batches, file, done)
+        except RejoinderError:  # the data or the call are wrong: there is nothing to resume
+            part.discard()
+            raise
 
     def _fill(
-        self,
-        scorer: Scorer,
-        columns: Mapping[str, Scores],
-        systems: NDArray[Any],
-        file: IO[str] | None,
-        done: int,
+        self, columns: _Columns, scorer: Scorer, batches: Iterator[Batch], file: IO[str] | None = None, done: int = 0
     ) -> None:
+        """Score all batches; the first `done` rows have their scores already."""
         start = 0
         with self._bar("scoring") as moving:
-            for batch in self._batches():
+            for batch in batches:
                 stop = start + len(batch)
                 if stop > self.seen.count:
                     raise self._changed()
-                systems[start:stop] = scorer.system_codes(batch.examples)
+                columns.systems[start:stop] = scorer.system_codes(batch.examples)
+                if self.keep_ids:
+                    columns.ids.extend(example.id for example in batch.examples)
                 if stop <= done:
                     scorer.count(batch)
                 else:
-                    for label, scores in scorer.score(batch).items():
-                        columns[label][start:stop] = scores
+                    columns.put(start, stop, scorer.score(batch))
                     if file is not None:
-                        file.writelines(self._rows(batch, columns, start, max(start, done)))
+                        first = max(start, done)
+                        file.writelines(score_rows(batch.examples[first - start :], columns.between(first, stop)))
                         file.flush()
                 start = stop
                 moving.update(len(batch))
@@ -126,33 +145,8 @@ class LocalRun:
     def _changed(self) -> DataError:
         return DataError(f"changed while it was read: expected {self.seen.count} examples", file=self.name)
 
-    def _rows(self, batch: Batch, columns: Mapping[str, Scores], start: int, first: int) -> Iterator[str]:
-        lists = {label: column[first : start + len(batch)].tolist() for label, column in columns.items()}
-        for place, example in enumerate(batch.examples[first - start :]):
-            yield score_row(example.id, example.system, {label: values[place] for label, values in lists.items()})
-
-    def _restore(self, part: Path, columns: Mapping[str, Scores]) -> int:
-        """Take over the rows of an interrupted run; how many there are."""
-        state = _state_path(part)
-        if not part.exists() or not state.exists():
-            return 0
-        if _read_state(state) != self._state():
-            raise CallError(f"{part} is of another run: its data, metrics, seed or version differ; {_START_OVER}")
-        done, end = 0, 0
-        with part.open("r+b") as file:
-            for line in file:
-                if not line.endswith(b"}\n"):  # cut off in the middle of a row
-                    break
-                if done == self.seen.count:
-                    problem = f"has more than {done} rows: expected one an example; {_START_OVER}"
-                    raise DataError(problem, file=str(part))
-                for label, value in _read_row(line, columns.keys(), str(part), done + 1).items():
-                    columns[label][done] = value
-                done, end = done + 1, end + len(line)
-            file.truncate(end)
-        return done
-
-    def _state(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
+        """What an interrupted run must have in common with the run that resumes it."""
         return {
             "version": __version__,
             "digest": self.seen.digest,
@@ -161,42 +155,40 @@ class LocalRun:
             "signatures": {label: metric.signature for label, metric in self.metrics.items()},
         }
 
-    def _table(self, scorer: Scorer, columns: Mapping[str, Scores], systems: NDArray[np.int32]) -> ScoreTable:
-        return scorer.table(columns, systems, seed=self.seed, resamples=self.resamples)
-
-    def _batches(self) -> Iterator[Batch]:
-        return (Batch(part) for part in in_batches(self.examples, BATCH))
-
     def _bar(self, doing: str) -> Any:
         return bar(doing, total=self.seen.count, unit="replies", quiet=self.quiet)
 
 
-def _state_path(part: Path) -> Path:
-    return part.with_name(part.name + ".json")
+@dataclass(frozen=True)
+class _Columns:
+    """What is known of each example: a number per column, its system, its id where ids are kept."""
+
+    scores: Mapping[str, Scores]
+    systems: NDArray[np.int32]
+    ids: list[str]
+
+    @classmethod
+    def of(cls, count: int, names: Sequence[str]) -> _Columns:
+        """Room for that many examples."""
+        scores = {name: _column(count, np.float64, len(names)) for name in names}
+        return cls(scores, _column(count, np.int32, 1), [])
+
+    def put(self, start: int, stop: int, scores: Mapping[str, Scores]) -> None:
+        """Store the scores of some examples."""
+        for name, values in scores.items():
+            self.scores[name][start:stop] = values
+
+    def between(self, start: int, stop: int) -> dict[str, Scores]:
+        """The scores of some examples."""
+        return {name: column[start:stop] for name, column in self.scores.items()}
 
 
-def _read_state(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        raise DataError(f"is damaged: expected JSON about an unfinished run; {_START_OVER}", file=str(path)) from None
-
-
-def _read_row(line: bytes, labels: Set[str], file: str, number: int) -> dict[str, float]:
-    """The scores of a finished row, one a metric."""
-    try:
-        scores = json.loads(line)["scores"]
-        row = {label: math.nan if value is None else float(value) for label, value in scores.items()}
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        row = {}  # whatever it is, it is no row of ours
-    if row.keys() != labels:
-        problem = f"is damaged: expected a row with the scores of this run; {_START_OVER}"
-        raise DataError(problem, file=file, line=number)
-    return row
+def _batches(examples: Iterable[Example]) -> Iterator[Batch]:
+    return (Batch(part) for part in in_batches(examples, BATCH))
 
 
 def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
-    """Room for one value an example; on disk where many columns would not fit in memory."""
+    """Room for one value per example; on disk where so many columns would not fit in memory."""
     if count * columns * np.dtype(dtype).itemsize <= _LARGEST_IN_MEMORY:
         return np.empty(count, dtype)
     with tempfile.TemporaryFile(prefix="rejoinder-") as file:  # the array keeps a handle of its own

@@ -1,4 +1,4 @@
-"""A file of scores, as `score -o` writes it, back to a table."""
+"""A score file, as `score -o` writes it, read back into a table."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ import numpy as np
 
 from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.data.rows import rows_of_file
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Scores
 
-_LONGEST_SHOWN = 40  # characters of a bad value
-
 
 def read_scores(path: Path) -> ScoreTable:
-    """The table that a score file holds, with the signatures from its meta data where they are."""
+    """The table that a score file holds, with signatures from its metadata where there are any."""
     if path.suffix not in SCORE_SUFFIXES:
-        raise CallError(f"{path}: expected a file of scores: {', '.join(SCORE_SUFFIXES)}")
+        raise CallError(f"{path}: expected a score file: {', '.join(SCORE_SUFFIXES)}")
     ids: list[str] = []
     codes: list[int] = []
     systems: dict[str, int] = {}
@@ -38,7 +36,7 @@ def read_scores(path: Path) -> ScoreTable:
         ids.append(identifier)
         codes.append(systems.setdefault(system, len(systems)))
     if not ids:
-        raise DataError("holds no scores: expected a row an example", file=str(path))
+        raise DataError("holds no scores: expected one row per example", file=str(path))
     meta, lacking = _meta(path)
     signatures = meta.get("signatures", {})
     intervals = dict(_intervals(columns, signatures))
@@ -65,7 +63,7 @@ def read_scores(path: Path) -> ScoreTable:
 def _intervals(
     columns: Mapping[str, list[float]], signatures: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
-    """Metrics that have their bounds beside them; a column with a signature is a metric, whatever its name."""
+    """The metrics whose bounds are columns too; a column with a signature is a metric, whatever its name."""
     for label in columns:
         low, high = interval_columns(label)
         if {low, high} <= columns.keys() - signatures.keys():
@@ -73,7 +71,7 @@ def _intervals(
 
 
 def digest_of_scored(path: Path) -> str | None:
-    """The digest of the examples that a score file was made from; None where nothing says."""
+    """The digest of the examples that a score file was made from; None where its metadata do not say."""
     digest: str | None = _meta(path)[0].get("data", {}).get("digest")
     return digest
 
@@ -84,7 +82,7 @@ def _checked(record: Any, file: str, line: int) -> tuple[str, str, dict[str, Any
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
         raise DataError("expected a row of scores: id, system, scores", file=file, line=line, field="id")
     scores = record.get("scores")
-    if scores is None:  # a table: a column a metric
+    if scores is None:  # a table: one column per metric
         scores = {key: value for key, value in record.items() if key not in {"id", "system"}}
     if not isinstance(scores, dict) or not scores:
         raise DataError("expected names with numbers", file=file, line=line, field="scores")
@@ -99,33 +97,28 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
-        problem = f"expected a number or null, found {_in_short(value)}"
+        problem = f"expected a number or null, found {shortened(value, 40)}"
         raise DataError(problem, file=file, line=line, field=label)
     return number
 
 
-def _in_short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
-
-
 def _meta(path: Path) -> tuple[dict[str, Any], str]:
-    """What stands beside the scores (Parquet: in their file), and why a signature may be missing there."""
+    """The metadata beside the scores (Parquet: in the file), and the reason if a signature is missing there."""
     if path.suffix == ".parquet":
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
-        return _checked_meta(text, str(path)), "no meta data in the file"
+        return _checked_meta(text, str(path)), "no metadata in the file"
     beside = meta_path(path)
     try:
         meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
     except FileNotFoundError:
-        return {}, "no meta data beside the scores"
+        return {}, "no metadata beside the scores"
     except UnicodeDecodeError:
         raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
     owner = owner_of_meta(path, meta)
     if owner != path:
-        return {}, f"{beside.name} is of {owner.name}"
+        return {}, f"{beside.name} belongs to {owner.name}"
     return meta, f"{beside.name} does not name it"
 
 
@@ -169,7 +162,7 @@ def _is_cell(value: Any) -> bool:
     return isinstance(value, dict) and _is_number(value.get("corpus"))
 
 
-# Field of the meta data -> what it must hold, in words and as a test.
+# Field of the metadata -> what it must hold, in words and as a test.
 _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "scores": ("a file's name", _is_text),
     "data": ("an object", lambda value: isinstance(value, dict) and _is_text(value.get("digest", ""))),

@@ -1,4 +1,4 @@
-"""Scores of many examples by several metrics: what `score` gives, and what comparisons and reports start from."""
+"""The scores of many examples by several metrics: the result of `score`, and the input of comparisons and reports."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ class Summary:
     high: float
     """`low` and `high`: 95 % interval of the mean."""
     n: int
-    """Replies that the metric could score."""
+    """The number of replies that the metric could score."""
     std: float
     corpus: float
-    """The metric's own corpus-level score; the mean where it has none."""
+    """The metric's corpus-level score; the mean where it defines none."""
     signature: str
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A column a metric, a row an example."""
+    """One column per metric, one row per example."""
 
     scores: Mapping[str, Scores]
-    """Metric label -> one score an example."""
+    """Metric label -> one score per example."""
     signatures: Mapping[str, str]
     system_names: tuple[str, ...]
     system_of: NDArray[np.int32]
-    """Index into `system_names`, one an example."""
+    """One index into `system_names` per example."""
     ids: Sequence[str] = ()
     corpus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Metric label -> system -> corpus-level score, where the metric defines one."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
-    """Metric label -> between what people would say of each example, where the metric tells and was asked."""
+    """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
     notes: tuple[str, ...] = ()
-    """What a reader should know: empty replies, examples that could not be scored, unfamiliar ones."""
+    """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     seed: int = 0
     resamples: int = 1000
 
@@ -68,7 +68,7 @@ class ScoreTable:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The labels of the metrics, in the order in which they were asked for."""
+        """The labels of the metrics, in the order of their columns."""
         return tuple(self.scores)
 
     def rows_of(self, system: str) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ class ScoreTable:
         return self._summary
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain values; a number that is not known is None."""
+        """The summary as plain values; an unknown number is None."""
         summary = {
             label: {system: json_ready(asdict(cell)) for system, cell in systems.items()}
             for label, systems in self.summary().items()
@@ -111,7 +111,7 @@ class ScoreTable:
 
     @property
     def columns(self) -> dict[str, Scores]:
-        """Name -> numbers, as in a file of scores: each metric, with NAME.low and NAME.high after it if it has them."""
+        """Name -> numbers, as in a score file: each metric, followed by its NAME.low and NAME.high if it has them."""
         columns: dict[str, Scores] = {}
         for label, scores in self.scores.items():
             columns[label] = scores
@@ -120,7 +120,7 @@ class ScoreTable:
         return columns
 
     def to_polars(self) -> polars.DataFrame:
-        """Columns id, system, and one a metric, with the bounds of its intervals if it has them."""
+        """Columns id, system, and one per metric, with the bounds of its intervals if it has them."""
         import polars as pl
 
         names = np.array(self.system_names, dtype=object)[self.system_of].tolist()
@@ -129,13 +129,13 @@ class ScoreTable:
         return frame.with_columns(pl.col(list(self.columns)).fill_nan(None))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Columns id, system, and one a metric (NaN: could not be scored)."""
+        """Columns id, system, and one per metric (NaN: could not be scored)."""
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.columns, "float64"))
 
     def __str__(self) -> str:
-        """A row a metric, a column a system: the mean with its 95 % interval."""
+        """One row per metric, one column per system: the mean with its 95 % interval."""
         rows = []
         for label, systems in self.summary().items():
             rows.append([label, *map(_cell, systems.values())])
@@ -143,7 +143,7 @@ class ScoreTable:
 
 
 def interval_columns(label: str) -> tuple[str, str]:
-    """What the bounds of a metric's intervals are called in files and frames."""
+    """The names of the two columns that hold the bounds of a metric's intervals."""
     return f"{label}.low", f"{label}.high"
 
 
@@ -153,7 +153,7 @@ def _cell(summary: Summary) -> str:
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same mapping, at any depth, with NaN and infinities, which JSON does not have, as None."""
+    """The same mapping with None for NaN and infinity, which JSON does not have, at any depth."""
     return {key: _json_value(value) for key, value in values.items()}
 
 

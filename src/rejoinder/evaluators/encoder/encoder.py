@@ -24,9 +24,10 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_scale
-from rejoinder.learning.saving import CONFIG, WEIGHTS, read_config
+from rejoinder.learning.saving import WEIGHTS
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
+from rejoinder.model_folder import CONFIG, read_config
 from rejoinder.types import Scores
 
 

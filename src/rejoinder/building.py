@@ -1,0 +1,105 @@
+"""An instance of a dataclass from named parameters, with errors that a user can act on.
+
+Values come from Python, from TOML and from the command line; what those cannot express is converted: a list becomes a
+tuple, a table that names a metric becomes its text, and `none` is text where a parameter takes text but not None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.specs import spec_of_table
+
+_PLAIN: dict[Any, tuple[type[Any], str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "text"),
+    type(None): (type(None), "none"),
+}
+"""Type of a parameter -> what is accepted for it, and what to call it."""
+
+
+def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+    """An instance of the class that `name` stands for; an unknown parameter is an error with the near names."""
+    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+        raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    hints = _hints(cls)
+    given = dict(preset)
+    for key, value in parameters.items():
+        if key not in fields:
+            raise UnknownNameError(f"parameter of {name}:", key, fields)
+        hint = hints.get(key, Any)
+        given[key] = _converted(value, hint)
+        _check(f"{name}: {key}", given[key], hint)
+    for key, field in fields.items():
+        if key not in given and field.default is field.default_factory is dataclasses.MISSING:
+            raise CallError(f"{name} needs a value for {key}: {name}({key}=...)")
+    return cls(**given)
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    """The type of each field; Any for a type that is imported only while types are checked."""
+    unknown: dict[str, Any] = {}
+    while True:
+        try:
+            return get_type_hints(cls, localns=unknown)
+        except NameError as error:
+            unknown[error.name or ""] = Any
+        except TypeError:  # such a type with parameters of its own
+            return {}
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    kinds = _alternatives(hint)
+    if value is None and str in kinds and type(None) not in kinds:
+        return "none"
+    if isinstance(value, Mapping) and "metric" in value:
+        return spec_of_table(value)
+    if type(value) in {list, tuple} and not any(get_origin(kind) is list for kind in kinds):
+        return tuple(_converted(item, Any) for item in value)
+    return value
+
+
+def _check(what: str, value: Any, hint: Any) -> None:
+    """Raise a CallError where a value is not of the parameter's type; types that are not known here accept all."""
+    kinds = _alternatives(hint)
+    lists = [kind for kind in kinds if get_origin(kind) is tuple]
+    if lists and isinstance(value, tuple):
+        items = get_args(lists[0])
+        if items[-1] is Ellipsis:
+            items = items[:1] * len(value)
+        if len(items) != len(value):
+            raise CallError(f"{what} must be a list of {len(items)}, not {shortened(value)}")
+        for number, (item, kind) in enumerate(zip(value, items, strict=True)):
+            _check(f"{what}[{number}]", item, kind)
+    elif not any(_fits(value, kind) for kind in kinds):
+        expected = " or ".join(_called(kind) for kind in kinds if kind is not type(None))
+        raise CallError(f"{what} must be {expected}, not {shortened(value)}")
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """X | Y -> X and Y."""
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if kind in _PLAIN:
+        return isinstance(value, _PLAIN[kind][0]) and (kind is bool or not isinstance(value, bool))
+    if get_origin(kind) is not None:
+        return get_origin(kind) is not tuple  # a tuple was looked at item by item
+    if not isinstance(kind, type) or kind is Any or getattr(kind, "_is_protocol", False):
+        return True
+    return isinstance(value, kind)
+
+
+def _called(kind: Any) -> str:
+    if kind in _PLAIN:
+        return _PLAIN[kind][1]
+    return "a list" if get_origin(kind) is tuple else f"a {getattr(kind, '__name__', kind)}"

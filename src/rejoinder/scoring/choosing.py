@@ -1,0 +1,139 @@
+"""Which metrics run: all that are asked for by name; of `all` and of the default set, those that the data can serve.
+
+A metric needs references, a context or neither. Where no example has what it needs, a metric that was asked for by
+name is an error, and one of a set is left out with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.data.survey import Survey
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.metrics.base import Metric
+from rejoinder.registry import ALIASES, build, load, metric_names
+
+Metrics = str | Metric | Sequence[str | Metric] | Mapping[str, str | Metric]
+"""Names with parameters, metric objects, or labels of one's own for either; `all` names every metric."""
+
+DEFAULT_METRICS = (
+    "default",
+    "bleu-2",
+    "rouge-l",
+    "meteor",
+    "embedding-average",
+    "distinct-2",
+    "specificity",
+    "length",
+)
+"""What runs where no metric is named, as far as the data can serve it."""
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Metrics under their labels, in the order of their columns."""
+
+    metrics: Mapping[str, Metric]
+    optional: frozenset[str] = frozenset()
+    """Labels of those that nobody asked for by name."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+    def adding(self, named: Mapping[str, Metric]) -> Choice:
+        """The same with other metrics after these; a metric of a set gives way to one with the same label."""
+        for label in named:
+            if label in self.metrics.keys() - self.optional:
+                raise CallError(f"the metric {label!r} is named twice")
+        kept = {label: metric for label, metric in self.metrics.items() if label not in named}
+        return Choice({**kept, **named}, self.optional - named.keys(), self.notes)
+
+    def served_by(self, seen: Survey, where: str) -> Choice:
+        """The metrics whose needs the data meet; a NeedsError where one that was asked for is not among them."""
+        lacking: dict[tuple[str, ...], list[str]] = {}
+        for label, metric in self.metrics.items():
+            unmet = tuple(sorted(need for need in metric.needs if not seen.has.get(need)))
+            if unmet and label not in self.optional:
+                raise NeedsError(f"{label} needs {unmet[0]}, but none of the {seen.count} examples of {where} has any")
+            if unmet:
+                lacking.setdefault(unmet, []).append(label)
+        left_out = {label for labels in lacking.values() for label in labels}
+        notes = [
+            f"left out {', '.join(labels)}: no example has {' or '.join(needs)}" for needs, labels in lacking.items()
+        ]
+        kept = {label: metric for label, metric in self.metrics.items() if label not in left_out}
+        return Choice(kept, self.optional - left_out, (*self.notes, *notes))
+
+
+def choose(metrics: Metrics | Choice | None = None) -> Choice:
+    """The metrics of a call, before its data are read; the default set for None."""
+    if isinstance(metrics, Choice):
+        return metrics
+    if metrics is None:
+        default = _labelled(DEFAULT_METRICS)
+        return Choice(default, frozenset(default))
+    if isinstance(metrics, str | Metric):
+        metrics = [metrics]
+    if not metrics:
+        raise CallError("no metric is named: expected some, or None for the default set")
+    if isinstance(metrics, Mapping):
+        return Choice({label: _metric(given) for label, given in metrics.items()})
+    specs = [spec for spec in metrics if not (isinstance(spec, str) and spec.strip() == ALL)]
+    if len(specs) == len(metrics):
+        return Choice(_labelled(specs))
+    every = _every_metric()
+    return every.adding(_labelled(specs, every.metrics))
+
+
+def _every_metric() -> Choice:
+    """All registered metrics, each setting once; one that cannot be built without parameters is left out."""
+    found: dict[str, Metric] = {}
+    notes = []
+    for name in metric_names():
+        presets = {alias: build(alias, {}) for alias, (base, _) in ALIASES.items() if base == name}
+        try:
+            plain = build(name, {})
+        except CallError as error:  # a plug-in that lacks a value, or cannot be imported
+            notes.append(f"left out {name}: {error}")
+            continue
+        if plain not in presets.values():  # bleu is bleu-4: once is enough
+            found[name] = plain
+        found |= presets
+    return Choice(found, frozenset(found), tuple(notes))
+
+
+def _labelled(specs: Sequence[str | Metric], others: Collection[str] = ()) -> dict[str, Metric]:
+    """Label -> metric: a name as it was given, an object under its name."""
+    found: dict[str, Metric] = {}
+    for spec in specs:
+        metric = _metric(spec)
+        label = spec.strip() if isinstance(spec, str) else _label(metric, specs, others, found)
+        if label in found:
+            raise CallError(f"the metric {label!r} is named twice")
+        found[label] = metric
+    return found
+
+
+def _label(metric: Metric, specs: Sequence[str | Metric], others: Collection[str], found: Mapping[str, Metric]) -> str:
+    """The name alone where no other metric has it, else with the parameters that make the difference: bleu(n=2)."""
+    names = [spec.name if isinstance(spec, Metric) else spec.strip() for spec in specs]
+    if [*names, *others].count(metric.name) == 1:
+        return metric.name
+    # What is trained may differ in more than its parameters.
+    differs = metric.spec in found and found[metric.spec].signature != metric.signature
+    return metric.signature if differs else metric.spec
+
+
+def _metric(given: Any) -> Metric:
+    """The metric that was named, or given; a CallError where it cannot score."""
+    metric = load(given) if isinstance(given, str) else given
+    if not isinstance(metric, Metric):
+        if isinstance(given, str):
+            raise CallError(f"{given} is a {getattr(metric, 'kind', 'model')}: expected a metric or an evaluator")
+        raise CallError(f"{given!r} is no metric: expected a name or what load() gives")
+    if not metric.is_fitted:
+        raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
+    return metric
