@@ -12,7 +12,7 @@ import rejoinder
 
 ORDER = (
     "types errors _version progress registry config arrays data text stats metrics learning language_models encoders "
-    "reply_models evaluators scoring annotation meta report reproduction integrations service cli"
+    "reply_models evaluators training scoring annotation meta report reproduction integrations service cli"
 ).split()
 
 ROOT = Path(rejoinder.__file__).parent

@@ -196,6 +196,24 @@ def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
     return _built(name, reply_model_class(name), {}, parameters)
 
 
+def trainable_names() -> dict[str, str]:
+    """Name -> where the class is, of all that `fit` trains: evaluators, reply models and a sentence encoder."""
+    return {**EVALUATORS, **REPLY_MODELS, "tweet2vec": ENCODERS["tweet2vec"]}
+
+
+def trainable_class(name: str) -> type[Any]:
+    """The class behind the name of an evaluator, a reply model or a sentence encoder that is trained."""
+    known = trainable_names()
+    if name not in known:
+        raise UnknownNameError("evaluator, encoder or reply model", name, known)
+    return _import(known[name])
+
+
+def build_trainable(name: str, parameters: Mapping[str, Any]) -> Any:
+    """One that is not fitted; a parameter that it does not have is an error with the near names."""
+    return _built(name, trainable_class(name), {}, parameters)
+
+
 def load_reply_model(folder: str | Path) -> Any:
     """The reply model that was saved in a folder, fitted."""
     name = _import("rejoinder.learning.saving:read_config")(Path(folder), "reply model")["name"]

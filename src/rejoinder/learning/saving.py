@@ -40,6 +40,16 @@ def replacing_folder(target: Path, kind: str = "evaluator") -> Iterator[Path]:
         fresh.rename(target)
 
 
+def check_target(target: Path, kind: str = "evaluator") -> None:
+    """Raise an error before hours of training, rather than after, where `target` could not be written."""
+    if not target.parent.is_dir():
+        raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
+    if target.exists() and not target.is_dir():
+        raise CallError(f"{target} is a file: expected a folder")
+    if target.is_dir() and any(target.iterdir()):
+        read_config(target, kind)  # only a folder that holds a saved model is replaced
+
+
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write config.json; CallError where a value is not plain."""
     try:
