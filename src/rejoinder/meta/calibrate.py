@@ -109,7 +109,8 @@ def calibrate(
     raw_evaluator: Evaluator = given.with_calibration(None)
     mapping = FieldMap(fields) if isinstance(fields, dict) else fields
     labelled, notes = _usable(raw_evaluator, judged, dimension, mapping, on_error)
-    chosen: dict[str, Any] = {"scale": scale or _observed_scale(labelled), "level": level, "seed": seed}
+    lowest, highest = map(float, scale or _observed_scale(labelled))
+    chosen: dict[str, Any] = {"scale": (lowest, highest), "level": level, "seed": seed}
     raw = _scores(raw_evaluator, labelled)
     calibration = Calibration.fit(raw, labelled.human, labelled.groups, **chosen)
     held_out = assess(raw, labelled.human, labelled.groups, **chosen)

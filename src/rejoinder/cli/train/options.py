@@ -21,6 +21,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _PREFIX = "parameter:"
 """Keeps parameters apart from the options that all verbs share, in the parsed arguments."""
+_COMMON_START = re.compile(r"(?!Hugging Face)[A-Z][a-z ]")
+"""A capital that only begins the sentence: neither that of a proper name nor of a symbol (AM, N-grams)."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
@@ -122,7 +124,7 @@ def _reader(kind: Any, *, optional: bool) -> Callable[[str], Any]:
 def _help(documentation: str, default: Any) -> str:
     """The first sentence, as help texts are written, with the default where that is a value."""
     text = _SENTENCE_END.split(" ".join(documentation.split()))[0].removesuffix(".").replace("`", "")
-    if text[1:2].islower() or text[1:2] == " ":
+    if _COMMON_START.match(text):
         text = text[0].lower() + text[1:]
     if default is not dataclasses.MISSING and default is not None:
         text = f"{text} (default: {_shown(default)})".strip()
