@@ -145,17 +145,26 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def load(name_or_folder: str | Path, **parameters: Any) -> Any:
-    """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator from its folder."""
+    """A metric by name, `load("bleu", n=2)` or `load("bleu(n=2)")`; or a trained evaluator, reply model or sentence
+    encoder from its folder."""
     text = str(name_or_folder)
     known = {"", *metric_names(), *ALIASES, *SHIPPED}
     if text not in known and Path(text).is_dir():
-        return load_evaluator(Path(text), parameters)
+        return load_folder(Path(text), parameters)
     name, given = parse_spec(text)
     if name not in known and Path(name).is_dir():
-        return load_evaluator(Path(name), given | parameters)
+        return load_folder(Path(name), given | parameters)
     if name in SHIPPED:
         return load_evaluator(shipped_folder(name), given | parameters)
     return build(name, given | parameters)
+
+
+def load_folder(folder: Path, parameters: Mapping[str, Any]) -> Any:
+    """What was saved in a folder, whatever its kind."""
+    name = _import("rejoinder.learning.saving:read_config")(folder)["name"]
+    if name in EVALUATORS or parameters or name not in REPLY_MODELS | ENCODERS:
+        return load_evaluator(folder, parameters)
+    return load_sentence_encoder(folder)
 
 
 def shipped_folder(name: str) -> Path:

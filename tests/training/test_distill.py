@@ -10,7 +10,7 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.evaluators.distillation import static
+from rejoinder.evaluators.static.static import Static
 from rejoinder.training.distill import distill
 from tiny_encoder import dialogues, write_encoder
 
@@ -48,7 +48,7 @@ def test_scores_are_kept_where_training_breaks_off(tmp_path: Path, monkeypatch: 
     def broken(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(static.Static, "fit", broken)
+    monkeypatch.setattr(Static, "fit", broken)
     with pytest.raises(KeyboardInterrupt):
         distill(["length", "repetition"], dialogues(), contexts=5, output=tmp_path / "student")
     assert [path.name for path in tmp_path.iterdir()] == ["student.teacher.jsonl"]

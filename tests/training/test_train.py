@@ -14,6 +14,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.learning.run import TrainingRun
+from rejoinder.training.input import TrainingInput
 from rejoinder.training.train import train
 from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 from small_evaluators import judged
@@ -105,7 +106,7 @@ def test_a_shorter_input_leaves_less_room_for_the_reply() -> None:
 
 
 def test_what_is_read_is_told_before_training(talk: Path) -> None:
-    told = []
+    told: list[TrainingInput] = []
     train("bm25", talk, on_read=told.append)
     assert [(len(given.dialogues), given.judged, given.valid) for given in told] == [(4, None, [])]
 
