@@ -151,3 +151,13 @@ def test_an_output_that_cannot_be_written_is_refused_before_reading(tmp_path: Pa
     (tmp_path / "model").mkdir()
     train("bm25", DIALOGUES, output=tmp_path / "model")
     assert json.loads((tmp_path / "model" / "config.json").read_text())["name"] == "bm25"
+
+
+def test_one_of_several_processes_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="needs what training needs")
+    monkeypatch.setenv("RANK", "1")
+    train("bm25", DIALOGUES, output=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    monkeypatch.setenv("RANK", "0")
+    train("bm25", DIALOGUES, output=tmp_path / "model")
+    assert (tmp_path / "model").is_dir()
