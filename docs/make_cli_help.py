@@ -1,32 +1,39 @@
 """Writes docs/reference/cli.md from the command line's own parsers: `python docs/make_cli_help.py`.
 
-A test compares the file with `page()`, so it cannot fall behind. The layout is ours and not argparse's, which changes
-from one version of Python to the next.
+A test compares the file with `page()`, so that it cannot become outdated. The layout is ours rather than argparse's,
+which changes from one version of Python to the next.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rejoinder.cli import VERBS, build_parser
+from rejoinder.cli.lazy_parser import LazyParser
+from rejoinder.cli.train.names import GROUPS
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
 HEAD = """\
 # The command line
 
-Every verb has `--help`. Results go to standard output, remarks, progress and errors to standard error.
+Every verb has `--help`. Results go to standard output; remarks, progress and errors go to standard error.
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
 | 1 | the program failed |
-| 2 | the input or the call was wrong; one line says where and what was expected |
-| 130 | interrupted; `score -o` goes on from there with `--resume` |
+| 2 | the input or the call was wrong; one line says where, and what was expected |
+| 130 | interrupted; verbs that have `--resume` continue with it |
 
-This page is made from the parsers by `docs/make_cli_help.py`.
+This page is generated from the parsers by `docs/make_cli_help.py`.
+"""
+
+TRAIN = """\
+Every model has options of its own, which are its parameters in Python: `--learning-rate 0.01` is `learning_rate=0.01`.
+All models have these:
 """
 
 
@@ -36,54 +43,77 @@ def page() -> str:
 
 
 def _verb(verb: str) -> Iterator[str]:
-    parser = parser_of(verb)
+    parser = _parsers(build_parser())[verb].filled()
     yield f"## rejoinder {verb}"
     yield ""
     yield str(parser.description)
     yield ""
-    below = _below(parser)
+    below = _parsers(parser)
     if below:
-        yield f"`rejoinder {verb}` has a verb of its own for {', '.join(f'`{name}`' for name in below)}."
-        yield ""
-        for name, subparser in below.items():
-            yield f"### rejoinder {verb} {name}"
-            yield ""
-            yield str(subparser.description)
-            yield ""
-            yield from _usage(f"{verb} {name}", subparser)
+        yield from _train(below)
     else:
-        yield from _usage(verb, parser)
+        yield from _usage(f"rejoinder {verb}", parser)
+        yield from _table(parser._actions)
 
 
-def _usage(verb: str, parser: argparse.ArgumentParser) -> Iterator[str]:
-    positional = " ".join(_shown(action) for action in parser._actions if not action.option_strings)
+def _train(parsers: Mapping[str, LazyParser]) -> Iterator[str]:
+    """All models with their purposes, the options that all of them have, and then the options of each.
+
+    Models with the same options share a table.
+    """
+    for group, purposes in GROUPS.items():
+        yield f"| {group} | |"
+        yield "|---|---|"
+        for name, purpose in purposes.items():
+            yield f"| `{name}` | {purpose} |"
+        yield ""
+    rows = {
+        name: [_row(action) for action in parser.filled()._actions if action.dest != "help"]
+        for name, parser in parsers.items()
+    }
+    common = [row for row in next(iter(rows.values())) if all(row in others for others in rows.values())]
+    yield TRAIN
+    yield from _usage("rejoinder train NAME")
+    yield from _rows(common)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, own in rows.items():
+        alike.setdefault(tuple(row for row in own if row not in common), []).append(name)
+    for own, names in alike.items():
+        yield f"### rejoinder train {', '.join(names)}"
+        yield ""
+        yield from _rows(own)
+
+
+def _usage(command: str, parser: argparse.ArgumentParser | None = None) -> Iterator[str]:
+    actions = [] if parser is None else parser._actions
+    positional = " ".join(_shown(action) for action in actions if not action.option_strings)
     yield "```"
-    yield f"rejoinder {verb} {positional} [options]".replace("  ", " ")
+    yield f"{command} {positional} [options]".replace("  ", " ")
     yield "```"
     yield ""
+
+
+def _table(actions: list[argparse.Action]) -> Iterator[str]:
+    yield from _rows([_row(action) for action in actions if action.dest != "help"])
+
+
+def _rows(rows: list[str] | tuple[str, ...]) -> Iterator[str]:
     yield "| argument | meaning |"
     yield "|---|---|"
-    for action in parser._actions:
-        if action.dest != "help":
-            yield f"| {_names(action)} | {_meaning(action)} |"
+    yield from rows
     yield ""
 
 
-def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parsers of the verbs below a verb."""
+def _row(action: argparse.Action) -> str:
+    return f"| {_names(action)} | {_meaning(action)} |"
+
+
+def _parsers(parser: argparse.ArgumentParser) -> dict[str, LazyParser]:
+    """The parsers of the verbs below a parser."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
     return {}
-
-
-def parser_of(verb: str) -> argparse.ArgumentParser:
-    """The parser of one verb."""
-    for action in build_parser([verb])._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found: argparse.ArgumentParser = action.choices[verb]
-            return found
-    raise ValueError(f"the command line has no verb {verb!r}")
 
 
 def _names(action: argparse.Action) -> str:
@@ -97,12 +127,15 @@ def _shown(action: argparse.Action) -> str:
     """What stands for the argument's value."""
     if action.choices:
         return "{" + ",".join(map(str, action.choices)) + "}"
-    name = str(action.metavar or (action.dest.upper() if action.option_strings else action.dest))
+    if isinstance(action.metavar, tuple):
+        return " ".join(action.metavar)
+    name = action.metavar or (action.dest.upper() if action.option_strings else action.dest)
     return f"{name} [{name} ...]" if action.nargs in {"+", "*"} else name
 
 
 def _meaning(action: argparse.Action) -> str:
-    return (action.help or "").replace("|", "\\|")
+    required = " (required)" if action.required and action.option_strings else ""
+    return (action.help or "").replace("%%", "%").replace("|", "\\|") + required
 
 
 if __name__ == "__main__":

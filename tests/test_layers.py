@@ -14,7 +14,7 @@ from rejoinder import registry
 
 ORDER = (
     "types errors _version progress specs building model_folder registry config arrays data text stats metrics "
-    "learning language_models encoders reply_models evaluators scoring annotation meta report reproduction "
+    "learning language_models encoders reply_models evaluators training scoring annotation meta report reproduction "
     "integrations service cli"
 ).split()
 

@@ -5,7 +5,7 @@
     table = rejoinder.score(rejoinder.read("replies.jsonl"), ["bleu", "rouge-l"])
     print(table)
 
-Names are imported when they are first used, so that `import rejoinder` is quick.
+Names are imported when they are first used, so that `import rejoinder` is fast.
 """
 
 from __future__ import annotations
@@ -19,22 +19,30 @@ if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
+    from rejoinder.learning.run import TrainingRun
+    from rejoinder.meta.calibrate import CalibrationReport, calibrate
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
+    from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
-    from rejoinder.types import Dialogue, Example, Judgement
+    from rejoinder.training.distill import distill
+    from rejoinder.training.train import train
+    from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
+    "CalibrationReport": "meta.calibrate",
     "CallError": "errors",
     "Comparison": "meta.comparison",
     "DataError": "errors",
     "Dialogue": "types",
     "Example": "types",
     "FieldMap": "data.record",
+    "GeneratedReplies": "reply_models.pool.generate",
+    "JudgedExample": "types",
     "Judgement": "types",
     "LeakageError": "errors",
     "MetaReport": "meta.meta",
@@ -43,20 +51,28 @@ _HOMES = {
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
+    "TrainingRun": "learning.run",
+    "calibrate": "meta.calibrate",
     "compare": "meta.compare",
+    "distill": "training.distill",
+    "generate": "reply_models.pool.generate",
     "load": "registry",
     "meta_evaluate": "meta.meta",
     "read": "data.source",
     "score": "scoring.score",
+    "train": "training.train",
 }
 
 __all__ = [
+    "CalibrationReport",
     "CallError",
     "Comparison",
     "DataError",
     "Dialogue",
     "Example",
     "FieldMap",
+    "GeneratedReplies",
+    "JudgedExample",
     "Judgement",
     "LeakageError",
     "MetaReport",
@@ -65,12 +81,17 @@ __all__ = [
     "RejoinderError",
     "ScoreTable",
     "ScoreWarning",
+    "TrainingRun",
     "__version__",
+    "calibrate",
     "compare",
+    "distill",
+    "generate",
     "load",
     "meta_evaluate",
     "read",
     "score",
+    "train",
 ]
 
 

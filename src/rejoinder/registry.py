@@ -191,6 +191,21 @@ def load_evaluator(folder: str | Path, parameters: Mapping[str, Any]) -> Any:
     return load_folder(folder, parameters, "evaluator")
 
 
+def trainable_names() -> dict[str, str]:
+    """Name -> where the class is, of all that `fit` trains: evaluators, reply models and a sentence encoder."""
+    return {**EVALUATORS, **REPLY_MODELS, "tweet2vec": ENCODERS["tweet2vec"]}
+
+
+def trainable_class(name: str) -> type[Any]:
+    """The class behind the name of an evaluator, a reply model or a sentence encoder that is trained."""
+    return _class("evaluator, encoder or reply model", name, trainable_names())
+
+
+def build_trainable(name: str, parameters: Mapping[str, Any]) -> Any:
+    """One that is not trained; an unknown parameter is an error with the near names."""
+    return instance(name, trainable_class(name), {}, parameters)
+
+
 def load_reply_model(folder: str | Path) -> Any:
     """The trained reply model of a folder."""
     return load_folder(folder, {}, "reply model")

@@ -68,8 +68,8 @@ def test_calibrating_again_in_place_begins_with_the_raw_scores(run: Run, model: 
     first = run(*call)
     assert first.code == 0, first.err
     assert first.err == ""
-    assert first.out.startswith("overall, 0 to 2: 300 replies, 100 contexts\nwith people")
-    assert "90% intervals hold 9" in first.out
+    assert first.out.startswith("overall, 0 to 2: 300 replies, 100 contexts\ncorrelation with people")
+    assert "90% intervals contain 9" in first.out
     before = (model / "config.json").read_bytes()
     assert run(*call).out == first.out
     assert (model / "config.json").read_bytes() == before
@@ -85,8 +85,8 @@ def test_what_it_was_trained_or_is_tested_on_is_left_out(
         row["context"] = list(item.example.context)
     mixed = write_lines(rows, "mixed.jsonl")
     ran = run("calibrate", model, "--judged", mixed, "-o", "out")
-    assert "note: 30 of 300 replies are left out: of the split test\n" in ran.err
-    assert "note: 20 of 300 replies are left out: whose context the evaluator was trained on\n" in ran.err
+    assert "note: 30 of 300 replies are left out: they are of the split test\n" in ran.err
+    assert "note: 20 of 300 replies are left out: the evaluator was trained on their context\n" in ran.err
     assert "250 replies" in ran.out
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_calibrated(run: Run, model: Path, labelled: Path, write_
         ((model, "--judged", labelled, "-o", labelled), "is a file: expected a folder"),
         ((model, "--judged", labelled, "-o", "no/where"), "does not exist"),
         ((labelled.parent, "--judged", labelled, "-o", "out"), "holds no evaluator"),
-        ((model, "--judged", labelled, "-o", "out", "--level", 2), "--level"),
+        ((model, "--judged", labelled, "-o", "out", "--level", 2), "level must be from 0.5 to 0.99, not 2"),
     ):
         ran = run("calibrate", *arguments)
         assert ran.code == 2

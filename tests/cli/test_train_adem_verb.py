@@ -1,4 +1,4 @@
-"""`rejoinder train adem` and its kin, from files to folders that `rejoinder score` takes."""
+"""`rejoinder train adem`, its variants and what they are built on, from files to folders that `score` takes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_human_likeness(run: Run, write_lines: WriteLines, tmp_path: Path) -> No
     call = ("train", "human-likeness", "--encoder", tiny_characters(), "--pool", pool, "-o", "model")
     ran = run(*call, "--human", "s0")
     assert ran.code == 0, ran.err
-    assert "20 replies of people, 20 of models" in ran.err
+    assert "20 replies by people, 20 by models" in ran.err
     scores = load(tmp_path / "model").score([item.example for item in judged()])
     assert ((scores > 0) & (scores < 1)).all()
     refused = run(*call)
@@ -95,7 +95,7 @@ def test_tweet2vec(run: Run, write_lines: WriteLines, labelled: Path, tmp_path: 
     [
         (("--gamma", "-1"), "gamma must be at least 0"),
         (("--dimension", "overal"), "did you mean overall"),
-        (("--towards", "one"), "--towards"),
+        (("--towards", "one"), "towards must be one of zero, identity"),
         (("-o", "nowhere/model"), "nowhere does not exist"),
         (("--judged", "nowhere.jsonl"), "nowhere.jsonl: no such file"),
         (("--encoder", "nowhere/"), "no encoder at nowhere/: there is no such folder"),
@@ -113,7 +113,7 @@ def test_wrong_calls(run: Run, labelled: Path, tmp_path: Path, options: tuple[st
 def test_what_adem_cannot_do_without(run: Run, labelled: Path) -> None:
     ran = run("train", "adem", "--encoder", tiny_characters(), "-o", "model")
     assert ran.code == 2
-    assert "adem learns from human scores: expected --judged" in ran.err
+    assert "the following arguments are required: --judged" in ran.err
     ran = run("train", "adem", "--judged", labelled, "-o", "model")
     assert ran.code == 2
     assert "--encoder" in ran.err

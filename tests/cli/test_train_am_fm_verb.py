@@ -32,7 +32,8 @@ def test_train_and_score(run: Run, write_lines: WriteLines, text: Path, tmp_path
     assert ran.code == 0, ran.err
     assert ran.err.splitlines() == [
         "8 sentences",
-        "shares: AM 0.80, FM 0.20",
+        "n-grams: lm.arpa",
+        "weights: AM 0.80, FM 0.20",
         "model: model (rejoinder score REPLIES -m model)",
     ]
     replies = write_lines(map(asdict, EXAMPLES))
@@ -62,7 +63,7 @@ def test_shares_fitted_to_people(run: Run, write_lines: WriteLines, text: Path) 
     call = ("train", "am-fm", "--text", text, "--dimensions", "4", "--judged", labelled, "-o", "model")
     ran = run(*call, "--fit-weight", "replies")
     assert ran.code == 0, ran.err
-    assert "8 sentences, 80 judged replies\nshares: AM 1.00, FM 0.00\n" in ran.err
+    assert "8 sentences, 80 judged replies\nweights: AM 1.00, FM 0.00\n" in ran.err
     refused = run(*call)
     assert refused.code == 2
     assert "expected --fit-weight replies or systems" in refused.err
@@ -75,7 +76,8 @@ def test_shares_fitted_to_people(run: Run, write_lines: WriteLines, text: Path) 
         (("--order", "9"), "order must be from 1 to 6, not 9"),
         (("--lm", "nowhere.arpa"), "nowhere.arpa: no such file"),
         (("--pm", "lenght"), "did you mean length"),
-        (("--smoothing", "none"), "--smoothing"),
+        (("--smoothing", "none"), "smoothing must be one of good-turing, kneser-ney"),
+        (("--lm", "gpt2", "--write-arpa", "lm.arpa"), "--write-arpa needs an n-gram model"),
         (("--text", "nowhere.txt"), "nowhere.txt: no such file"),
     ],
 )
@@ -89,7 +91,7 @@ def test_wrong_calls(run: Run, text: Path, tmp_path: Path, options: tuple[str, .
 def test_an_evaluator_that_is_not_there(run: Run) -> None:
     ran = run("train", "am-pm")
     assert ran.code == 2
-    assert "'encoder', 'am-fm'" in ran.err
+    assert "'am-fm', 'am', 'fm'" in ran.err
 
 
 def test_scoring_needs_neither_scikit_learn_nor_torch(

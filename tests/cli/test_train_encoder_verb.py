@@ -30,7 +30,7 @@ def test_train_resume_and_score(
         patch.setattr(RegressionStage, "loss", _interrupt)
         stopped = run(*call)
     assert stopped.code == 130
-    assert "how far it came is in model.checkpoints; --resume goes on from there" in stopped.err
+    assert "checkpoints are in model.checkpoints: run the same command with --resume to continue" in stopped.err
     assert not (tmp_path / "model").exists()
 
     ran = run(*call, "--resume")

@@ -29,7 +29,7 @@ def test_train_and_score(run: Run, write_lines: WriteLines, talk: Path, tmp_path
     assert ran.code == 0, ran.err
     count, ends, told = ran.err.splitlines()
     assert count == "20 dialogues"
-    assert ends.startswith("scores lie between: s_R ")
+    assert ends.startswith("range of scores: s_R from ")
     assert told == "model: model (rejoinder score REPLIES -m model)"
     replies = write_lines(map(asdict, topics_in_order(3)))
     scored = run("score", replies, "-m", "model", "-m", "model(part=ref)", "-m", "ruber-pool", "--json", "--quiet")
@@ -62,7 +62,7 @@ def test_human_scores(run: Run, write_lines: WriteLines, talk: Path, tmp_path: P
         (("--encoder", "/nowhere/encoder"), "/nowhere/encoder cannot be loaded"),
         (("--min-count", "999"), "no word of the dialogues occurs 999 times"),
         (("--start", "nowhere"), "nowhere"),
-        (("--blend", "harmonic"), "--blend"),
+        (("--blend", "harmonic"), "blend must be one of "),
         (("--dialogues", "nowhere.jsonl"), "nowhere.jsonl: no such file"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`rejoinder train`: what is refused, before any training. Training itself: tests/evaluators/test_encoder_verb.py."""
+"""`rejoinder train`: what is refused, before any training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dialogues(write_lines: WriteLines) -> Path:
 def test_nothing_to_learn_from(run: Run) -> None:
     ran = run("train", "encoder", "--encoder", "any", "-o", "model")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "rejoinder: nothing to learn from: expected --dialogues, --judged or both\n"
+    assert ran.err == "rejoinder: encoder learns from dialogues, judged examples or both: expected at least one\n"
 
 
 def test_a_target_that_holds_something_else(run: Run, dialogues: Path, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_judged_replies_of_which_none_is_learned(
     judged = write_lines(records, "judged.jsonl")
     encoder = ("--encoder", "any") if name == "encoder" else ()
     ran = run("train", name, *encoder, "--dialogues", dialogues, "--judged", judged, "-o", "model")
-    expected = "learns from the judged examples of --judged: expected at least one to fit it on"
+    expected = "learns from judged examples: expected at least one to fit it on"
     split = "(those of the splits valid and test do not count)"
     assert (ran.code, ran.err) == (2, f"rejoinder: {name} {expected} {split}\n")
     assert not (tmp_path / "model").exists()
@@ -85,7 +85,7 @@ def test_dialogues_of_which_there_are_none(run: Run, write_lines: WriteLines, tm
 @pytest.mark.parametrize("minutes", ["nan", "inf"])
 def test_minutes_that_are_no_number(run: Run, dialogues: Path, name: str, minutes: str) -> None:
     ran = run("train", name, "--dialogues", dialogues, "-o", "model", "--minutes", minutes)
-    assert (ran.code, ran.err) == (2, f"rejoinder: {name}: minutes must be a number, not {minutes}\n")
+    assert (ran.code, ran.err) == (2, f"rejoinder: minutes of training must be a number above 0, not {minutes}\n")
 
 
 def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -> None:
@@ -97,11 +97,21 @@ def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.parametrize("option", [("--steps", "0"), ("--preset", "gpu"), ("--scale", "1"), ("--seed", "-1")])
-def test_wrong_options(run: Run, dialogues: Path, option: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        (("--steps", "0"), "encoder: steps must be at least 1, not 0"),
+        (("--steps", "many"), "argument --steps: must be a whole number, not 'many'"),
+        (("--preset", "gpu"), "encoder: preset must be one of cpu, paper"),
+        (("--scale", "1"), "argument --scale: expected 2 arguments"),
+        (("--seed", "-1"), "argument --seed: must be a whole number of at least 0"),
+        (("--set", "steps=3"), "unrecognized arguments: --set"),
+    ],
+)
+def test_wrong_options(run: Run, dialogues: Path, option: tuple[str, ...], problem: str) -> None:
     ran = run("train", "encoder", "--encoder", "any", "--dialogues", dialogues, "-o", "model", *option)
     assert ran.code == 2
-    assert option[0] in ran.err
+    assert problem in ran.err
 
 
 def test_without_the_extra_one_line_says_how_to_get_it(dialogues: Path, tmp_path: Path) -> None:
@@ -114,5 +124,5 @@ sys.exit(main(["train", "encoder", "--encoder", "any", "--dialogues", {str(dialo
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    expected = "training an encoder needs an optional part: pip install 'rejoinder[train]'"
+    expected = "training encoder needs an optional part: pip install 'rejoinder[train]'"
     assert done.stderr == f"rejoinder: {expected}\n"

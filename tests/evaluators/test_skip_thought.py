@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +22,6 @@ from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, t
 from rejoinder.reply_models.neural.training import likelihood  # noqa: E402
 from rejoinder.text.vocabulary import END  # noqa: E402
 from rejoinder.types import Dialogue, Example  # noqa: E402
-
-if TYPE_CHECKING:
-    from conftest import Run, WriteLines
 
 THINGS = "tea rain chess bread music paper water stone river cloud".split()
 DIALOGUES = [
@@ -112,12 +109,3 @@ def test_wrong_parameters_and_data() -> None:
         small(epochs=1).fit([Dialogue("1", ("alone",))])
     with pytest.raises(CallError, match="is not fitted"):
         SkipThought().encode(["a"])
-
-
-def test_train_and_score(run: Run, write_lines: WriteLines) -> None:
-    dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
-    replies = write_lines([{"response": "I like tea.", "references": ["I like rain."]}], "replies.jsonl")
-    sizes = ("--vocabulary", "320", "--embedding", "8", "--hidden", "12", "--epochs", "1")
-    ran = run("train", "skip-thought", "--dialogues", dialogues, "-o", "skip", *sizes)
-    assert (ran.code, "rejoinder score REPLIES -m skip" in ran.err) == (0, True)
-    assert run("score", replies, "-m", "skip").code == 0

@@ -1,4 +1,4 @@
-"""The command line: one thin file a verb.
+"""The command line: one thin module per verb.
 
 Exit codes: 0 done, 1 the program failed, 2 the input or the call was wrong, 130 interrupted.
 """
@@ -11,48 +11,52 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from rejoinder._version import __version__
+from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.errors import RejoinderError
 
 # Verb -> what it is for. The verb's module is imported only when it is called, and heavy libraries only when it runs.
 VERBS = {
-    "score": "score replies by metrics and evaluators",
-    "compare": "tell whether one system's replies are better than another's",
-    "meta": "tell which metric agrees with people, on judged replies",
+    "score": "score replies with metrics and evaluators",
+    "compare": "test whether one system's replies are better than another's",
+    "meta": "measure which metrics agree with people, on judged replies",
     "report": "turn a file of scores into report.html",
-    "train": "train an evaluator on dialogues and on judged replies, or a reply model on dialogues",
-    "generate": "reply to contexts by trained models, one or a pool of them for judging",
-    "calibrate": "put a trained evaluator's scores on the scale of people, with an interval a reply",
-    "distill": "train a small evaluator to say what others say",
-    "metrics": "list the metrics, what each needs and measures",
+    "train": "train an evaluator, a sentence encoder or a reply model",
+    "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
+    "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
+    "distill": "train a small evaluator to predict the scores of larger ones",
+    "metrics": "list the metrics, what each needs and what it measures",
 }
 
 
-def build_parser(verbs: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParser:
-    """The parser of the whole command line, with the arguments of the given verbs."""
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="rejoinder",
         description="Tells how good a chatbot's replies are, and whether the new version is better.",
     )
     parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
-    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=LazyParser)
     for verb, purpose in VERBS.items():
-        subparser = subparsers.add_parser(verb, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
-        if verb in verbs:
-            module = importlib.import_module(f"rejoinder.cli.{verb}")
-            module.add_arguments(subparser)
-            subparser.set_defaults(run=module.run)
+        verbs.add_parser(verb, help=purpose, description=sentence(purpose), fill=partial(_fill, verb))
     return parser
 
 
+def _fill(verb: str, parser: argparse.ArgumentParser) -> None:
+    module = importlib.import_module(f"rejoinder.cli.{verb}")
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code."""
+    """Run one command, and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter still gets its table
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
     try:
-        namespace = build_parser([verb for verb in VERBS if verb in given]).parse_args(given)
+        namespace = build_parser().parse_args(given)
         code: int = namespace.run(namespace)
         sys.stdout.flush()
         return code
@@ -61,10 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more on closing it.
+        # The reader of our output is gone (`| head`); without this, Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:  # no space left, a folder that vanished: not ours, and no riddle
+    except OSError as error:  # no space left, a folder that vanished: no bug, and the message says it all
         return _fail(str(error), 1)
     except Exception as error:
         if os.environ.get("REJOINDER_DEBUG"):

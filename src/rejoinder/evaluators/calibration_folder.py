@@ -5,21 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.saving import replacing_folder, write_config
 from rejoinder.model_folder import read_config
-
-
-def check_calibrated_target(model: Path, output: Path) -> None:
-    """Raise a CallError before any work where the calibrated evaluator could not be written."""
-    read_config(model)
-    if not output.parent.is_dir():
-        raise CallError(f"{output.parent} does not exist: expected a folder to make {output.name} in")
-    if output.exists() and not output.is_dir():
-        raise CallError(f"{output} is a file: expected a folder")
-    if output.is_dir() and any(output.iterdir()):
-        read_config(output)  # only a folder that holds an evaluator is replaced
 
 
 def write_calibrated(model: Path, output: Path, calibrated: Evaluator) -> None:

@@ -49,6 +49,7 @@ class Likelihood(Evaluator):
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""
     form: str = "pmi-share"
+    """`conditional`: log p(r|c) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
     turns: int = 4
     """Turns of the context that are read, the last ones."""
     max_context: int = 72

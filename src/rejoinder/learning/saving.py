@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import offsets_of
 from rejoinder.errors import CallError, DataError
-from rejoinder.model_folder import CONFIG, FORMAT, with_article
+from rejoinder.model_folder import CONFIG, FORMAT, read_config, with_article
 
 
 @contextmanager
@@ -37,6 +37,16 @@ def replacing_folder(target: Path, kind: str = "evaluator") -> Iterator[Path]:
         if target.exists():
             target.rename(Path(beside, "old"))
         fresh.rename(target)
+
+
+def check_target(target: Path, kind: str = "evaluator") -> None:
+    """Raise an error before hours of training, rather than after, where `target` could not be written."""
+    if not target.parent.is_dir():
+        raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
+    if target.exists() and not target.is_dir():
+        raise CallError(f"{target} is a file: expected a folder")
+    if target.is_dir() and any(target.iterdir()):
+        read_config(target, kind)  # only a folder that holds a saved model is replaced
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ class TrainingSettings:
     """At most; with validation dialogues it ends after `patience` epochs without a better validation figure."""
     patience: int = 2
     learning_rate: float = 1e-3
+    """The highest learning rate: it rises to it, then falls to 0."""
     warm_up: float = 0.05
     """The share of training in which the rate rises."""
     clip: float = 1.0

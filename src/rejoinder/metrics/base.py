@@ -183,8 +183,11 @@ class TextMetric(Metric):
     """A metric over tokens."""
 
     tokenise: str = "words"
+    """How text is cut into tokens: `words`, `whitespace`, `13a`, `intl` or `rouge`."""
     lowercase: bool = True
+    """Whether text is lower-cased first."""
     strip: str = "none"
+    """What is removed first, joined by `+`: `speakers`, `stopwords`, `punctuation`."""
 
     def __post_init__(self) -> None:
         if self.tokenise not in TOKENISERS:

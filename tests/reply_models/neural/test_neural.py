@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +22,6 @@ from rejoinder.reply_models.decoding import Decoding  # noqa: E402
 from rejoinder.reply_models.neural.base import NeuralReplyModel  # noqa: E402
 from rejoinder.reply_models.neural.recurrent import HredModel, VhredModel  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
-
-if TYPE_CHECKING:
-    from conftest import Run, WriteLines
 
 THINGS = "tea rain chess bread music paper water stone river cloud".split()
 TWENTY = [
@@ -177,14 +174,3 @@ def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
     (tmp_path / "model" / "model.safetensors").unlink()
     with pytest.raises(DataError, match="is missing: expected the weights"):
         VhredModel.load(tmp_path / "model")
-
-
-def test_train_and_generate(run: Run, write_lines: WriteLines) -> None:
-    dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
-    small = [part for key, value in small_parameters("hred").items() for part in ("--set", f"{key}={value}")]
-    ran = run("train", "hred", "--dialogues", dialogues, "--valid", dialogues, "-o", "hred", *small, "--minutes", "1")
-    assert ran.code == 0
-    assert "perplexity" in ran.err
-    ran = run("generate", dialogues, "--systems", "a=hred@nucleus(p=0.9)", "-o", "replies.jsonl", "--quiet")
-    assert ran.code == 0
-    assert run("train", "bm25", "--dialogues", dialogues, "-o", "bm25", "--minutes", "1").code == 2

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,9 +21,6 @@ from rejoinder.reply_models.pool.systems import System, also_of, systems_of
 from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
 from rejoinder.types import Example
 from small_dialogues import DIALOGUES
-
-if TYPE_CHECKING:
-    from conftest import Run, WriteLines
 
 RECORDS = [{"id": str(n), "turns": list(dialogue.turns[:2])} for n, dialogue in enumerate(DIALOGUES)]
 SYSTEMS = [System("r", ResponseTfidf().fit(DIALOGUES)), System("c", ContextTfidf().fit(DIALOGUES))]
@@ -168,45 +165,3 @@ def test_systems_and_decodings_are_parsed(tmp_path: Path) -> None:
     assert also_of("true, random") == ["true", "random"]
     with pytest.raises(CallError, match="takes true and random"):
         also_of("human")
-
-
-def test_train_and_generate(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
-    dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
-    waiting = write_lines(RECORDS, "contexts.jsonl")
-    for name, options in (("r-tfidf", ()), ("bm25", ("--set", "k1=1.5"))):
-        ran = run("train", name, "--dialogues", dialogues, "-o", name, "--quiet", *options)
-        assert (ran.code, ran.err) == (0, "")
-    ran = run("generate", waiting, "--model", "bm25", "-o", "one.jsonl")
-    assert ran.code == 0
-    assert "bm25 was trained on 4 of the 4 contexts" in ran.err
-    assert [row["system"] for row in lines(tmp_path / "one.jsonl")] == ["bm25"] * 4
-    ran = run(
-        "generate", waiting, "--systems", "a=r-tfidf,b=bm25", "--also", "true,random", "-o", "pool.jsonl", "--json"
-    )
-    assert ran.json["systems"]["true"]["replies"] == 4
-    in_a_pool = run("generate", waiting, "--systems", "bm25", "--decoding", "greedy", "-o", "pool2.jsonl", "--quiet")
-    assert in_a_pool.code == 0, "there it is for those that decode"
-    assert run("score", "pool.jsonl", "-m", "length").code == 0
-
-
-def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
-    waiting = write_lines(RECORDS, "contexts.jsonl")
-    dialogues = write_lines([{"turns": ["a", "b", "c"]}], "dialogues.jsonl")
-    SYSTEMS[0].model.save("copies")
-    copies = "r-tfidf copies replies of its corpus: it takes no decoding, as '{}' would have it"
-    for call, message in (
-        (("generate", waiting, "--model", "nowhere", "-o", "a.jsonl"), "holds no reply model"),
-        (("generate", waiting, "--model", "nowhere", "-o", "a.csv"), "cannot write .csv"),
-        (("generate", waiting, "--model", "m", "--also", "true", "-o", "a.jsonl"), "are for a pool"),
-        (("generate", waiting, "-o", "a.jsonl"), "--model"),
-        (
-            ("generate", waiting, "--model", "copies", "--decoding", "greedy", "-o", "a.jsonl"),
-            copies.format("--decoding greedy"),
-        ),
-        (("generate", waiting, "--systems", "copies@greedy", "-o", "a.jsonl"), copies.format("copies@greedy")),
-        (("train", "bm25", "--dialogues", dialogues, "-o", "m", "--set", "k2=1"), "did you mean k1"),
-        (("train", "bm25", "--dialogues", dialogues, "-o", "m", "--set", "k1=x"), "must be a number"),
-    ):
-        ran = run(*call)
-        assert ran.code == 2
-        assert message in ran.err

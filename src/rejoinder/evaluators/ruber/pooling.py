@@ -48,6 +48,7 @@ class CorpusEvaluator(Evaluator):
     tokenise: str = "words"
     """As metrics have it, or jieba: Chinese by words and not by characters."""
     lowercase: bool = True
+    """Whether text is lower-cased first."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""

@@ -47,6 +47,7 @@ class NetworkEvaluator(CorpusEvaluator):
     units: int = 64
     """Of the head's hidden layer."""
     dropout: float = 0.2
+    """Share of activations that are dropped in training."""
     vocabulary: int = 20_000
     """Words that a GRU knows at most."""
     max_length: int = 50
@@ -60,7 +61,9 @@ class NetworkEvaluator(CorpusEvaluator):
     epochs: int = 10
     """Over the dialogues, at most."""
     batch: int = 64
+    """Contexts per training step."""
     learning_rate: float = 1e-3
+    """Learning rate at the start; it falls to 0 linearly."""
     label_epochs: int = 30
     """Over the human scores, at most."""
     label_rate: float = 3e-4

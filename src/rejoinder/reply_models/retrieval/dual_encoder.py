@@ -47,6 +47,7 @@ class DualEncoder(BilinearRetrieval):
     epochs: int = 20
     """At most; with validation dialogues it ends sooner."""
     learning_rate: float = 1e-3
+    """Learning rate of M and b."""
     exact_up_to: int = EXACT_UP_TO
     """Above so many replies the nearest are found by a graph, not by comparing all."""
 

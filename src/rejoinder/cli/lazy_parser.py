@@ -1,0 +1,36 @@
+"""A parser that gets its options when it is used, so that a command imports nothing for verbs that were not called."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class LazyParser(argparse.ArgumentParser):
+    """The parser of a verb, whose options `fill` adds at first use."""
+
+    def __init__(
+        self, *args: Any, fill: Callable[[argparse.ArgumentParser], None] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._fill = fill
+
+    def filled(self) -> LazyParser:
+        """The same parser, with its options."""
+        if self._fill is not None:
+            fill, self._fill = self._fill, None
+            fill(self)
+        return self
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse with all options."""
+        self.filled()
+        return super().parse_known_args(args, namespace)
+
+
+def sentence(purpose: str) -> str:
+    """A purpose as a sentence: what a verb's list shows in lower case, its own help begins with a capital."""
+    return purpose[0].upper() + purpose[1:] + "."

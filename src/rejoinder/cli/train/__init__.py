@@ -1,0 +1,109 @@
+"""`rejoinder train NAME ...`: one implementation for everything that can be trained.
+
+Data, output and run options are the same everywhere; the others are the parameters of the class behind the name.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.options import say
+from rejoinder.cli.train.names import GROUPS, TRAINED_IN_STEPS, overview
+
+_USES = {
+    "evaluator": "rejoinder score REPLIES -m {output}",
+    "sentence encoder": "rejoinder train adem --encoder {output} --judged FILE -o MODEL",
+    "reply model": "rejoinder generate CONTEXTS --model {output} -o replies.jsonl",
+}
+"""Kind of model -> the command that uses it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A verb of its own for everything that can be trained."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = overview()
+    verbs = parser.add_subparsers(
+        dest="name", metavar="NAME", required=True, parser_class=LazyParser, help="what to train: see below"
+    )
+    for purposes in GROUPS.values():
+        for name, purpose in purposes.items():
+            verbs.add_parser(name, description=sentence(purpose), fill=partial(_fill, name))
+
+
+def _fill(name: str, parser: argparse.ArgumentParser) -> None:
+    """The options of one verb."""
+    from rejoinder.cli.train.additions import ADDITIONS
+    from rejoinder.cli.train.data import add_data
+    from rejoinder.cli.train.options import add_parameters
+    from rejoinder.cli.train.running import add_output, add_running
+    from rejoinder.registry import trainable_class
+
+    cls = trainable_class(name)
+    add_data(parser, cls)
+    add_output(parser)
+    is_reply_model = cls.kind == "reply model"
+    add_parameters(parser, cls, may_be_set=is_reply_model)
+    if is_reply_model:
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="a parameter by its name in Python, --set learning_rate=0.01 for --learning-rate 0.01; repeats",
+        )
+    if name in ADDITIONS:
+        ADDITIONS[name].add_options(parser)
+    add_running(parser, trains_in_steps=name in TRAINED_IN_STEPS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train and save what was named."""
+    from rejoinder.cli.train.additions import ADDITIONS
+    from rejoinder.cli.train.data import say_read
+    from rejoinder.cli.train.running import resumable, run_of
+    from rejoinder.learning.extras import require_extra
+    from rejoinder.training.train import train
+
+    name, output = arguments.name, Path(arguments.output)
+    addition, parameters = ADDITIONS.get(name), _parameters(arguments)
+    training = run_of(arguments)
+    if addition is not None:
+        addition.check(arguments, parameters)
+    if name in TRAINED_IN_STEPS:
+        require_extra("train", f"training {name}")
+    with resumable(output, arguments):
+        model = train(
+            name,
+            getattr(arguments, "dialogues", ()),
+            getattr(arguments, "judged", None) or None,
+            valid=getattr(arguments, "valid", ()),
+            seed=arguments.seed,
+            run=training,
+            output=output,
+            on_error=arguments.on_error,
+            on_read=partial(say_read, arguments, parameters),
+            **parameters,
+        )
+    for remark in () if addition is None else addition.remarks(model, arguments):
+        say(remark, arguments)
+    say(f"model: {output} ({_USES[model.kind].format(output=output)})", arguments)
+    return 0
+
+
+def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parameters that were given as options, and with --set."""
+    from rejoinder.cli.train.options import given_parameters
+    from rejoinder.errors import CallError
+    from rejoinder.specs import parse_spec
+
+    parameters = given_parameters(arguments)
+    for pair in getattr(arguments, "set", ()):
+        found = parse_spec(f"{arguments.name}({pair})")[1]
+        if parameters.keys() & found.keys():
+            raise CallError(f"{next(iter(found))!r} is given twice")
+        parameters |= found
+    return parameters

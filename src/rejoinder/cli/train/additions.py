@@ -1,0 +1,81 @@
+"""What `rejoinder train` does for single methods, beyond what it does for all."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.errors import CallError
+
+
+def _nothing(*_: Any) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """The options, checks and remarks of one method."""
+
+    remarks: Callable[[Any, argparse.Namespace], Iterator[str]]
+    """What is said of the fitted model."""
+    add_options: Callable[[argparse.ArgumentParser], None] = _nothing
+    check: Callable[[argparse.Namespace, Mapping[str, Any]], None] = _nothing
+    """Raises a CallError for options and parameters that do not go together."""
+
+
+def _adem_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+    yield str(model.setting_)
+
+
+def _ruber_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+    near, fitting = model.ends_
+    yield (
+        f"range of scores: s_R from {near.low:.2f} to {near.high:.2f}, s_U from {fitting.low:.2f} to {fitting.high:.2f}"
+    )
+
+
+def _skip_thought_remarks(_: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    yield f"{arguments.output} is a sentence encoder as well: --encoder {arguments.output}"
+
+
+def _add_arpa(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--write-arpa", metavar="FILE", help="also write the n-gram model behind FM as an ARPA file")
+
+
+def _check_n_grams(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> None:
+    from rejoinder.evaluators.am_fm.fluency import NGRAM, is_arpa
+
+    lm = parameters.get("lm", NGRAM)
+    if arguments.write_arpa and lm != NGRAM and not is_arpa(lm):
+        raise CallError("--write-arpa needs an n-gram model: a causal language model has no n-grams")
+
+
+def _check_am_fm(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> None:
+    _check_n_grams(arguments, parameters)
+    if arguments.judged and parameters.get("fit_weight", "no") == "no":
+        raise CallError("--judged is not used with fixed weights: expected --fit-weight replies or systems")
+
+
+def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.write_arpa:
+        from rejoinder.language_models.ngram import write_arpa
+
+        write_arpa(model.model_.model, arguments.write_arpa)
+        yield f"n-grams: {arguments.write_arpa}"
+
+
+def _am_fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    yield from _fm_remarks(model, arguments)
+    weights = zip(("AM", "FM", "PM"), model.weights_, strict=False)
+    yield f"weights: {', '.join(f'{part} {weight:.2f}' for part, weight in weights)}"
+
+
+ADDITIONS: Mapping[str, Addition] = {
+    **dict.fromkeys(("adem", "c-adem", "r-adem"), Addition(_adem_remarks)),
+    "ruber": Addition(_ruber_remarks),
+    "skip-thought": Addition(_skip_thought_remarks),
+    "am-fm": Addition(_am_fm_remarks, _add_arpa, _check_am_fm),
+    "fm": Addition(_fm_remarks, _add_arpa, _check_n_grams),
+}

@@ -1,0 +1,76 @@
+"""Options of every command that trains: where the model goes, and how the run is carried out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rejoinder.cli.options import add_seed, say
+
+if TYPE_CHECKING:
+    from rejoinder.learning.run import TrainingRun
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Where the model goes."""
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="folder to save the model in")
+
+
+def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True) -> None:
+    """How the run is carried out and shown; a time limit and a precision only for what is trained step by step."""
+    group = parser.add_argument_group("training run")
+    resuming = "resume an interrupted run from the checkpoints beside the output folder"
+    if not trains_in_steps:
+        resuming = "accepted as for other models; fitting takes one step, so that it starts again"
+    group.add_argument("--resume", action="store_true", help=resuming)
+    if trains_in_steps:
+        group.add_argument(
+            "--minutes",
+            type=float,
+            metavar="N",
+            help="time limit for each training stage; the best weights so far are kept (default: no limit)",
+        )
+        group.add_argument(
+            "--mixed-precision",
+            choices=("no", "bf16", "fp16"),
+            default="no",
+            help="train with 16-bit numbers where the device supports them (default: no)",
+        )
+    add_seed(parser)
+    parser.add_argument("--quiet", action="store_true", help="show neither progress nor remarks")
+
+
+def run_of(arguments: argparse.Namespace) -> TrainingRun:
+    """The training run that the options describe; only one of several processes shows anything."""
+    from rejoinder.learning.run import TrainingRun
+    from rejoinder.training.output import writes_files
+
+    arguments.quiet |= not writes_files()
+    return TrainingRun(
+        resume=arguments.resume,
+        minutes=getattr(arguments, "minutes", None),
+        mixed_precision=getattr(arguments, "mixed_precision", "no"),
+        quiet=arguments.quiet,
+    )
+
+
+@contextmanager
+def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
+    """Says how to continue where a person interrupts the training in its block."""
+    from rejoinder.training.output import checkpoints_beside
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        checkpoints = checkpoints_beside(output)
+        if checkpoints.exists():
+            say(f"checkpoints are in {checkpoints}: run the same command with --resume to continue", arguments)
+        raise
+
+
+def say_model(output: Path, arguments: argparse.Namespace) -> None:
+    """Where the evaluator is, and how to use it."""
+    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)

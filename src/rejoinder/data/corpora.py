@@ -1,0 +1,106 @@
+"""Training data, whatever they come as: a file, several files, a frame, or objects in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rejoinder.data.dialogues import DialogueSource, dialogue_of
+from rejoinder.data.judged import JudgedSource
+from rejoinder.data.record import data_error
+from rejoinder.data.sentences import sentences_of_file
+from rejoinder.data.source import OnError, Source
+from rejoinder.data.values import FieldError
+from rejoinder.errors import NeedsError
+from rejoinder.types import Dialogue, Example, JudgedExample
+
+T = TypeVar("T")
+
+
+class CorpusReader:
+    """Reads training data, and notes why records were left out.
+
+    Files that hold nothing are an error: a model would otherwise be trained without what they were given for.
+    """
+
+    def __init__(self, on_error: OnError = "raise") -> None:
+        self.on_error = on_error
+        self.skipped: list[str] = []
+
+    def dialogues(self, origin: Any, *, sentences: bool = False) -> list[Dialogue]:
+        """The dialogues of one or more files, or of an iterable of Dialogues, of records or of lists of turns.
+
+        With `sentences`, each line of a text file (.txt, .txt.gz) counts as a dialogue of one turn.
+        """
+        paths = _paths(origin)
+        if not paths:
+            return [_dialogue(item, number) for number, item in enumerate(origin, start=1)]
+        found = [dialogue for path in paths for dialogue in self._dialogues_of(path, sentences=sentences)]
+        return _some(found, paths, "dialogue")
+
+    def judged(self, origin: Any, *, scored: bool = True) -> list[JudgedExample]:
+        """The judged examples of one or more files, of a frame or of an iterable; human scores may be absent unless
+        they must be `scored`."""
+        kind = JudgedSource if scored else _UnscoredSource
+        return [item for one in _paths(origin) or [origin] for item in self._judged_of(kind(one, None, self.on_error))]
+
+    def examples(self, origin: Any) -> list[Example]:
+        """The examples of one or more files, of a frame or of an iterable."""
+        paths = _paths(origin)
+        found: list[Example] = []
+        for one in paths or [origin]:
+            with closing(Source(one, None, self.on_error)) as source:
+                found += source
+                self.skipped += map(str, source.skipped.values())
+        return _some(found, paths, "reply")
+
+    def _dialogues_of(self, path: str | Path, *, sentences: bool) -> Iterator[Dialogue]:
+        if sentences and str(path).removesuffix(".gz").endswith(".txt"):
+            yield from sentences_of_file(path)
+            return
+        source = DialogueSource(path, self.on_error)
+        yield from source
+        self.skipped += map(str, source.skipped.values())
+
+    def _judged_of(self, opened: JudgedSource) -> Iterator[JudgedExample]:
+        with closing(opened) as source:
+            yield from source.judged()
+            self.skipped += map(str, source.skipped.values())
+
+
+class _UnscoredSource(JudgedSource):
+    """A source whose records may lack human scores."""
+
+    def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, JudgedExample):
+            return super()._example(record, number)
+        self._judged, self._split = {}, ""
+        return Source._example(self, record, number)
+
+
+def _paths(origin: Any) -> list[str | Path]:
+    """The path or paths that the origin is; none where it holds the data itself."""
+    if isinstance(origin, str | Path):
+        return [origin]
+    if isinstance(origin, list | tuple) and all(isinstance(item, str | Path) for item in origin):
+        return list(origin)
+    return []
+
+
+def _some(found: list[T], paths: list[str | Path], what: str) -> list[T]:
+    if paths and not found:
+        raise NeedsError(f"{', '.join(map(str, paths))}: expected at least one {what}, found none")
+    return found
+
+
+def _dialogue(item: Any, number: int) -> Dialogue:
+    """The dialogue that an object in memory stands for; DataError where it stands for none."""
+    if isinstance(item, Dialogue):
+        return item
+    record = {"turns": item} if isinstance(item, list | tuple) else item
+    try:
+        return dialogue_of(record, number)
+    except FieldError as error:
+        raise data_error(error, "dialogues", number) from None

@@ -1,0 +1,138 @@
+"""Replies to contexts: by one reply model, or by a pool of them for judging.
+
+This is what `rejoinder.generate` and `rejoinder generate` both call.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rejoinder.data.output import check_target
+from rejoinder.data.record import FieldMap
+from rejoinder.data.source import OnError, Source
+from rejoinder.data.unanswered import UnansweredSource
+from rejoinder.errors import CallError
+from rejoinder.reply_models.base import ReplyModel
+from rejoinder.reply_models.decoding import Decoding
+from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilter
+from rejoinder.reply_models.pool.pool import Pool
+from rejoinder.reply_models.pool.run import PoolRun, PoolSummary
+from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, systems_of
+from rejoinder.types import Example
+
+Model = str | Path | ReplyModel
+
+
+@dataclass(frozen=True)
+class GeneratedReplies:
+    """The replies as examples, in order, and what became of the rest; iterating it gives the examples."""
+
+    examples: Iterable[Example]
+    """Read from the output file anew each time where there is one; else a list."""
+    summary: PoolSummary
+    skipped: tuple[str, ...] = ()
+    """Why each record that could not be read was left out."""
+
+    def __iter__(self) -> Iterator[Example]:
+        return iter(self.examples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts per system, and what was skipped, as plain values."""
+        return {**self.summary.to_dict(), "skipped": list(self.skipped)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to keep in mind when the replies are judged."""
+        held = self.summary.trained_on.items()
+        return tuple(f"{name} was trained on {n} of the {self.summary.contexts} contexts" for name, n in held)
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+
+def generate(
+    systems: Model | Mapping[str, Model] | Sequence[str],
+    contexts: Any,
+    *,
+    also: str | Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep_offensive: bool = False,
+    decoding: str | Decoding | None = None,
+    fields: FieldMap | dict[str, str] | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    output: str | Path | None = None,
+    resume: bool = False,
+    quiet: bool = True,
+) -> GeneratedReplies:
+    """Reply to contexts: one model gives one reply per context, several make a pool for judging.
+
+    `systems` is a reply model or the folder of one; or, for a pool, {name: model or folder} or a list of
+    'NAME=FOLDER@DECODING'. In a pool, equal replies to a context are given once, and empty and offensive ones are left
+    out; `also` adds the true reply or a random one ("true", "random"), and `drop` leaves out replies by a metric
+    ("length<3").
+
+    `contexts` is a file, a frame, or a list of records or of contexts, which are lists of turns. With an `output` the
+    replies go into that .jsonl file, and `resume` continues an interrupted run.
+    """
+    target = None if output is None else Path(output)
+    if target is not None:
+        check_target(target, (".jsonl",), inputs=[str(contexts)] if isinstance(contexts, str | Path) else [])
+    pool = _pool(systems, also, drop, decoding, keep_offensive=keep_offensive, seed=seed)
+    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
+    with closing(UnansweredSource(_records(contexts), mapping, on_error)) as source:
+        run = PoolRun(pool, source, source.name, quiet)
+        examples: Iterable[Example]
+        if target is None:
+            with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder:
+                written = Path(folder, "replies.jsonl")
+                summary, examples = run.write(written), list(Source(written))
+        else:
+            summary, examples = run.write(target, resume=resume), Source(target)
+        return GeneratedReplies(examples, summary, tuple(map(str, source.skipped.values())))
+
+
+def _pool(
+    systems: Model | Mapping[str, Model] | Sequence[str],
+    also: str | Sequence[str],
+    drop: Sequence[str],
+    decoding: str | Decoding | None,
+    *,
+    keep_offensive: bool,
+    seed: int,
+) -> Pool:
+    """Who replies, and what is left out: nothing for one model, for a pool what should not be judged."""
+    how = Decoding.parse(decoding) if isinstance(decoding, str) else decoding
+    if isinstance(systems, str | Path | ReplyModel):
+        if also or drop:
+            raise CallError("the options also and drop are for a pool: expected several systems, not one model")
+        system = _system("", systems, how)
+        if how is not None:  # in a pool it is meant for the models that decode; here nothing would use it
+            check_decodes(system.model, f"decoding {decoding}")
+        return Pool([system], deduplicate=False, seed=seed)
+    filters: list[Filter] = [] if keep_offensive else [WordFilter()]
+    filters += [MetricFilter.parse(spec) for spec in drop]
+    if isinstance(systems, Mapping):
+        several = [_system(name, model, how) for name, model in systems.items()]
+    else:
+        several = systems_of(systems, how)
+    return Pool(several, also_of(also if isinstance(also, str) else ",".join(also)), filters, seed=seed)
+
+
+def _system(name: str, model: Model, decoding: Decoding | None) -> System:
+    if not isinstance(model, ReplyModel):
+        [system] = systems_of([f"{name}={model}" if name else str(model)], decoding)
+        return system
+    return System(name or model.name, model, decoding if model.decodes else None)
+
+
+def _records(contexts: Any) -> Any:
+    """The contexts as a source reads them: of a list, those that are lists of turns become records."""
+    if not isinstance(contexts, list | tuple | Iterator):
+        return contexts
+    return [{"context": item} if isinstance(item, list | tuple) else item for item in contexts]

@@ -1,0 +1,1 @@
+"""Training by name: what `rejoinder.train`, `rejoinder.distill` and the commands of the same names call."""

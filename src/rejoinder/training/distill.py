@@ -1,0 +1,88 @@
+"""A small evaluator that learns the scores of larger ones: docs/guide/distillation.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rejoinder.data.corpora import CorpusReader
+from rejoinder.data.source import OnError
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.evaluators.distillation.encoder import distill as distill_encoder
+from rejoinder.evaluators.distillation.encoder import teacher_of
+from rejoinder.evaluators.distillation.static import distill_static
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.extras import require_extra
+from rejoinder.learning.run import TrainingRun
+from rejoinder.metrics.base import Metric
+from rejoinder.training.input import TrainingInput, warn_of_skipped
+from rejoinder.training.output import build_model, run_into, save_trained, writes_files
+from rejoinder.types import Dialogue
+
+STUDENTS = ("encoder", "static")
+"""Evaluators that can be trained on another's scores."""
+
+
+def distill(
+    teachers: str | Path | Metric | Sequence[str | Path],
+    dialogues: Any = (),
+    *,
+    candidates: Any = (),
+    student: str = "static",
+    contexts: int = 5000,
+    seed: int = 0,
+    run: TrainingRun | None = None,
+    output: str | Path | None = None,
+    on_error: OnError = "raise",
+    on_read: Callable[[TrainingInput], None] = warn_of_skipped,
+    **parameters: Any,
+) -> Any:
+    """Train a student to give replies the scores of its teachers, and save it where `output` names a folder.
+
+    `teachers` are evaluators and metrics, by name or folder; several are averaged. The `student` is a "static"
+    evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from
+    the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
+    places of the dialogues. Both are files or objects in memory, as in `train`.
+
+    With an `output`, checkpoints and the teachers' scores are kept beside it until the student is saved.
+    """
+    if student not in STUDENTS:
+        raise UnknownNameError("student", student, STUDENTS)
+    model = build_model(student, parameters)
+    target = None if output is None else Path(output)
+    training = run_into(target, model.kind, run)
+    require_extra("train", "distillation")
+    reader = CorpusReader(on_error)
+    given = TrainingInput(
+        dialogues=reader.dialogues(dialogues),
+        candidates=reader.examples(candidates),
+        skipped=tuple(reader.skipped),
+    )
+    if not given.dialogues and not given.candidates:
+        raise CallError("nothing to learn from: expected dialogues, candidates or both")
+    on_read(given)
+    saved = None if target is None or not writes_files() else teacher_scores_beside(target)
+    teacher = _teacher(teachers, given.dialogues, seed)
+    learn: Any = distill_static if student == "static" else distill_encoder
+    more = {} if student == "static" else {"run": training}
+    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, **more}
+    fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
+    if target is not None and saved is not None:
+        save_trained(fitted, target, training)
+        saved.unlink(missing_ok=True)
+    return fitted
+
+
+def teacher_scores_beside(output: Path) -> Path:
+    """Where the teachers' scores are kept while a student is trained that will be saved in `output`."""
+    return output.parent / f"{output.name}.teacher.jsonl"
+
+
+def _teacher(teachers: str | Path | Metric | Sequence[str | Path], dialogues: list[Dialogue], seed: int) -> Metric:
+    if isinstance(teachers, Metric):
+        if teachers.range != (LOWEST, HIGHEST):
+            raise CallError(f"{teachers.name} does not score from 1 to 5: expected a teacher by its name or folder")
+        return teachers
+    names = [teachers] if isinstance(teachers, str | Path) else teachers
+    return teacher_of([str(name) for name in names], dialogues, seed)

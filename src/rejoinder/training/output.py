@@ -1,0 +1,58 @@
+"""The folder that a trained model is saved in, with the checkpoints of its training beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.saving import check_target
+from rejoinder.registry import build_trainable
+
+
+def build_model(name: str, parameters: Mapping[str, Any]) -> Any:
+    """The named model, not fitted; parameters that follow from others are filled in."""
+    given = dict(parameters)
+    if name == "encoder" and "max_length" in given and "max_response" not in given:
+        from rejoinder.evaluators.encoder.encoder import Encoder
+
+        # A reply must leave room for its context.
+        given["max_response"] = min(Encoder.max_response, max(1, given["max_length"] // 2))
+    return build_trainable(name, given)
+
+
+def run_into(output: Path | None, kind: str, run: TrainingRun | None) -> TrainingRun:
+    """The run, with its checkpoints beside `output` unless they have a place; an error where that cannot be written."""
+    training = run or TrainingRun()
+    if output is None:
+        return training
+    check_target(output, kind)
+    return replace(training, checkpoints=training.checkpoints or checkpoints_beside(output))
+
+
+def checkpoints_beside(output: Path) -> Path:
+    """Where the checkpoints of a model go that will be saved in `output`."""
+    return output.parent / f"{output.name}.checkpoints"
+
+
+def writes_files() -> bool:
+    """Whether this process saves the model: of several that `accelerate launch` started, only one does."""
+    if "RANK" not in os.environ:
+        return True
+    from rejoinder.learning.loop import is_main_process
+
+    return is_main_process()
+
+
+def save_trained(model: Any, output: Path, run: TrainingRun) -> None:
+    """Save the model and remove the checkpoints; an encoder evaluator is exported, so that it scores without torch."""
+    if model.name == "encoder":
+        model.export(output, trainable=True)
+    else:
+        model.save(output)
+    if run.checkpoints is not None:
+        shutil.rmtree(run.checkpoints, ignore_errors=True)
