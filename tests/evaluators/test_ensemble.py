@@ -92,7 +92,7 @@ def test_saved_with_its_members_inside(tmp_path: Path) -> None:
     [
         ({"members": ()}, "members must be a list"),
         ({"members": "length"}, "members must be a list"),
-        ({"members": ("length",), "weights": (1.0, 2.0)}, "weights must be above 0, one a member"),
+        ({"members": ("length",), "weights": (1.0, 2.0)}, "weights must be above 0, one per member"),
         ({"members": ("length",), "weights": (0.0,)}, "weights must be above 0"),
     ],
 )
@@ -102,7 +102,7 @@ def test_wrong_parameters(wrong: dict[str, object], problem: str) -> None:
 
 
 def test_members_that_will_not_do() -> None:
-    with pytest.raises(CallError, match="cider must see all replies"):
+    with pytest.raises(CallError, match="cider has to see all replies"):
         Ensemble(members=("cider",)).fit(DIALOGUES)
     with pytest.raises(NeedsError, match="learns from dialogues"):
         Ensemble(members=("length",)).fit()

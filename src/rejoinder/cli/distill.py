@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_output(output)
     require_extra("train", "distillation")
     from rejoinder.evaluators.distillation.encoder import teacher_of
-    from rejoinder.learning.loop import is_main_process
+    from rejoinder.learning.run import is_main_process
 
     arguments.quiet |= not is_main_process()
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
@@ -112,7 +112,7 @@ def _encoder_student(
 
     from rejoinder.evaluators.distillation.encoder import distill
     from rejoinder.evaluators.encoder.encoder import Encoder
-    from rejoinder.learning.loop import is_main_process
+    from rejoinder.learning.run import is_main_process
 
     student = Encoder(
         encoder=arguments.encoder,

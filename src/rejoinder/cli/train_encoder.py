@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         scale=tuple(arguments.scale) if arguments.scale else None,
     )
     require_extra("train", "training an encoder")
-    from rejoinder.learning.loop import is_main_process
+    from rejoinder.learning.run import is_main_process
 
     arguments.quiet |= not is_main_process()
     dialogues = dialogues_of_files(arguments.dialogues, arguments)

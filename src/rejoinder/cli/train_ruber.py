@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(f"{len(dialogues)} dialogues" + (f", {len(judged)} judged replies" if judged else ""), arguments)
     evaluator.fit(dialogues, judged, seed=arguments.seed, run=TrainingRun(quiet=arguments.quiet))
     evaluator.save(output)
-    near, fitting = evaluator.ends_
+    near, fitting = evaluator.ranges_
     ends = f"s_R {near.low:.2f} to {near.high:.2f}, s_U {fitting.low:.2f} to {fitting.high:.2f}"
     say(f"scores lie between: {ends}", arguments)
     say_model(output, arguments)

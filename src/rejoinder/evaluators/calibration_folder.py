@@ -1,4 +1,4 @@
-"""A saved evaluator with a calibration written beside it: every other file stays as it is, whatever it holds."""
+"""A saved evaluator with a calibration added: every other file of its folder is copied unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rejoinder.learning.saving import read_config, replacing_folder, write_confi
 
 
 def check_calibrated_target(model: Path, output: Path) -> None:
-    """Raise a CallError before any work where the calibrated evaluator could not be written."""
+    """Raise a CallError, before any work, if the calibrated evaluator could not be written."""
     read_config(model)
     if not output.parent.is_dir():
         raise CallError(f"{output.parent} does not exist: expected a folder to make {output.name} in")
@@ -24,7 +24,7 @@ def check_calibrated_target(model: Path, output: Path) -> None:
 def write_calibrated(model: Path, output: Path, calibrated: Evaluator) -> None:
     """Copy the evaluator's folder, and put the calibration into its config.json.
 
-    Saving the loaded evaluator would not do: a folder may hold its weights in several precisions, of which one is
+    The loaded evaluator is not saved anew: a folder may hold its weights in several precisions, of which only one is
     loaded.
     """
     calibration = calibrated.fitted.calibration
