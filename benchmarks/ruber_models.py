@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from rejoinder.data.contexts import without_contexts
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.encoders.text_encoder import TextEncoder
-from rejoinder.evaluators.ruber.blend import BLENDS
 from rejoinder.evaluators.ruber.pooling import RuberPool
-from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.evaluators.ruber.ruber import BLENDS, Ruber
 from rejoinder.learning.run import TrainingRun
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.types import Example, JudgedExample, Scores
@@ -91,7 +90,7 @@ class Models:
             scorer = replace(
                 model.scorer_, reader=RememberingEncoder(reader.network, reader.definition, reader.max_length)
             )
-            model._remember({"vectors_": model.vectors_, "scorer_": scorer, "ends_": model.ends_}, model.fitted)
+            model._remember({"vectors_": model.vectors_, "scorer_": scorer, "ranges_": model.ranges_}, model.fitted)
         return model
 
     def train(self, corpus: str, encoder: str) -> Ruber:

@@ -27,7 +27,7 @@ SMALL = ("--hidden", "8", "--epochs", "2", "--label-epochs", "2")
 def test_train_and_score(run: Run, write_lines: WriteLines, talk: Path, tmp_path: Path) -> None:
     ran = run("train", "ruber", "--dialogues", talk, *SMALL, "--blend", "min", "-o", "model")
     assert ran.code == 0, ran.err
-    count, ends, told = ran.err.splitlines()
+    count, *_, ends, told = ran.err.splitlines()
     assert count == "20 dialogues"
     assert ends.startswith("range of scores: s_R from ")
     assert told == "model: model (rejoinder score REPLIES -m model)"

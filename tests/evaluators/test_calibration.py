@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.calibration import Calibration, assess, on_human_scale
+from rejoinder.evaluators.calibration import Calibration, assess
+from rejoinder.evaluators.scale import on_our_scale
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 from small_evaluators import Lengthy, judged
@@ -95,16 +96,16 @@ def test_a_few_different_scores_are_enough(values: list[float], rare: float) -> 
 
 
 def test_scales_are_brought_onto_one() -> None:
-    np.testing.assert_allclose(on_human_scale([0, 1, 2], (0, 2)), [1, 3, 5])
-    np.testing.assert_allclose(on_human_scale([0, 1], (0, 1)), [1, 5])
-    np.testing.assert_allclose(on_human_scale([1, np.nan, 5], (1, 5)), [1, np.nan, 5])
+    np.testing.assert_allclose(on_our_scale([0, 1, 2], (0, 2)), [1, 3, 5])
+    np.testing.assert_allclose(on_our_scale([0, 1], (0, 1)), [1, 5])
+    np.testing.assert_allclose(on_our_scale([1, np.nan, 5], (1, 5)), [1, np.nan, 5])
     raw, human, groups = drawn(np.random.default_rng(5), 50, 2)
     other = Calibration.fit(raw, (human - 1) / 2, groups, scale=(0, 2))
     np.testing.assert_allclose(other.human(raw), Calibration.fit(raw, human, groups).human(raw))
     with pytest.raises(CallError, match="has the score 3: expected 0 to 2, the scale"):
-        on_human_scale([1, 3], (0, 2))
+        on_our_scale([1, 3], (0, 2))
     with pytest.raises(CallError, match="the scale must be"):
-        on_human_scale([1], (2, 2))
+        on_our_scale([1], (2, 2))
 
 
 def test_what_was_not_scored_or_judged_is_left_out() -> None:
@@ -133,7 +134,7 @@ def test_plain_values_and_back() -> None:
     with pytest.raises(ValueError, match="lacks a value"):
         Calibration.from_dict({"curve": plain["curve"]})
     plain["curve"]["human"].reverse()
-    with pytest.raises(ValueError, match="rises"):
+    with pytest.raises(ValueError, match="increases"):
         Calibration.from_dict(plain)
 
 
@@ -160,7 +161,7 @@ def test_replies_without_a_score_have_no_interval() -> None:
     batch = Batch([Example("1", ("hi",), " "), Example("2", (), "no context"), Example("3", ("hi",), "well then")])
     low, high = calibrated().intervals(batch)
     assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True, True, False]
-    with pytest.raises(CallError, match="it was not calibrated"):
+    with pytest.raises(CallError, match="it is not calibrated"):
         calibrated().with_calibration(None).intervals(batch)
 
 

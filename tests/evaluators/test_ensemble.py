@@ -118,7 +118,7 @@ def test_wrong_parameters(wrong: dict[str, object], problem: str) -> None:
 
 
 def test_members_that_will_not_do() -> None:
-    with pytest.raises(CallError, match="cider must see all replies"):
+    with pytest.raises(CallError, match="cider has to see all replies"):
         Ensemble(members=("cider",)).fit(DIALOGUES)
     with pytest.raises(NeedsError, match="learns from dialogues"):
         Ensemble(members=("length",)).fit()

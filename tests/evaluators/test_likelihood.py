@@ -127,7 +127,7 @@ def test_saved_and_loaded(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.score(EXAMPLES), evaluator.score(EXAMPLES))
     config = tmp_path / "saved" / "config.json"
     config.write_text(config.read_text().replace(evaluator.model_.digest, "another"))
-    with pytest.raises(CallError, match="is another model than the one"):
+    with pytest.raises(CallError, match="is not the model that"):
         rejoinder.load(tmp_path / "saved")
 
 

@@ -14,7 +14,7 @@ import rejoinder
 from places import DIALOGUES
 from rejoinder import registry
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.out_of_domain import FEWEST, RATE, REASONS, Familiarity, Strangers
+from rejoinder.evaluators.out_of_domain import FEWEST, RATE, REASONS, Familiarity, OutOfDomainCounter
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Dialogue, Example
@@ -122,11 +122,11 @@ def test_only_more_than_chance_is_worth_a_note() -> None:
         Example("", ("tea milk bread sun rain",), text) for text in ("cat bird day night", "unde venis hodie amice")
     )
     for many, strange, told in ((9, 1, True), (3000, 1, False), (3000, 40, True)):
-        strangers = Strangers(familiarity)
+        strangers = OutOfDomainCounter(familiarity)
         strangers.add(Batch([usual] * many))
         strangers.add(Batch([odd] * strange))
-        count = f"{strange} of {many + strange} replies are unlike what it was trained on"
-        expected = f"{count} (language: {strange}, first in row {many + 1}); their scores mean little"
+        count = f"{strange} of {many + strange} replies are unlike the training text"
+        expected = f"{count} (language: {strange}, first in row {many + 1}): their scores are unreliable"
         assert strangers.notes() == ([expected] if told else [])
 
 
@@ -139,7 +139,7 @@ def test_score_warns_once(run: Run, write_lines: WriteLines, tmp_path: Path, mon
     )
     ran = run("score", path, "-m", "model", "--json")
     (note,) = ran.json["warnings"]
-    assert note.startswith("model: 2 of 4 replies are unlike what it was trained on (")
+    assert note.startswith("model: 2 of 4 replies are unlike the training text (")
     assert "script: 2, first in row 2" in note
     assert f"note: {note}\n" in ran.err
     with pytest.warns(rejoinder.ScoreWarning, match="2 of 4 replies are unlike") as caught:

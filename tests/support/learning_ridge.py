@@ -28,7 +28,7 @@ class RidgeEvaluator(Evaluator):
     citation: ClassVar[str] = "these tests"
     labels: ClassVar[Use] = "needed"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    range: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    raw_range: ClassVar[tuple[float, float]] = (1.0, 5.0)
     fits: ClassVar[list[TrainingData]] = []
     """What was fitted on, fit by fit, for tests to look at."""
 
@@ -44,7 +44,7 @@ class RidgeEvaluator(Evaluator):
         return {"weights_": np.asarray(model.coef_), "start_": float(model.intercept_)}
 
     def predict(self, batch: Batch) -> Scores:
-        predicted: Scores = np.clip(features(batch.examples) @ self.weights_ + self.start_, *self.range)
+        predicted: Scores = np.clip(features(batch.examples) @ self.weights_ + self.start_, *self.raw_range)
         return predicted
 
 

@@ -26,7 +26,7 @@ class Lengthy(Evaluator):
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    range: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    raw_range: ClassVar[tuple[float, float]] = (1.0, 5.0)
 
     most: int = 50
     cuts: tuple[int, ...] = (5, 10)
@@ -41,7 +41,7 @@ class Lengthy(Evaluator):
         return {"line_": line, "rated_": len(human)}
 
     def predict(self, batch: Batch) -> Scores:
-        predicted: Scores = np.clip(self._columns(batch.examples) @ self.line_, *self.range)
+        predicted: Scores = np.clip(self._columns(batch.examples) @ self.line_, *self.raw_range)
         return predicted
 
     def _columns(self, examples: Any) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""What a learned evaluator is: a metric whose parameters are chosen and whose other fields are learned.
+"""A learned evaluator: a metric that is fitted on data before it scores.
 
-A parameter is an ordinary field of the dataclass, as in every metric. What `fit` learns is declared as a field that
-the constructor does not take, and ends in an underscore:
+A parameter is an ordinary field of the dataclass, as in every metric. What `fit` learns is a field that the constructor
+does not take, and whose name ends in an underscore:
 
     @dataclass(frozen=True, kw_only=True)
     class Wordy(Evaluator):
@@ -33,7 +33,7 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.calibration import Calibration
-from rejoinder.evaluators.out_of_domain import Familiarity, Strangers
+from rejoinder.evaluators.out_of_domain import Familiarity, OutOfDomainCounter
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import CONTEXTS, Learned
@@ -50,19 +50,19 @@ Use = Literal["needed", "optional", "unused"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fit:
-    """What an evaluator was fitted on, and what was found of it afterwards."""
+    """What an evaluator was fitted on, and its calibration."""
 
     seed: int
     data: str
-    """Changes when any dialogue or judged example does."""
+    """A hash of the dialogues and judged examples."""
     dialogues: int
     judged: int
     version: str
     contexts: TrainedContexts = dataclasses.field(compare=False, repr=False)
     calibration: Calibration | None = None
-    """From its scores to those of people."""
+    """The map from its raw scores to human scores."""
     familiarity: Familiarity | None = dataclasses.field(default=None, compare=False, repr=False)
-    """What its training text looked like, where there was enough of it."""
+    """A description of its training text; None if there was too little of it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,23 +71,30 @@ class Evaluator(Learned, Metric):
 
     kind: ClassVar[str] = "evaluator"
     labels: ClassVar[Use] = "optional"
-    """What `fit` does with judged examples."""
+    """Whether `fit` uses judged examples."""
     dialogues: ClassVar[Use] = "optional"
-    """What `fit` does with dialogues."""
+    """Whether `fit` uses dialogues."""
+    raw_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    """The lowest and highest raw score: the evaluator's own, before calibration."""
 
-    # Two fits of one evaluator are not equal; the hash is that of the parameters, so that `fit` does not change it.
+    # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     @abstractmethod
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
-        """The value of each field that is learned; the same for the same data and seed."""
+        """The value of each learned field; the same for the same data and seed."""
 
     @abstractmethod
     def predict(self, batch: Batch) -> Scores:
-        """One score an example; what it says of an empty reply is not used. Called only when fitted."""
+        """One raw score per example; those of empty replies are ignored. Called only when fitted."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and highest score: 1 to 5 once calibrated."""
+        return (LOWEST, HIGHEST) if self.gives_intervals else self.raw_range
 
     def inherited_contexts(self) -> TrainedContexts:
-        """What another model that this one starts from was trained on."""
+        """The contexts that models which this one starts from were trained on."""
         return TrainedContexts()
 
     def fit(
@@ -99,10 +106,10 @@ class Evaluator(Learned, Metric):
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> Self:
-        """The same evaluator, fitted anew.
+        """Fit this evaluator, and return it.
 
-        Training may stop early by the judged examples of `valid`, and by those of `judged` whose split is `valid`;
-        those whose split is `test` are ignored. `run` sets checkpoints, a time limit and progress bars.
+        The judged examples of `valid`, and those of `judged` whose split is `valid`, are for early stopping; those
+        whose split is `test` are ignored. `run` sets checkpoints, a time limit and progress bars.
         """
         data = self.training_data(dialogues, judged, valid=valid, seed=seed, run=run)
         if self.labels == "needed" and not data.judged:
@@ -125,7 +132,7 @@ class Evaluator(Learned, Metric):
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> TrainingData:
-        """What `fit` would use of all this."""
+        """The part of these data that `fit` would use."""
         unlabelled = self.labels == "unused"
         return TrainingData.of(
             () if self.dialogues == "unused" else dialogues,
@@ -137,7 +144,7 @@ class Evaluator(Learned, Metric):
 
     @property
     def fitted(self) -> Fit:
-        """What it was fitted on; CallError where it was not."""
+        """What it was fitted on; CallError if it was not."""
         if self.fit_ is None:
             raise CallError(f"{self.name} is not fitted: call fit(), or load one that was saved")
         return self.fit_
@@ -149,12 +156,12 @@ class Evaluator(Learned, Metric):
 
     @property
     def trained_contexts(self) -> TrainedContexts:
-        """The contexts that it was fitted on: testing it on them would tell nothing."""
+        """The contexts that it was fitted on, and on which it must not be tested."""
         return self.fitted.contexts
 
     @property
     def signature(self) -> str:
-        """The parameters; once fitted, also the data, the seed, and the calibration where there is one."""
+        """The parameters and, once fitted, the data, the seed, and the calibration if there is one."""
         if self.fit_ is None:
             return super().signature
         parameters, _, version = super().signature.rpartition("|")
@@ -164,21 +171,22 @@ class Evaluator(Learned, Metric):
         return f"{parameters}|{found}|{version}"
 
     def clone(self) -> Self:
-        """One with the same parameters that is not fitted."""
+        """An unfitted evaluator with the same parameters."""
         return type(self)(**self.parameters)
 
     def with_calibration(self, calibration: Calibration | None) -> Self:
-        """The same evaluator whose scores are put on the scale of people; None: as it says them itself."""
+        """A copy whose scores are mapped to the human scale; None: a copy with raw scores."""
         if calibration is not None and not self.higher_is_better:
             raise CallError(f"{self.name} cannot be calibrated: its lower scores are the better ones")
         return self._with(dataclasses.replace(self.fitted, calibration=calibration))
 
     def with_familiarity(self, familiarity: Familiarity | None) -> Self:
-        """The same evaluator with another description of what it was trained on; None: nothing is unfamiliar."""
+        """A copy with another description of its training text; None: no reply is out of domain."""
         return self._with(dataclasses.replace(self.fitted, familiarity=familiarity))
 
     def score_batch(self, batch: Batch) -> Scores:
-        """The prediction, calibrated if it can be; the lowest score for an empty reply, NaN where a need is not met."""
+        """The prediction, calibrated if there is a calibration; the lowest score for an empty reply, NaN if a need is
+        not met."""
         calibration = self.fitted.calibration
         raw = self._predicted(batch)
         scores = raw.copy() if calibration is None else calibration.human(raw)
@@ -187,34 +195,34 @@ class Evaluator(Learned, Metric):
 
     @property
     def gives_intervals(self) -> bool:
-        """Whether it was calibrated."""
+        """Whether it is calibrated."""
         return self.fit_ is not None and self.fit_.calibration is not None
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:
-        """Between what people would say of each reply, from 1 to 5: lowest and highest; NaN for an empty reply."""
+        """The intervals expected to contain the human scores, from 1 to 5; NaN for an empty reply."""
         calibration = self.fitted.calibration
         if calibration is None:
-            raise CallError(f"{self.name} gives no intervals: it was not calibrated")
+            raise CallError(f"{self.name} gives no intervals: it is not calibrated")
         low, high = calibration.intervals(self._predicted(batch))
         for bound in (low, high):
             bound[batch.blank] = np.nan
         return self._where_needs_are_met(low, batch), self._where_needs_are_met(high, batch)
 
     def unfamiliar(self, batch: Batch) -> list[tuple[str, ...]]:
-        """Why each reply is unlike the training text (language, script, length); nothing where it is like it."""
+        """The reasons why each reply is unlike the training text (language, script, length), if it is."""
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
-    def watcher(self) -> Strangers | None:
-        """Who counts replies that are unlike the training text."""
+    def watcher(self) -> OutOfDomainCounter | None:
+        """A counter of replies that are unlike the training text."""
         familiarity = None if self.fit_ is None else self.fit_.familiarity
-        return None if familiarity is None else Strangers(familiarity)
+        return None if familiarity is None else OutOfDomainCounter(familiarity)
 
     def _predicted(self, batch: Batch) -> Scores:
-        """What `predict` says, checked, once a batch: scores and intervals both begin with it."""
+        """The result of `predict`, checked and computed once per batch: scores and intervals both need it."""
         if not len(batch):
             return np.empty(0)
-        # Evaluator and fit are kept beside it, so that nothing else can have their identity meanwhile.
+        # Evaluator and fit are kept with it, so that no other object can get their id meanwhile.
         *_, predicted = batch.keep(
             ("predicted", id(self), id(self.fit_)), lambda: (self, self.fit_, np.array(self.predict(batch), np.float64))
         )
@@ -228,7 +236,7 @@ class Evaluator(Learned, Metric):
         return scores
 
     def save(self, folder: str | Path) -> None:
-        """Write what `load` needs into a folder: config.json, and arrays beside it."""
+        """Write everything that `load` needs into a folder: config.json, and arrays."""
         fit = self.fitted
         with replacing_folder(Path(folder)) as fresh:
             write_arrays(fresh / CONTEXTS, {"keys": fit.contexts.keys})
@@ -249,7 +257,7 @@ class Evaluator(Learned, Metric):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """The evaluator that was saved in a folder, fitted."""
+        """The fitted evaluator that was saved in a folder."""
         home = Path(folder)
         evaluator, config = cls._saved(home)
         contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
@@ -258,21 +266,14 @@ class Evaluator(Learned, Metric):
         return evaluator
 
     def _with(self, fit: Fit) -> Self:
-        """A copy that has learned the same, with another account of it."""
+        """A copy with the same learned fields and another `fit_`."""
         other = copy.copy(self)
         other._remember({name: getattr(self, name) for name in self._learned_names()}, fit)
         return other
 
-    def _remember(self, values: Mapping[str, Any], fit: object) -> None:
-        super()._remember(values, fit)
-        if self.gives_intervals:  # then its scores are those of people, whatever its own were
-            object.__setattr__(self, "range", (LOWEST, HIGHEST))
-        else:
-            self.__dict__.pop("range", None)
-
 
 def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Calibration and familiarity, where the folder has them."""
+    """Calibration and familiarity, if the folder has them."""
     found: dict[str, Any] = {}
     try:
         if "calibration" in config:

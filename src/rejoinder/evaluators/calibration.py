@@ -1,7 +1,7 @@
-"""From what an evaluator says of a reply to what people would say, with an interval: docs/guide/calibration.md.
+"""Calibration: from an evaluator's scores to human scores, with prediction intervals: docs/guide/calibration.md.
 
 A *raw* score is an evaluator's own; a *human* score is a mean rating on 1..5. A *group* is a context: replies to one
-context are not independent, so that contexts are what folds are made of and what the guarantee counts.
+context are not independent, so that folds consist of whole contexts, and the coverage guarantee is over contexts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.arrays import Floats, Ints
+from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.errors import CallError
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.scale import HIGHEST, LOWEST, ROUNDING, on_our_scale
+from rejoinder.learning.splits import fold_of_groups
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.intervals import Interval, check_confidence
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
@@ -25,34 +26,33 @@ from rejoinder.types import Scores
 LEVEL = 0.9
 FOLDS = 5
 FEWEST_CONTEXTS = 20
-"""Contexts below which neither the curve nor the length of an interval can be told."""
+"""The smallest number of contexts for a calibration."""
 
 _MOST_KNOTS = 10
-_REPLIES_A_KNOT = 25
-_TILT = 0.01  # the share of a straight line in the curve: it never lies flat, so that ranks are kept
-_PRIOR = 20.0  # replies that a knot's spread is drawn towards the overall one by
-_LEAST_SPREAD = 0.01  # on 1..5; below, people and evaluator are as good as equal
-_ROUNDING = 1e-9
+_REPLIES_PER_KNOT = 25
+_TILT = 0.01  # the share of a straight line in the curve, which is then never flat and keeps the order of raw scores
+_PRIOR = 20.0  # weight of the overall spread in that of a knot, in replies
+_LEAST_SPREAD = 0.01  # on 1..5; a smaller spread makes no difference
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What people say on average of replies with some raw score, and how far they stray from that."""
+    """The mean human score of replies as a function of their raw score, and how far human scores are from it."""
 
     raw: tuple[float, ...]
-    """The knots, rising."""
+    """The knots, increasing."""
     human: tuple[float, ...]
-    """Their mean human score: rising, above 1 and below 5."""
+    """The mean human score at each knot: increasing, above 1 and below 5."""
     spread: tuple[float, ...]
-    """How far a human score is from the curve there, on average."""
+    """The mean distance of a human score from the curve at each knot."""
 
     @classmethod
     def fit(cls, raw: Floats, human: Floats) -> Self:
-        """The rising curve through the means of replies with like raw scores (isotonic regression over bins)."""
+        """The increasing curve through the means of replies with similar raw scores (isotonic regression over bins)."""
         from scipy.optimize import isotonic_regression
 
-        bins = max(2, min(_MOST_KNOTS, len(raw) // _REPLIES_A_KNOT))
-        # Equal raw scores have one rank, so that they are never in two bins.
+        bins = max(2, min(_MOST_KNOTS, len(raw) // _REPLIES_PER_KNOT))
+        # Equal raw scores have the same rank, so that they are in the same bin.
         _, bin_of = np.unique(((midranks(raw) - 0.5) / len(raw) * bins).astype(np.int64), return_inverse=True)
         count = np.bincount(bin_of).astype(np.float64)
         knots, means = (np.bincount(bin_of, weights=values) / count for values in (raw, human))
@@ -66,7 +66,7 @@ class Curve:
         return cls(*(tuple(values.tolist()) for values in (knots, curve, np.maximum(spread, _LEAST_SPREAD))))
 
     def at(self, raw: Scores) -> Scores:
-        """The human score on the curve: straight between knots, and ever flatter towards 1 and 5 beyond the last."""
+        """The human score on the curve: linear between knots, and approaching 1 and 5 beyond them."""
         knots, human = np.array(self.raw), np.array(self.human)
         rise = np.diff(human) / np.diff(knots)
         below, above = np.maximum(knots[0] - raw, 0.0), np.maximum(raw - knots[-1], 0.0)
@@ -76,29 +76,29 @@ class Curve:
         return met
 
     def spread_at(self, raw: Scores) -> Scores:
-        """How far from the curve a human score is on average."""
+        """The mean distance of a human score from the curve."""
         spread: Scores = np.interp(raw, self.raw, self.spread)
         return spread
 
 
 def _towards(room: float, way: Scores) -> Scores:
-    """A way that begins as the given one and never gets past the room."""
+    """A distance with the slope of `way` at first, which approaches `room` and never exceeds it."""
     gone: Scores = room * (1 - 1 / (1 + way / room))
     return gone
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A rising map from raw scores to 1..5, and intervals that hold the human score as often as `level` says."""
+    """An increasing map from raw scores to 1..5, and intervals that contain human scores with probability `level`."""
 
     curve: Curve
     reach: float
-    """How many spreads an interval goes from the curve to either side."""
+    """Half the width of an interval, in spreads."""
     level: float
     replies: int
     contexts: int
     scale: tuple[float, float]
-    """The ends of the scale that people used."""
+    """The lowest and highest rating of the scale that people used."""
 
     @classmethod
     def fit(
@@ -112,11 +112,11 @@ class Calibration:
         folds: int = FOLDS,
         seed: int = 0,
     ) -> Self:
-        """From raw scores that do not come of these labels: of an evaluator that saw none of them, or out of fold.
+        """From raw scores of an evaluator that was not trained on these labels, or from out-of-fold scores.
 
-        With several folds each reply is held against a curve that was made without its context. With `folds=1` half of
-        the contexts make the curve and the other half the intervals: split-conformal, whose coverage is guaranteed,
-        but whose curve knows half as much.
+        With several folds each reply is compared with a curve that was fitted without its context. With `folds=1` the
+        curve is fitted on half of the contexts and the intervals on the other half: split-conformal inference, whose
+        coverage is guaranteed, but whose curve is fitted on half of the data.
         """
         known = _Known.of(raw, human, groups, scale, level)
         if folds > 1:
@@ -132,11 +132,11 @@ class Calibration:
         return cls(curve, reach, level, len(known.raw), known.n_groups, scale)
 
     def human(self, raw: Scores) -> Scores:
-        """What people would say on average, from 1 to 5, in the order of the raw scores."""
+        """The expected human score, from 1 to 5, in the order of the raw scores."""
         return self.curve.at(raw)
 
     def intervals(self, raw: Scores) -> tuple[Scores, Scores]:
-        """Between what people would say of each reply."""
+        """The lower and upper bounds of the intervals expected to contain the human scores."""
         middle, way = self.curve.at(raw), self.reach * self.curve.spread_at(raw)
         return np.clip(middle - way, LOWEST, HIGHEST), np.clip(middle + way, LOWEST, HIGHEST)
 
@@ -146,7 +146,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From plain values; ValueError where they are not those of a calibration."""
+        """From plain values; ValueError if they are not those of a calibration."""
         try:
             curve = Curve(**{field.name: tuple(map(float, plain["curve"][field.name])) for field in fields(Curve)})
             counts = {name: int(plain[name]) for name in ("replies", "contexts")}
@@ -155,7 +155,7 @@ class Calibration:
         except (LookupError, TypeError) as error:
             raise ValueError(f"lacks a value: {error}") from error
         if not made._is_sound():
-            raise ValueError("expected a curve that rises from above 1 to below 5")
+            raise ValueError("expected a curve that increases from above 1 to below 5")
         return made
 
     def _is_sound(self) -> bool:
@@ -174,25 +174,25 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """How a calibration fares on contexts that it was made without. NaN where a reply was not scored or judged."""
+    """The quality of a calibration on contexts that it was fitted without. NaN for replies without score or rating."""
 
     human: Scores
-    """What people said, on 1..5."""
+    """The human scores, on 1..5."""
     scores: Scores
-    """What the calibration said."""
+    """The calibrated scores."""
     low: Scores
     high: Scores
     coverage: Interval
-    """The share of replies whose human score lies within its interval, with a 95 % interval over contexts."""
+    """The share of replies whose human score lies in the interval, with a 95 % confidence interval over contexts."""
 
     @property
     def error(self) -> float:
-        """The mean distance of score and human score."""
+        """The mean absolute difference of calibrated and human scores."""
         return float(np.nanmean(np.abs(self.scores - self.human)))
 
     @property
     def width(self) -> float:
-        """The mean length of the intervals."""
+        """The mean width of the intervals."""
         return float(np.nanmean(self.high - self.low))
 
 
@@ -206,7 +206,7 @@ def assess(
     folds: int = FOLDS,
     seed: int = 0,
 ) -> Assessment:
-    """Cross-validation of `Calibration.fit`: each fold's contexts are met by a calibration made on the others."""
+    """Cross-validation of `Calibration.fit`: each fold is assessed with a calibration fitted on the others."""
     known = _Known.of(raw, human, groups, scale, level)
     scores, low, high = (np.empty(len(known.raw)) for _ in range(3))
     for rows in known.parts(FOLDS, seed):
@@ -215,48 +215,35 @@ def assess(
         )
         scores[rows] = made.human(known.raw[rows])
         low[rows], high[rows] = made.intervals(known.raw[rows])
-    covered = (low - _ROUNDING <= known.human) & (known.human <= high + _ROUNDING)
+    covered = (low - ROUNDING <= known.human) & (known.human <= high + ROUNDING)
     coverage = mean_interval(covered.astype(np.float64), known.codes, seed=seed)
     spread_out = known.spread_out
     return Assessment(spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage)
 
 
-def on_human_scale(ratings: ArrayLike, scale: tuple[float, float]) -> Scores:
-    """Ratings from the scale that people used to 1..5; CallError where one lies outside."""
-    lowest, highest = scale
-    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
-        raise CallError(f"the scale must be the lowest rating and a higher one, not {lowest:g} and {highest:g}")
-    values = np.asarray(ratings, np.float64)
-    outside = values[(values < lowest - _ROUNDING) | (values > highest + _ROUNDING)]
-    if len(outside):
-        raise CallError(f"a judged reply has the score {outside[0]:g}: expected {lowest:g} to {highest:g}, the scale")
-    moved: Scores = LOWEST + (HIGHEST - LOWEST) * (values - lowest) / (highest - lowest)
-    return np.clip(moved, LOWEST, HIGHEST)
-
-
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The replies with a raw and a human score."""
+    """The replies that have a raw and a human score."""
 
     raw: Floats
     human: Floats
     codes: Ints
     n_groups: int
     place: Ints
-    """Where each stands among all."""
+    """The row of each among all replies."""
     count: int
 
     @classmethod
     def of(cls, raw: ArrayLike, human: ArrayLike, groups: Groups, scale: tuple[float, float], level: float) -> _Known:
         check_confidence(level)
-        scores, people = np.asarray(raw, np.float64), on_human_scale(human, scale)
+        scores, people = np.asarray(raw, np.float64), on_our_scale(human, scale)
         if scores.ndim != 1 or scores.shape != people.shape:
             raise ValueError(
                 f"raw and human scores must be two vectors of one length, not {scores.shape}, {people.shape}"
             )
         place = np.flatnonzero(np.isfinite(scores) & np.isfinite(people))
         codes, n_groups = group_codes(np.asarray(group_codes(groups, len(scores))[0])[place], len(place))
-        # Half of them, which `folds=1` counts, must be enough for an interval that ends.
+        # Half of them, which `folds=1` uses, must be enough for intervals of finite width.
         fewest = max(FEWEST_CONTEXTS, 2 * math.ceil(level / (1 - level)))
         if n_groups < fewest:
             raise CallError(
@@ -265,32 +252,32 @@ class _Known:
             )
         return cls(scores[place], people[place], codes, n_groups, place, len(scores))
 
-    def parts(self, folds: int, seed: int) -> list[Any]:
+    def parts(self, folds: int, seed: int) -> list[Bools]:
         """The rows of each fold, as a mask; no context is in two."""
-        fold_of = np.random.default_rng(seed).permutation(self.n_groups)[self.codes] % folds
+        fold_of = fold_of_groups(self.codes, folds, seed, by_size=False)
         return [fold_of == fold for fold in range(folds)]
 
     def spread_out(self, values: Floats) -> Scores:
-        """The values in their places among all replies, with NaN between."""
+        """The values in the rows of all replies, with NaN for the others."""
         everywhere = np.full(self.count, np.nan)
         everywhere[self.place] = values
         return everywhere
 
 
-def _apart(curve: Curve, known: _Known, rows: Any) -> Floats:
-    """How many spreads each human score is from the curve."""
+def _apart(curve: Curve, known: _Known, rows: Bools) -> Floats:
+    """The distance of each human score from the curve, in spreads."""
     distance: Floats = np.abs(known.human[rows] - curve.at(known.raw[rows])) / curve.spread_at(known.raw[rows])
     return distance
 
 
 def _reach(apart: Floats, codes: Ints, level: float) -> float:
-    """The distance that a reply to a new context keeps within with the given probability.
+    """The distance that a reply to a new context does not exceed with probability `level`.
 
-    Each context weighs the same, and so does the new one, whose distance may be any: Lee, Barber and Willett 2023,
-    "Distribution-free inference with hierarchical data". One reply a context makes it plain split-conformal inference.
+    All contexts have equal weight, including the new one, whose distance is unknown: Lee, Barber and Willett 2023,
+    "Distribution-free inference with hierarchical data". With one reply per context it is split-conformal inference.
     """
     _, group, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     weight = 1 / ((len(sizes) + 1) * sizes[group])
     order = np.argsort(apart)
-    place = int(np.searchsorted(np.cumsum(weight[order]), level - _ROUNDING))
+    place = int(np.searchsorted(np.cumsum(weight[order]), level - ROUNDING))
     return float(apart[order[min(place, len(order) - 1)]])

@@ -1,4 +1,4 @@
-"""A saved evaluator with a calibration written beside it: every other file stays as it is, whatever it holds."""
+"""A saved evaluator with a calibration added: every other file of its folder is copied unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.model_folder import read_config
 def write_calibrated(model: Path, output: Path, calibrated: Evaluator) -> None:
     """Copy the evaluator's folder, and put the calibration into its config.json.
 
-    Saving the loaded evaluator would not do: a folder may hold its weights in several precisions, of which one is
+    The loaded evaluator is not saved anew: a folder may hold its weights in several precisions, of which only one is
     loaded.
     """
     calibration = calibrated.fitted.calibration

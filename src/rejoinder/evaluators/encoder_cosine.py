@@ -1,4 +1,4 @@
-"""How near a reply lies to its references, or to what it answers, in the space of a pretrained sentence encoder."""
+"""The cosine of a reply with its references, or with the last turn, by a pretrained sentence encoder."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
     from rejoinder.encoders.text_encoder import TextEncoder
 
 NEEDS: Mapping[str, str] = MappingProxyType({"references": "references", "last-turn": "context"})
-"""What a reply is compared with -> what an example must have for it."""
+"""What a reply is compared with -> the field that an example must have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceCosine(Evaluator):
-    """The cosine of two sentence vectors, whatever makes them."""
+    """The cosine of two sentence vectors; a subclass says by which encoder."""
 
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    raw_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     labels: ClassVar[Use] = "unused"
 
     @property
     def compared(self) -> tuple[str, str]:
-        """What a reply is compared with, one of `NEEDS`, and how several references become one: `max` or `mean`."""
+        """What a reply is compared with, one of `NEEDS`, and how the scores of several references become one: `max` or
+        `mean`."""
         return "references", "max"
 
     @abstractmethod
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """One vector of length 1 a text. (texts, width)"""
+        """One vector of length 1 per text. (texts, width)"""
 
     def predict(self, batch: Batch) -> Scores:
-        """One cosine an example; what it says of an empty reply is not used."""
+        """One cosine per example; those of empty replies are ignored."""
         against, refs = self.compared
         if against == "references":
             texts = [text for example in batch.examples for text in example.references]
@@ -56,7 +57,7 @@ class SentenceCosine(Evaluator):
         return scores
 
     def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
-        """The cosine of each text with the reply that it belongs to; NaN for a text without content. (others,)"""
+        """The cosine of each text with the reply that it belongs to; NaN for a blank text. (others,)"""
         told = [place for place, text in enumerate(others) if text.strip()]
         cosines = np.full(len(others), np.nan)
         if told:
@@ -70,20 +71,21 @@ class SentenceCosine(Evaluator):
 class EncoderCosine(SentenceCosine):
     """The cosine of two sentence vectors, each the mean of its tokens' vectors.
 
-    Against references it is embedding-average with vectors that know their neighbours; against the last turn it needs
-    no reference, and tells whether a reply stays with what was said. Nothing is learned: `fit()` loads the encoder.
+    Against references it is embedding-average with contextual vectors. Against the last turn it needs no reference, and
+    says whether a reply stays on topic. Nothing is learned: `fit()` loads the encoder.
     """
 
     name: ClassVar[str] = "encoder-cosine"
-    measures: ClassVar[str] = "cosine of sentence vectors, with a reference or with what the reply answers"
+    measures: ClassVar[str] = "cosine of sentence vectors of the reply and of a reference or the last turn"
     citation: ClassVar[str] = "Reimers and Gurevych 2019, Sentence-BERT"
     dialogues: ClassVar[Use] = "unused"
 
     encoder: str
     """A Hugging Face name, or the folder of a pretrained encoder."""
     against: str = "references"
-    """What a reply is compared with: `references`, or `last-turn`, which needs none."""
+    """What a reply is compared with: `references`, or `last-turn`, which needs no reference."""
     refs: str = "max"
+    """Of several references: the `max` or the `mean` of the cosines."""
     max_length: int = 128
     """Tokens that are read of a text, from its end."""
 
@@ -96,9 +98,16 @@ class EncoderCosine(SentenceCosine):
         check_choice(self, "refs", ("max", "mean"))
         if self.max_length < 4:
             raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
-        need = NEEDS[self.against]
-        object.__setattr__(self, "needs", frozenset({need}))
-        object.__setattr__(self, "cannot_score", f"no {need}, or nothing but white space there")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """References or a context."""
+        return frozenset({NEEDS[self.against]})
+
+    @property
+    def cannot_score(self) -> str:
+        """What it is compared with is missing or blank."""
+        return f"no {NEEDS[self.against]}, or only blank ones"
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
@@ -110,23 +119,23 @@ class EncoderCosine(SentenceCosine):
 
     @property
     def compared(self) -> tuple[str, str]:
-        """As the parameters say."""
+        """The parameters `against` and `refs`."""
         return self.against, self.refs
 
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """What the encoder gives has length 1."""
+        """The encoder's vectors, which have length 1."""
         return self.encoder_.encode(texts)
 
     @property
     def signature(self) -> str:
-        """Once fitted, with a hash of the encoder's weights, because a path says nothing."""
+        """Once fitted, with a hash of the encoder's weights, because a path says nothing about them."""
         if self.fit_ is None:
             return super().signature
         known = f"encoder:{Path(self.encoder).name}@{self.digest_}"
         return super().signature.replace(f"encoder:{self.encoder}", known, 1)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write the encoder, so that the folder is all that scoring needs."""
+        """Write the encoder, so that the folder has everything that scoring needs."""
         self.encoder_.save(folder)
         return {"digest_": self.digest_}
 

@@ -1,4 +1,4 @@
-"""Several evaluators and metrics as one: each on a common scale, then their weighted mean."""
+"""Several evaluators and metrics as one: the weighted mean of their standardised scores."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from rejoinder.registry import build, load, load_evaluator
 from rejoinder.types import Example, Scores
 
 MOST_PLACES = 1000
-"""Places of the dialogues that means and deviations are learned from."""
+"""Turns of the dialogues that means and deviations are computed on."""
 _LOGISTIC = 1.702
-"""The logistic curve at so many times x is the normal distribution's, to within .01."""
+"""The logistic function of this times x is the normal distribution function, to within .01."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ensemble(Evaluator):
     """The weighted mean of its members' standardised scores, from 1 to 5.
 
-    Means and deviations are those on true replies of the dialogues and on as many that do not fit. The result is
-    mapped by the normal distribution, so that these replies spread over the whole scale; their order stays.
+    Means and deviations are computed on true replies of the dialogues and on as many that do not fit. The normal
+    distribution function maps the result to the scale, so that these replies spread over all of it in the same order.
     """
 
     name: ClassVar[str] = "ensemble"
-    measures: ClassVar[str] = "what several evaluators and metrics say together"
+    measures: ClassVar[str] = "the mean of several evaluators and metrics"
     citation: ClassVar[str] = "standard scores, averaged: common practice"
-    cannot_score: ClassVar[str] = "a member could not say"
-    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    cannot_score: ClassVar[str] = "a member could not score it"
+    raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
 
@@ -52,13 +52,13 @@ class Ensemble(Evaluator):
 
     members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
     centres_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
-    """The mean score of each member, and last that of all together."""
+    """The mean score of each member, and last that of their weighted mean."""
     spreads_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
     """The standard deviations, in the same order."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        members: object = self.members  # a mistake that types do not stop: one name in place of several
+        members: object = self.members  # types do not prevent one name in place of a tuple of names
         if isinstance(members, str) or not self.members:
             raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
         if self.weights and (len(self.weights) != len(self.members) or min(self.weights) <= 0):
@@ -93,7 +93,7 @@ class Ensemble(Evaluator):
         }
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 1 to 5; NaN where a member cannot say."""
+        """One score per example, from 1 to 5; NaN if a member cannot score it."""
         columns = np.stack([_signed(member) * member.score_batch(batch) for member in self.members_])
         together = self._mean((columns - self.centres_[:-1, None]) / self.spreads_[:-1, None])
         standard = (together - self.centres_[-1]) / self.spreads_[-1]
@@ -101,7 +101,7 @@ class Ensemble(Evaluator):
         return scores
 
     def inherited_contexts(self) -> TrainedContexts:
-        """Those that any member was trained on."""
+        """The contexts that any member was trained on."""
         found = TrainedContexts()
         for member in self._loaded:
             if isinstance(member, Evaluator):
@@ -109,7 +109,7 @@ class Ensemble(Evaluator):
         return found
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Evaluators in folders of their own; metrics by name and parameters."""
+        """Write evaluators to folders of their own; return metrics by name and parameters."""
         places: list[dict[str, Any]] = []
         for number, member in enumerate(self.members_):
             if isinstance(member, Evaluator):
@@ -120,7 +120,7 @@ class Ensemble(Evaluator):
         return {"members": places, "centres": self.centres_.tolist(), "spreads": self.spreads_.tolist()}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The members, from the folders within this one."""
+        """The members, from folders within this one."""
         try:
             places, centres, spreads = plain["members"], plain["centres"], plain["spreads"]
             members = tuple(
@@ -140,7 +140,7 @@ class Ensemble(Evaluator):
         for name, member in zip(map(_name, self.members), found, strict=True):
             if member.observer() is not None:
                 raise CallError(
-                    f"{self.name}: {name} must see all replies before it scores one, and cannot be a member"
+                    f"{self.name}: {name} has to see all replies before it scores one, so that it cannot be a member"
                 )
         return found
 
@@ -160,7 +160,7 @@ class Ensemble(Evaluator):
 def fitting_and_not(data: TrainingData) -> list[Example]:
     """True replies of the dialogues, and as many that do not fit.
 
-    Those that do not fit have the true one as reference. A true reply has none: it would be compared with itself.
+    The reference of the latter is the true reply. A true reply has no reference: it would be compared with itself.
     """
     places = places_of(data.dialogues)
     source, rng = Negatives(places), np.random.default_rng([data.seed, 7])

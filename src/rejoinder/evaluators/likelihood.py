@@ -1,4 +1,4 @@
-"""How likely a reply is to a pretrained language model, and how much the context has to do with it."""
+"""The likelihood of a reply by a pretrained language model, and how much the context raises it."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"conditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
 )
-"""Form -> the lowest and highest score; a token of -20 is one of half a thousand million."""
+"""Form -> the lowest and highest score. A mean log-probability of -20 per token is p = 2e-9."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Likelihood(Evaluator):
-    """By the log-probability of a reply after its context, log p(r|c), and after none, log p(r).
+    """A score from the log-probability of a reply given its context, log p(r|c), and without context, log p(r).
 
-    conditional: log p(r|c) a token. pmi: (log p(r|c) - log p(r)) a token. pmi-share: (log p(r|c) - log p(r)) / -log
-    p(r), the share of what the reply says that the context tells. Nothing is learned: `fit()` loads the model.
+    conditional: log p(r|c) per token. pmi: (log p(r|c) - log p(r)) per token. pmi-share: (log p(r|c) - log p(r)) / -log
+    p(r), the share of the reply's information that the context explains. Nothing is learned: `fit()` loads the model.
     """
 
     name: ClassVar[str] = "likelihood"
-    measures: ClassVar[str] = "how much likelier a language model finds a reply because of its context"
+    measures: ClassVar[str] = "how much likelier a reply is with its context, by a language model"
     citation: ClassVar[str] = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
-    range: ClassVar[tuple[float, float]] = RANGES["pmi-share"]
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "unused"
 
@@ -51,11 +50,11 @@ class Likelihood(Evaluator):
     form: str = "pmi-share"
     """`conditional`: log p(r|c) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
     turns: int = 4
-    """Turns of the context that are read, the last ones."""
+    """The number of the context's last turns that are read."""
     max_context: int = 72
-    """Tokens of the context; one that is too long loses its beginning."""
+    """Tokens of the context that are read, from its end."""
     max_response: int = 32
-    """Tokens of the reply; what comes after them is not read."""
+    """Tokens of the reply that are read, from its beginning."""
 
     model_: CausalModel = field(init=False, repr=False, compare=False)
 
@@ -64,16 +63,21 @@ class Likelihood(Evaluator):
         check_choice(self, "form", list(RANGES))
         check_least(self, {"turns": 1, "max_context": 1, "max_response": 1})
 
+    @property
+    def raw_range(self) -> tuple[float, float]:  # type: ignore[override]
+        """The range of the form."""
+        return RANGES[self.form]
+
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The language model."""
         return {"model_": self._load_model()}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example; what it says of an empty reply is not used."""
+        """One score per example; those of empty replies are ignored."""
         from rejoinder.language_models.reply_likelihood import log_likelihoods, prefix_ids, prefix_text, reply_ids
 
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
-        lowest, highest = RANGES[self.form]
+        lowest, highest = self.raw_range
         scores = np.full(len(batch), lowest)
         examples = [batch.examples[row] for row in rows]
         if not examples:
@@ -93,14 +97,14 @@ class Likelihood(Evaluator):
         return scores
 
     def save_learned(self, folder: Path) -> dict[str, Any]:  # noqa: ARG002 - the model stays where it is
-        """What the model was, so that another of its name is noticed."""
+        """A hash of the model, so that another model of the same name is noticed."""
         return {"model_digest": self.model_.digest}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The language model, from where it was; CallError where it is another now."""
+        """The language model, from where it was; CallError if it has changed."""
         model = self._load_model()
         if model.digest != plain.get("model_digest"):
-            raise CallError(f"{self.model} is another model than the one that {folder} was saved with")
+            raise CallError(f"{self.model} is not the model that {folder} was saved with")
         return {"model_": model}
 
     def _load_model(self) -> CausalModel:
@@ -108,8 +112,3 @@ class Likelihood(Evaluator):
         from rejoinder.language_models.causal import CausalModel
 
         return CausalModel.load(self.model)
-
-    def _remember(self, values: Mapping[str, Any], fit: object) -> None:
-        super()._remember(values, fit)
-        if not self.gives_intervals:
-            object.__setattr__(self, "range", RANGES[self.form])

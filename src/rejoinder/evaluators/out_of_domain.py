@@ -1,9 +1,9 @@
-"""Whether replies are like those that an evaluator was trained on: docs/guide/calibration.md.
+"""Whether replies resemble the text that an evaluator was trained on: docs/guide/calibration.md.
 
-Three things are looked at, each of the reply and of the context. *Language*: how many words are common in the training
-text, and how many of the three-letter pieces of the others. *Script*: how many characters are of an alphabet, or signs,
-that the training text uses. *Length*, in words. Each has limits that the training text itself passes only as often as
-`rates` says: one half of it tells what is common, the other half how often that is not met.
+Three properties are checked, each of the reply and of the context. *Language*: how many words are frequent in the
+training text, and of the other words, how many three-letter pieces are. *Script*: how many characters belong to scripts
+and signs of the training text. *Length*, in words. Each property has limits that training text itself exceeds only as
+often as `rates` says: one half of it determines what is frequent, the other half where the limits are.
 """
 
 from __future__ import annotations
@@ -29,50 +29,50 @@ from rejoinder.types import Example
 REASONS = ("language", "script", "length")
 
 RATE = 0.001
-"""How often training text itself shall be beyond a limit; a reason has two or four of them."""
+"""How often training text itself may exceed a limit; a reason has two or four limits."""
 
 FEWEST = 500
-"""Replies to learn from below which nothing can be told."""
+"""Below this number of replies no limits are set."""
 
 MOST = 10_000
-"""Replies that are looked at: more would not move the limits by much."""
+"""The largest number of replies that are used: more would hardly change the limits."""
 
 _MOST_WORDS = 8192
-_COMMON_PIECES = 0.98  # of all three-letter pieces: the common ones make up so much
-_COMMON_SIGN = 0.01  # a sign that one text in a hundred holds is nothing odd
-_COMMON_SCRIPT = 0.001  # of all letters
-_SPACE, _USUAL, _ODD, _UNSEEN = range(4)  # what a character can be; unseen: not looked up yet
+_COMMON_PIECES = 0.98  # the share of all three-letter pieces that the frequent ones make up
+_COMMON_SIGN = 0.01  # the share of texts that must contain a sign for it to be usual
+_COMMON_SCRIPT = 0.001  # the share of all letters that must be of a script for it to be usual
+_SPACE, _USUAL, _ODD, _UNSEEN = range(4)  # kinds of characters; unseen: not looked up yet
 
 
 @dataclass(frozen=True, eq=False)
 class Familiarity:
-    """What the input of an evaluator looked like when it was trained."""
+    """A description of an evaluator's training text."""
 
     words: NDArray[np.uint32]
-    """Hashes of the common words, sorted."""
+    """Hashes of the frequent words, sorted."""
     pieces: NDArray[np.uint32]
-    """Hashes of the common three-letter pieces of words, sorted."""
+    """Hashes of the frequent three-letter pieces of words, sorted."""
     scripts: tuple[str, ...]
-    """Of the letters, as the first word of Unicode's names has them: LATIN, CJK."""
+    """Scripts of the letters, by the first word of their Unicode names: LATIN, CJK."""
     signs: str
-    """What is common beside letters, digits and spaces."""
+    """The usual characters other than letters, digits and spaces."""
     unknown: float
-    """The share of words that are not common."""
+    """The share of words that are not frequent."""
     unknown_pieces: float
-    """The share of pieces that are not common, those of common words being so."""
+    """The share of pieces that are not frequent; all pieces of a frequent word count as frequent."""
     odd: float
-    """The share of characters that are neither of these scripts nor of these signs."""
+    """The share of characters that belong neither to these scripts nor to these signs."""
     limits: Mapping[str, float]
-    """The least logarithm of the probability to meet so much that is unknown or odd; the fewest and most words."""
+    """The lowest log-probability of as many unknown or odd items; the smallest and largest number of words."""
     rates: Mapping[str, float]
-    """Reason -> how often a reply that is like the training text is called unfamiliar for it."""
+    """Reason -> how often text that is like the training text exceeds one of its limits."""
     _kinds: NDArray[np.uint8] = field(
         default_factory=lambda: np.full(0x110000, _UNSEEN, np.uint8), init=False, repr=False
     )
 
     @classmethod
     def of(cls, data: TrainingData) -> Self | None:
-        """From what an evaluator is fitted on; None where that is too little to tell."""
+        """The description of an evaluator's training data; None if there are too few."""
         judged, spoken = _judged_sample(data), _spoken_sample(data)
         if len(judged) + len(spoken) < FEWEST:
             return None
@@ -81,7 +81,7 @@ class Familiarity:
 
     @classmethod
     def of_examples(cls, first: Sequence[Example], second: Sequence[Example]) -> Self:
-        """From two halves of the training text that share no dialogue: what is common, and how often it is missed."""
+        """From two halves of the training text that share no dialogue: one for what is frequent, one for the limits."""
         common, other = _Texts.of(first), _Texts.of(second)
         counts = np.bincount(common.words, minlength=len(common.vocabulary))
         listed = [place for place in np.argsort(-counts, kind="stable")[:_MOST_WORDS].tolist() if counts[place] > 1]
@@ -89,7 +89,7 @@ class Familiarity:
         known = np.unique(common.hashes[listed])
         pieces = _common_pieces(common.vocabulary, np.where(common.is_word, counts, 0))
         made = cls(known, pieces, scripts, signs, 0.5, 0.5, 0.5, {}, {})
-        # At least one is counted, so that the probability of meeting one is never nothing.
+        # One is added, so that no rate is 0.
         unknown, unknown_pieces, odd = (
             (int(met.sum()) + 1) / (int(seen.sum()) + 2)
             for met, seen in (made._unknown_words(other), made._unknown_pieces(other), made._odd_characters(other))
@@ -97,7 +97,7 @@ class Familiarity:
         return replace(made, unknown=unknown, unknown_pieces=unknown_pieces, odd=odd)._with_limits(other)
 
     def _with_limits(self, texts: _Texts) -> Self:
-        """The same with limits that so many of these texts are beyond as `RATE` says."""
+        """A copy with limits that a share `RATE` of these texts exceeds."""
         n, values = len(texts) // 2, self._values(texts)
         limits, rates = {}, {}
         for reason, sides in _SIDES.items():
@@ -108,12 +108,12 @@ class Familiarity:
         return replace(self, limits=limits, rates=rates)
 
     def unfamiliar(self, batch: Batch) -> list[tuple[str, ...]]:
-        """Why each reply of the batch is unlike the training text; nothing where it is not."""
+        """The reasons why each reply of the batch is unlike the training text, if it is."""
         flags = self.flags(batch)
         return [tuple(reason for reason in REASONS if flags[reason][row]) for row in range(len(batch))]
 
     def flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
-        """Reason -> which replies are unlike the training text for it. An empty reply is never."""
+        """Reason -> which replies are unlike the training text for it; an empty reply never is."""
         values = self._values(_Texts.of(batch.examples))
         flags = {}
         for reason, sides in _SIDES.items():
@@ -122,7 +122,7 @@ class Familiarity:
         return flags
 
     def _values(self, texts: _Texts) -> dict[str, Floats]:
-        """Name of a limit -> what it is held against, one an example."""
+        """Name of a limit -> the value of each example that is compared with it."""
         n = len(texts) // 2
         values: dict[str, Floats] = {}
         for name, (met, seen), rate in (
@@ -138,11 +138,11 @@ class Familiarity:
         return values
 
     def _unknown_words(self, texts: _Texts) -> tuple[Ints, Ints]:
-        """How many words of each text are not common, and how many there are."""
+        """The number of words of each text that are not frequent, and of all words."""
         return texts.totals(self._is_unknown(texts)), texts.totals(texts.is_word)
 
     def _unknown_pieces(self, texts: _Texts) -> tuple[Ints, Ints]:
-        """How many pieces of each text's words are not common, and how many there are."""
+        """The number of three-letter pieces of each text that are not frequent, and of all pieces."""
         count, common = np.zeros((2, len(texts.vocabulary)), np.int64), set(self.pieces.tolist())
         for place, word in enumerate(texts.vocabulary):
             count[0, place] = len(word)
@@ -155,7 +155,7 @@ class Familiarity:
         return unknown
 
     def _odd_characters(self, texts: _Texts) -> tuple[Ints, Ints]:
-        """How many characters of each text are odd, and how many can be seen."""
+        """The number of odd characters of each text, and of all characters but spaces."""
         kinds = self._kinds[texts.characters]
         for code in np.unique(texts.characters[kinds == _UNSEEN]).tolist():
             self._kinds[code] = self._kind(chr(code))
@@ -167,12 +167,12 @@ class Familiarity:
             return _SPACE
         if character.isalpha():
             return _USUAL if _script(character) in self.scripts else _ODD
-        # Marks go with their letters; digits of any script say nothing of themselves.
+        # Marks belong to their letters; digits of any script count as usual.
         usual = character in self.signs or unicodedata.category(character)[0] in "MN"
         return _USUAL if usual else _ODD
 
     def plain(self) -> dict[str, Any]:
-        """All but the arrays, as plain values."""
+        """The plain values, for config.json."""
         return {
             "scripts": list(self.scripts),
             "signs": self.signs,
@@ -185,12 +185,12 @@ class Familiarity:
 
     @property
     def arrays(self) -> dict[str, NDArray[np.uint32]]:
-        """What is not plain."""
+        """The arrays."""
         return {"words": self.words, "pieces": self.pieces}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[np.uint32]]) -> Self:
-        """From what `plain` and `arrays` gave; ValueError where something is missing."""
+        """From the results of `plain` and `arrays`; ValueError if something is missing."""
         try:
             limits = {name: float(plain["limits"][name]) for sides in _SIDES.values() for name, _ in sides}
             rates = {reason: float(plain["rates"][reason]) for reason in REASONS}
@@ -202,15 +202,15 @@ class Familiarity:
 
 
 @dataclass(eq=False)
-class Strangers:
+class OutOfDomainCounter:
     """Counts replies that are unlike the training text, batch by batch."""
 
     familiarity: Familiarity
     rows: int = 0
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """Reasons -> how many replies have just these."""
+    """Reasons -> the number of replies with exactly these."""
     first: dict[str, int] = field(default_factory=dict)
-    """Reason -> the first row that has it, counted from 1."""
+    """Reason -> the first row with it, counted from 1."""
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
@@ -222,7 +222,7 @@ class Strangers:
         self.rows += len(batch)
 
     def notes(self) -> list[str]:
-        """One sentence, where more replies are unfamiliar than would be by chance."""
+        """One sentence if significantly more replies are out of domain than in text like the training text."""
         by_reason = {
             reason: sum(count for reasons, count in self.counts.items() if reason in reasons) for reason in REASONS
         }
@@ -231,12 +231,10 @@ class Strangers:
             return []
         total = sum(count for reasons, count in self.counts.items() if not told.keys().isdisjoint(reasons))
         listed = "; ".join(f"{reason}: {count}, first in row {self.first[reason]}" for reason, count in told.items())
-        return [
-            f"{total} of {self.rows} replies are unlike what it was trained on ({listed}); their scores mean little"
-        ]
+        return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 
     def _is_beyond_chance(self, reason: str, count: int) -> bool:
-        """Whether so many are met less than once in twenty where all replies are like the training text."""
+        """Whether at least so many replies have p < .05 if all replies are like the training text."""
         rate = self.familiarity.rates[reason]
         return bool(_probability(np.array([count]), np.array([self.rows]), rate)[0] < 0.05)
 
@@ -246,20 +244,20 @@ _SIDES: dict[str, tuple[tuple[str, int], ...]] = {
     "script": (("reply script", 1), ("context script", 1)),
     "length": (("shortest reply", 1), ("longest reply", -1), ("shortest context", 1), ("longest context", -1)),
 }
-"""Reason -> its limits; 1: what is less is unfamiliar, -1: what is more."""
+"""Reason -> its limits; 1: a lower limit, -1: an upper limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Texts:
-    """The replies of some examples, then the last turns of their contexts, as numbers."""
+    """The replies of some examples, then the last turns of their contexts, as word indices."""
 
     texts: Sequence[str]
     reply_words: Ints
     context_words: Ints
-    """Of the whole context."""
+    """Words of the whole context."""
     vocabulary: pl.Series
     words: Ints
-    """Places in the vocabulary, text after text."""
+    """Indices into the vocabulary, text after text."""
     owner: Ints
     """The text of each word."""
 
@@ -288,37 +286,37 @@ class _Texts:
 
     @cached_property
     def is_word(self) -> NDArray[np.bool_]:
-        """Which tokens begin with a letter: punctuation and numbers are of no language. (vocabulary,)"""
+        """Which tokens begin with a letter: punctuation and numbers belong to no language. (vocabulary,)"""
         return np.fromiter((word[0].isalpha() for word in self.vocabulary), np.bool_, len(self.vocabulary))
 
     @cached_property
     def characters(self) -> NDArray[np.uint32]:
-        """The code points of all texts, one text after the other."""
+        """The code points of all texts, text after text."""
         return np.frombuffer("".join(self.texts).encode("utf-32-le"), np.uint32)
 
     def totals(self, of_word: NDArray[Any]) -> Ints:
-        """The sum over each text's words of a number a word of the vocabulary."""
+        """The sum over each text's words of one number per word of the vocabulary."""
         return np.bincount(self.owner, weights=of_word[self.words], minlength=len(self)).astype(np.int64)
 
     def sums(self, flags: NDArray[np.bool_]) -> Ints:
-        """How many characters of each text are flagged."""
+        """The number of flagged characters of each text."""
         ends = np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts)))
         total = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
         return np.diff(total[ends], prepend=0)
 
 
 def _word_counts(texts: Sequence[str]) -> Ints:
-    """How many runs of letters and digits each text has, so that spaces before punctuation are no matter."""
+    """The number of runs of letters and digits of each text, so that spaces before punctuation do not matter."""
     return pl.Series(texts, dtype=pl.String).str.count_matches(r"[\p{L}\p{N}]+").to_numpy().astype(np.int64)
 
 
 def _sound(text: str) -> str:
-    """A text without lone surrogates, which no file can hold."""
+    """A text without lone surrogates, which cannot be encoded."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _probability(met: Ints, seen: Ints, rate: float) -> Floats:
-    """How probable it is that at least so many of those seen are met at this rate."""
+    """The probability of at least `met` of `seen` at this rate (binomial)."""
     from scipy.special import betainc
 
     probable = np.ones(len(met))
@@ -328,12 +326,12 @@ def _probability(met: Ints, seen: Ints, rate: float) -> Floats:
 
 
 def _log_probability(met: Ints, seen: Ints, rate: float) -> Floats:
-    """Its logarithm, which is finite."""
+    """The logarithm of `_probability`, always finite."""
     return np.log(np.maximum(_probability(met, seen, rate), np.finfo(np.float64).tiny))
 
 
 def _common_pieces(vocabulary: pl.Series, counts: Ints) -> NDArray[np.uint32]:
-    """Hashes of the most frequent pieces of these words, sorted."""
+    """Hashes of the most frequent three-letter pieces of these words, sorted."""
     found: Counter[int] = Counter()
     for word, count in zip(vocabulary, counts.tolist(), strict=True):
         for piece in _pieces(word) if count else ():
@@ -345,13 +343,13 @@ def _common_pieces(vocabulary: pl.Series, counts: Ints) -> NDArray[np.uint32]:
 
 
 def _pieces(word: str) -> list[bytes]:
-    """'an' -> ' an', 'an ': as many as the word has letters."""
+    """'an' -> ' an', 'an ': as many pieces as the word has letters."""
     marked = f" {word} "
     return [marked[start : start + 3].encode() for start in range(len(word))]
 
 
 def _alphabet(texts: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The scripts and the signs that are common in the texts."""
+    """The usual scripts and signs of the texts."""
     letters: Counter[str] = Counter()
     holding: Counter[str] = Counter()
     for text in texts:
@@ -366,19 +364,19 @@ def _alphabet(texts: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def _script(letter: str) -> str:
-    """LATIN for é; its own for a letter that Unicode has no name for."""
+    """The first word of the letter's Unicode name, LATIN for é; the letter itself if it has no name."""
     return unicodedata.name(letter, letter).partition(" ")[0]
 
 
 def _judged_sample(data: TrainingData) -> list[Example]:
-    """Judged replies, in their order: those of one context are mostly neighbours."""
+    """Judged replies in their order, in which those of one context are mostly neighbours."""
     count = len(data.judged)
     chosen = np.random.default_rng(data.seed).permutation(count)[: MOST // 2]
     return [data.judged[place].example for place in np.sort(chosen).tolist()]
 
 
 def _spoken_sample(data: TrainingData) -> list[Example]:
-    """Turns of dialogues, each after those before it; those of one dialogue are neighbours."""
+    """Turns of dialogues with their contexts; those of one dialogue are neighbours."""
     rng = np.random.default_rng(data.seed)
     order = rng.permutation(len(data.dialogues))
     ends = np.cumsum([len(data.dialogues[place].turns) - 1 for place in order.tolist()], dtype=np.int64)

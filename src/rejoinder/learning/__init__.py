@@ -1,1 +1,9 @@
-"""What every trained thing shares: fit, save and load; training data and splits; the training loop."""
+"""What every trained model shares.
+
+- `learned`, `fitted`, `saving`, `weights`: parameters and learned fields; saving and loading.
+- `data`, `splits`: training data; held-out rows and folds that share no context.
+- `stages`, `schedules`, `run`, `loop`, `checkpoints`: the training loop, its inputs, and resuming an interrupted run.
+- `settings`, `parameters`: parameters that many models have, and checks of their values.
+- `batching`, `in_batch`, `freezing`, `pretrained`: parts of training that several models use.
+- `extras`: optional dependencies.
+"""

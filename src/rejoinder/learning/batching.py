@@ -1,4 +1,4 @@
-"""Sequences of like length together, so that little of a batch is padding."""
+"""Batches of sequences of similar length, so that little of a batch is padding."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from rejoinder.arrays import Ints
 
 
 class Encoded(NamedTuple):
-    """A pair as token numbers, with the segment that each belongs to: 0 or 1, or the part of a branching row."""
+    """The token ids of a text pair, with the segment of each token: 0 or 1, or its part of a branching row."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
     positions: tuple[int, ...] | None = None
-    """Where the tokens of a branching row stand in their texts; else they are counted from 0."""
+    """The position of each token of a branching row within its text; None: positions count from 0."""
 
 
 class TokenRow(Protocol):
-    """Anything with token numbers."""
+    """Anything with token ids."""
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The token numbers."""
+        """The token ids."""
 
 
 def by_length(encoded: Sequence[TokenRow], tokens: int) -> list[list[int]]:
-    """Row numbers in batches of at most `tokens` tokens, padding counted; longest first, and no row left out.
+    """Row numbers in batches of at most `tokens` tokens, including padding; longest first, no row left out.
 
-    The batches depend on what the rows hold and not on their order.
+    The batches depend on the rows' content and not on their order.
     """
     order = sorted(range(len(encoded)), key=lambda row: (-len(encoded[row].ids), encoded[row].ids))
     batches: list[list[int]] = []
@@ -59,10 +59,10 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list
 
 
 def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
-    """The rows as the arrays that networks read, filled up to the longest. Each (rows, longest)
+    """The rows as a network's input arrays, padded to the longest. Each (rows, longest)
 
-    A cross-encoder reads input_ids, attention_mask and token_type_ids; one that branches reads input_ids, positions and
-    parts, of which 0 is padding.
+    A cross-encoder takes input_ids, attention_mask and token_type_ids; a branching encoder takes input_ids, positions
+    and parts, where part 0 is padding.
     """
     longest = max(len(row.ids) for row in encoded)
     ids = np.full((len(encoded), longest), pad, np.int64)
@@ -75,3 +75,9 @@ def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
     if encoded[0].positions is None:
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
     return {"input_ids": ids, "positions": positions, "parts": types}
+
+
+def shuffled(count: int, size: int, rng: np.random.Generator) -> list[list[int]]:
+    """The numbers below `count` in shuffled batches of `size`; the last may be smaller."""
+    order = rng.permutation(count).tolist()
+    return [order[start : start + size] for start in range(0, count, size)]

@@ -1,6 +1,6 @@
-"""The state of training on disk, so that it can go on where it stopped: safetensors and JSON, nothing that runs code.
+"""The state of training on disk, from which an interrupted run is resumed: safetensors and JSON, no pickled code.
 
-A checkpoint is a folder `<stage>-<step>`; it is written under another name and renamed when it is whole, and only then
+A checkpoint is a folder `<stage>-<step>`. It is written under another name and renamed when it is complete; only then
 is the one before it removed.
 """
 
@@ -18,12 +18,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from rejoinder.errors import CallError, DataError
+from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.learning.weights import plain_state
 
 
 @dataclass
 class Progress:
-    """How far a stage is."""
+    """How far a stage has come."""
 
     step: int = 0
     best: float | None = None
@@ -31,7 +32,7 @@ class Progress:
     since_best: int = 0
     plateaus: int = 0
     seconds: float = 0.0
-    """How long it has trained, interruptions not counted."""
+    """Training time, without interruptions."""
     finished: bool = False
 
 
@@ -41,7 +42,17 @@ class Checkpoints:
 
     folder: Path
     key: str
-    """Changes with anything that decides what is learned: a run goes on only from its own checkpoints."""
+    """Changes with everything that decides what is learned: a run is resumed only from its own checkpoints."""
+
+    @classmethod
+    def of(cls, run: TrainingRun, key: str) -> Checkpoints | None:
+        """Those that the run asks for, None where it asks for none; a run that does not resume starts without any."""
+        if run.checkpoints is None:
+            return None
+        checkpoints = cls(run.checkpoints, key)
+        if not run.resume and is_main_process():
+            checkpoints.clear()
+        return checkpoints
 
     def write(
         self,
@@ -51,7 +62,7 @@ class Checkpoints:
         optimiser: Any,
         best: dict[str, Tensor] | None,
     ) -> None:
-        """Keep this state, and drop the one before it."""
+        """Write this state, and remove the one before it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         older = self._found(stage)
         target = self.folder / f"{stage}-{progress.step:08d}"
@@ -72,7 +83,7 @@ class Checkpoints:
     def read(
         self, stage: str, network: torch.nn.Module, optimiser: Any
     ) -> tuple[Progress, dict[str, Tensor] | None] | None:
-        """How far it was, and its best weights; network and optimiser get the last state. None: no checkpoint."""
+        """Restore network and optimiser; return the progress and the best weights. None if there is no checkpoint."""
         found = self._found(stage)
         if not found:
             return None
@@ -88,7 +99,7 @@ class Checkpoints:
             best = folder / "best.safetensors"
             return Progress(**state), load_file(best) if best.exists() else None
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise DataError(f"is no whole checkpoint ({error})", file=str(folder)) from error
+            raise DataError(f"is not a complete checkpoint ({error})", file=str(folder)) from error
 
     def clear(self) -> None:
         """Remove all checkpoints of this folder."""

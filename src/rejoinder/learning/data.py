@@ -1,4 +1,4 @@
-"""What an evaluator is fitted on."""
+"""The data that an evaluator is fitted on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Dialogues, judged replies and a seed: all that decides what is learned, beside the evaluator's parameters."""
+    """Dialogues, judged replies and a random seed: with an evaluator's parameters, all that decides what is learned."""
 
     dialogues: tuple[Dialogue, ...] = ()
     judged: tuple[JudgedExample, ...] = ()
-    """To learn from."""
+    """Judged examples to learn from."""
     valid: tuple[JudgedExample, ...] = ()
-    """To decide by when to stop, where an evaluator wants to; never to learn from."""
+    """Judged examples for early stopping, never to learn from."""
     seed: int = 0
     run: TrainingRun = field(default_factory=TrainingRun)
     """How training is carried out: checkpoints, time limit, progress."""
@@ -39,7 +39,7 @@ class TrainingData:
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> TrainingData:
-        """Judged examples go where their `split` says; those of the split `test` are left out."""
+        """Judged examples are sorted by their `split`; those of the split `test` are left out."""
         items = tuple(judged)
         return cls(
             tuple(dialogues),
@@ -51,12 +51,12 @@ class TrainingData:
 
     @cached_property
     def digest(self) -> str:
-        """Changes when any dialogue or judged example does; the seed is not in it."""
+        """A hash of all dialogues and judged examples, without the seed."""
         return digest_of([dialogues_digest(self.dialogues), _judged_digest(self.judged), _judged_digest(self.valid)])
 
     @cached_property
     def contexts(self) -> TrainedContexts:
-        """The contexts of all of it."""
+        """The contexts of all dialogues and judged examples."""
         return TrainedContexts.of(self.judged_examples) | self.dialogue_contexts
 
     @property
@@ -66,14 +66,14 @@ class TrainingData:
 
     @property
     def judged_examples(self) -> list[Example]:
-        """All examples whose ratings are looked at."""
+        """All examples whose ratings are used."""
         return [item.example for item in (*self.judged, *self.valid)]
 
 
 def labels(judged: Sequence[JudgedExample], dimension: str | None = None) -> tuple[list[Example], Scores]:
-    """The examples that people rated on a dimension, and the mean rating of each.
+    """The examples that were rated on a dimension, and the mean rating of each.
 
-    Without a dimension the data must have one only, or one that is called overall.
+    Without `dimension` the data must have only one, or one called overall.
     """
     known = dict.fromkeys(name for item in judged for name in item.scores)
     chosen = _chosen(list(known)) if dimension is None else dimension
@@ -90,7 +90,7 @@ def labels(judged: Sequence[JudgedExample], dimension: str | None = None) -> tup
 
 
 def examples_digest(examples: Iterable[Example]) -> str:
-    """Changes when any example does."""
+    """A hash of the examples."""
     return digest_of(_plain(example) for example in examples)
 
 
@@ -98,7 +98,7 @@ def _judged_digest(judged: Iterable[JudgedExample]) -> str:
     return digest_of([*_plain(item.example), item.scores] for item in judged)
 
 
-# Every cell of a grid is fitted on the same dialogues, of which there may be very many.
+# Every cell of an experiment's grid is fitted on the same dialogues, of which there may be very many.
 @lru_cache(maxsize=2)
 def _corpus_contexts(dialogues: tuple[Dialogue, ...]) -> TrainedContexts:
     return TrainedContexts.within(dialogues)

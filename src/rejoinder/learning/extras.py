@@ -1,4 +1,4 @@
-"""Optional parts of the package: whether one is installed, and the error that says how to get it."""
+"""Optional extras of the package: whether one is installed, and the error that says how to install it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MODULES = {
 
 
 def has_extra(extra: str) -> bool:
-    """Whether every module of an optional part can be imported; nothing is imported to find out."""
+    """Whether every module of an extra is installed; none is imported."""
     return all(find_spec(module) is not None for module in _MODULES[extra])
 
 
 def require_extra(extra: str, what: str) -> None:
-    """Raise a MissingExtraError, which says how to install it, where an optional part is missing."""
+    """Raise a MissingExtraError, which says how to install the extra, if it is missing."""
     if not has_extra(extra):
         raise MissingExtraError(what, extra)

@@ -1,4 +1,4 @@
-"""Weights that stay as they are while a stage is trained: what is not learned costs no time."""
+"""Weights that are not trained in a stage: nothing is computed for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rejoinder.learning.schedules import Schedule
 
 @contextmanager
 def frozen(encoder: nn.Module, schedule: Schedule) -> Iterator[None]:
-    """The encoder with the weights frozen that the schedule names, for as long as the block runs."""
+    """Freeze the weights of the encoder that the schedule names, for as long as the block runs."""
     still = [weight for weight in _still(encoder, schedule) if weight.requires_grad]
     for weight in still:
         weight.requires_grad_(False)
@@ -30,12 +30,12 @@ def _still(encoder: nn.Module, schedule: Schedule) -> Iterator[nn.Parameter]:
         words: Any = encoder.get_input_embeddings()  # type: ignore[operator]
         yield from words.parameters()
     if schedule.frozen_layers:
-        layers = layers_of(encoder)
+        layers = _layers(encoder)
         if schedule.frozen_layers > len(layers):
             raise CallError(f"frozen_layers cannot be {schedule.frozen_layers}: the encoder has {len(layers)} layers")
         inside = {id(weight) for weight in layers.parameters()}
-        # What comes before the first layer: words, positions, segments and their norm. What comes after the last
-        # (DeBERTa's table of distances, a final norm) is read by layers that learn.
+        # Everything before the first layer: words, positions, segments and their norm. What comes after the last layer
+        # (DeBERTa's table of distances, a final norm) is used by layers that are trained.
         for name, child in encoder.named_children():
             if "embedding" in name and not any(id(weight) in inside for weight in child.parameters()):
                 yield from child.parameters()
@@ -43,11 +43,11 @@ def _still(encoder: nn.Module, schedule: Schedule) -> Iterator[nn.Parameter]:
             yield from layer.parameters()
 
 
-def layers_of(encoder: nn.Module) -> nn.ModuleList:
-    """The encoder's layers, lowest first; CallError where it does not have one module a layer."""
+def _layers(encoder: nn.Module) -> nn.ModuleList:
+    """The encoder's layers, lowest first; CallError if it does not have one module per layer."""
     config: Any = encoder.config
     count = getattr(config, "num_hidden_layers", None)
     for module in encoder.modules():
         if isinstance(module, nn.ModuleList) and len(module) == count:
             return module
-    raise CallError(f"{config.model_type} has no layers of their own that could be frozen")
+    raise CallError(f"{config.model_type} does not have one module per layer: its layers cannot be frozen")

@@ -1,7 +1,7 @@
-"""What evaluators and reply models share: chosen parameters, learned fields, and a folder to save both in.
+"""What evaluators and reply models share: parameters, learned fields, and a folder that both are saved in.
 
 A parameter is a field that the constructor takes. A learned field is one that it does not take; its name ends in an
-underscore. `fit_` says what was learned from, and is kept apart from the rest.
+underscore. `fit_`, which is not one of them, describes the training data.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ CONTEXTS = "contexts.safetensors"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Learned:
-    """Something with learned fields."""
+    """An object with parameters and learned fields."""
 
     name: ClassVar[str]
     kind: ClassVar[str]
-    """What messages call it: evaluator, reply model."""
+    """The word for it in messages: evaluator, reply model."""
+    retired: ClassVar[frozenset[str]] = frozenset()
+    """Parameters of earlier versions, ignored in saved folders: they do not change what was learned."""
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write what was learned into the folder, save plain values, which are given back for config.json.
+        """Write learned arrays into the folder; return the plain values, for config.json.
 
-        A class that learns other things than arrays and plain values has its own, and its own `load_learned`.
+        A class that learns anything else overrides this and `load_learned`.
         """
         values = {name: getattr(self, name) for name in self._learned_names()}
         arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
@@ -41,7 +43,7 @@ class Learned:
         return {name: value for name, value in values.items() if name not in arrays}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The value of each learned field, from what `save_learned` wrote and gave back."""
+        """The value of each learned field, from what `save_learned` wrote and returned."""
         arrays = read_arrays(folder / ARRAYS) if plain.keys() < self._learned_names() else {}
         values = {**plain, **arrays}
         missing = self._learned_names() - values.keys()
@@ -51,22 +53,23 @@ class Learned:
 
     @classmethod
     def _saved(cls, home: Path) -> tuple[Self, dict[str, Any]]:
-        """One with the parameters that were saved in a folder, not fitted yet, and all that config.json says."""
+        """An unfitted instance with the parameters saved in a folder, and the content of config.json."""
         config = read_config(home, cls.kind)
         if config["name"] != cls.name:
             raise CallError(f"{home} holds the {cls.kind} {config['name']!r}: expected {cls.name!r}")
         known = {field.name for field in dataclasses.fields(cls) if field.init}
-        for name in config["parameters"]:
+        parameters = {name: value for name, value in config["parameters"].items() if name not in cls.retired}
+        for name in parameters:
             if name not in known:
                 raise UnknownNameError(f"parameter of {cls.name} in {home}:", name, known)
-        return cls(**{name: _hashable(value) for name, value in config["parameters"].items()}), config
+        return cls(**{name: _hashable(value) for name, value in parameters.items()}), config
 
     @classmethod
     def _learned_names(cls) -> set[str]:
         return {field.name for field in dataclasses.fields(cls) if not field.init} - {"fit_"}
 
     def _remember(self, values: Mapping[str, Any], fit: object) -> None:
-        """Set all that was learned at once, past the frozen parameters."""
+        """Set all learned fields at once, although the dataclass is frozen."""
         if values.keys() != self._learned_names():
             listed = ", ".join(sorted(self._learned_names()))
             raise ValueError(f"{self.name}: learned {', '.join(sorted(values))}; expected {listed}")
@@ -75,5 +78,5 @@ class Learned:
 
 
 def _hashable(value: Any) -> Any:
-    """A list as a tuple: JSON knows lists only, and a parameter of a frozen dataclass is one that has a hash."""
+    """Lists as tuples: JSON has only lists, and the parameters of a frozen dataclass must be hashable."""
     return tuple(map(_hashable, value)) if isinstance(value, list) else value

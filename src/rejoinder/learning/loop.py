@@ -1,8 +1,12 @@
-"""The training loop that all stages share."""
+"""The training loop: every network of the package is trained by `train`, stage by stage.
+
+Everything random comes from (seed, epoch) or (seed, step), so that a run that was interrupted and resumed ends with the
+weights of one that was not.
+"""
 
 from __future__ import annotations
 
-import os
+import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -26,54 +30,58 @@ from rejoinder.progress import bar
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a stage came to."""
+    """The result of a stage."""
 
     stage: str
     steps: int
     figure: str
     best: float | None
-    """The validation figure of the weights that were kept; None where nothing was kept aside to validate on."""
+    """The validation figure of the weights that were kept; None without validation data."""
 
 
 class Trainable(Protocol):
-    """What has weights."""
+    """A model with weights to train."""
 
     @property
     def network(self) -> nn.Module:
-        """All of them."""
+        """The whole network: what checkpoints hold and best weights are kept of."""
 
 
 @runtime_checkable
 class Grouped(Protocol):
-    """A stage whose parameters learn at different rates."""
+    """A stage whose parameters have different learning rates, or of which some are not trained."""
 
     def groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        """Parameters, each list with the multiple of the schedule's rate at which it learns."""
+        """Lists of parameters, each with a factor on the schedule's learning rate."""
 
 
 @runtime_checkable
 class Telling(Protocol):
-    """A stage that has more to show than its figure."""
+    """A stage with more to report than its validation figure."""
 
     def told(self) -> str:
-        """What the last look at the validation data found, in words; "" where there were none."""
+        """The result of the last validation in words; "" without validation data."""
 
 
 def train(
     model: Trainable, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
 ) -> Outcome:
-    """Train the model in place; it ends with its best weights, or with the last where there is no validation."""
+    """Train the model in place; it ends with its best weights, or with the last ones without validation data."""
     with torch.random.fork_rng(), _freezing(model.network, schedule):
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
 
 
+def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> Outcome:
+    """Train the network of the only stage in place, with checkpoints if the run has a folder for them.
+
+    `key` changes with everything that decides what is learned.
+    """
+    run = run or TrainingRun()
+    return train(stage, stage, schedule, seed, run, Checkpoints.of(run, key))
+
+
 def _freezing(network: nn.Module, schedule: Schedule) -> AbstractContextManager[None]:
     return frozen(cast("nn.Module", network.encoder), schedule) if schedule.freezes else nullcontext()
-
-
-def is_main_process() -> bool:
-    """Whether this process is the one, of several that train together, which writes files."""
-    return os.environ.get("RANK", "0") == "0"  # as torch.distributed numbers them
 
 
 class _Loop:
@@ -99,18 +107,20 @@ class _Loop:
             weight_decay=schedule.weight_decay,
             fused=schedule.fused or None,
         )
-        self.forward, self.optimiser = self.accelerator.prepare(stage.network, optimiser)
+        self.forward, self.optimiser = self.accelerator.prepare(
+            stage.network, optimiser, device_placement=[not schedule.cpu] * 2
+        )
         self.progress, self.best = Progress(), _nothing()
         if checkpoints is not None and run.resume:
             found = checkpoints.read(stage.name, model.network, self.optimiser)
             if found is not None:
                 self.progress, self.best = found
-        self.steps_an_epoch = -(-len(stage) // schedule.batch)
-        self.total = schedule.total(self.steps_an_epoch)
+        self.steps_per_epoch = -(-len(stage) // schedule.batch)
+        self.total = schedule.total(self.steps_per_epoch)
         self.since, self.seconds_before = monotonic(), self.progress.seconds
 
     def run_all(self) -> Outcome:
-        """Every step that is left."""
+        """Take every remaining step."""
         progress = self.progress
         batches: list[list[int]] = []
         with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
@@ -118,13 +128,14 @@ class _Loop:
             if self.schedule.look_first and not progress.step:
                 self._look(moving)
             while not progress.finished:
-                epoch, place = divmod(progress.step, self.steps_an_epoch)
+                epoch, place = divmod(progress.step, self.steps_per_epoch)
                 if not batches or not place:
                     batches = self.stage.batches(epoch, self.schedule.batch)
                 loss = self._step(batches[place], epoch)
                 progress.step += 1
                 moving.update(1)
-                moving.set_postfix(loss=f"{loss:.3f}", best=_shown(progress.best), refresh=False)
+                if not self._quiet:
+                    moving.set_postfix(loss=f"{loss:.3f}", best=_shown(progress.best), refresh=False)
                 self._after_step(loss, moving)
         if self.best is not None:
             self.model.network.load_state_dict(self.best)
@@ -132,15 +143,13 @@ class _Loop:
         return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
 
     def _step(self, rows: list[int], epoch: int) -> float:
-        # A seed a step: dropout is then the same in a run that was interrupted.
+        # One seed per step: dropout, and whatever a stage draws, is then the same in a run that was resumed.
         drawn = np.random.SeedSequence([self.seed, self.progress.step, self.accelerator.process_index])
         torch.manual_seed(int(drawn.generate_state(1)[0]))
         self.model.network.train(self.schedule.dropout)  # nothing but dropout depends on it
+        rate = self.schedule.rate(self.progress.step, self.total, self.progress.plateaus, self.progress.seconds)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.schedule.rate(
-                self.progress.step, self.total, self.progress.plateaus, self.progress.seconds
-            )
-            group["lr"] *= group["multiple"]
+            group["lr"] = rate * group["factor"]
         mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
         with self.accelerator.autocast():
             loss: Tensor = self.stage.loss(self.forward, mine, epoch)
@@ -149,7 +158,8 @@ class _Loop:
             raise RejoinderError(f"the loss is {value} at step {self.progress.step}: a smaller learning rate may help")
         self.optimiser.zero_grad()
         self.accelerator.backward(loss)
-        self.accelerator.clip_grad_norm_(self.forward.parameters(), self.schedule.clip)
+        if self.schedule.clip < math.inf:
+            self.accelerator.clip_grad_norm_(self.forward.parameters(), self.schedule.clip)
         self.optimiser.step()
         return value
 
@@ -157,7 +167,7 @@ class _Loop:
         progress = self.progress
         progress.seconds = self.seconds_before + monotonic() - self.since
         ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
-        look = ended or progress.step % (self.schedule.look_every or self.steps_an_epoch) == 0
+        look = ended or progress.step % (self.schedule.look_every or self.steps_per_epoch) == 0
         if look:
             self._look(moving, loss)
         progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
@@ -168,14 +178,14 @@ class _Loop:
             self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
 
     def _look(self, moving: Any, loss: float | None = None) -> None:
-        """Validate; keep the weights where they are the best so far."""
+        """Validate, and keep the weights if they are the best so far."""
         progress, found = self.progress, self.stage.validate()
         if found is not None and (progress.best is None or found > progress.best):
             progress.best, progress.since_best, self.best = found, 0, plain_state(self.model.network)
         elif found is not None:
             progress.since_best += 1
             progress.plateaus += 1
-        if not self._quiet:
+        if not self._quiet and (loss is not None or found is not None):
             said = "" if found is None else f", {self.stage.figure} {found:.3f}"
             if isinstance(self.stage, Telling) and self.stage.told():
                 said += f", {self.stage.told()}"
@@ -189,10 +199,10 @@ class _Loop:
 
 
 def _groups(stage: Stage) -> list[dict[str, Any]]:
-    """What the optimiser changes: parameters that learn, with their multiple of the rate."""
+    """The optimiser's parameter groups, each with its factor on the learning rate; frozen parameters are left out."""
     groups = stage.groups() if isinstance(stage, Grouped) else [(list(stage.network.parameters()), 1.0)]
-    learning = [([weight for weight in weights if weight.requires_grad], multiple) for weights, multiple in groups]
-    return [{"params": weights, "multiple": multiple} for weights, multiple in learning if weights]
+    learning = [([weight for weight in weights if weight.requires_grad], factor) for weights, factor in groups]
+    return [{"params": weights, "factor": factor} for weights, factor in learning if weights]
 
 
 def _nothing() -> dict[str, Tensor] | None:
@@ -201,17 +211,3 @@ def _nothing() -> dict[str, Tensor] | None:
 
 def _shown(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.3f}"
-
-
-def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> Outcome:
-    """Train the stage's network in place, with checkpoints where the run wants them.
-
-    `key` changes with everything that decides what is learned.
-    """
-    run = run or TrainingRun()
-    checkpoints = None
-    if run.checkpoints is not None:
-        checkpoints = Checkpoints(run.checkpoints, key)
-        if not run.resume and is_main_process():
-            checkpoints.clear()
-    return train(stage, stage, schedule, seed, run, checkpoints)

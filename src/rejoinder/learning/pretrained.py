@@ -1,4 +1,4 @@
-"""Pretrained encoders of Hugging Face: loading, their shape, and pooling of their vectors."""
+"""Pretrained Hugging Face encoders: loading, architecture, and pooling of their vectors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from rejoinder.errors import CallError
 
 _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text"}
-"""Encoders that count positions from the padding token's number + 1, so that fewer remain."""
+"""Encoders whose positions start at the padding token's id + 1, so that fewer remain for tokens."""
 
 
 def mean_over(vectors: Tensor, mask: Tensor) -> Tensor:
-    """The mean of the vectors that the mask has a 1 for. (rows, tokens, width), (rows, tokens) -> (rows, width)"""
+    """The mean of the vectors whose mask is 1. (rows, tokens, width), (rows, tokens) -> (rows, width)"""
     weights = mask.unsqueeze(-1).to(vectors.dtype)
     return (vectors * weights).sum(1) / weights.sum(1).clamp(min=1)
 
@@ -37,7 +37,7 @@ def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
     if not getattr(tokeniser, "is_fast", False):
         raise CallError(f"the encoder {name_or_folder} has no fast tokeniser: expected tokenizer.json")
     if getattr(encoder.config, "is_encoder_decoder", False) or not hasattr(encoder.config, "hidden_size"):
-        raise CallError(f"{name_or_folder} is no encoder such as RoBERTa, BERT, MPNet, DeBERTa or ELECTRA")
+        raise CallError(f"{name_or_folder} is not an encoder such as RoBERTa, BERT, MPNet, DeBERTa or ELECTRA")
     backend = tokeniser.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
@@ -45,7 +45,7 @@ def pretrained(name_or_folder: str) -> tuple[nn.Module, str]:
 
 
 def why_not(name_or_folder: str, error: Exception) -> str:
-    """In one line, why a pretrained model cannot be loaded; a folder may be mistyped and be taken for a name."""
+    """One line on why a pretrained model cannot be loaded; a mistyped folder is taken for a model name."""
     reason = str(error).strip().splitlines()[0]
     if Path(name_or_folder).exists():
         return reason
@@ -53,7 +53,7 @@ def why_not(name_or_folder: str, error: Exception) -> str:
 
 
 def encoder_from(definition: str) -> nn.Module:
-    """An encoder of the shape that encoder.json tells, with weights that mean nothing yet."""
+    """An encoder with the architecture of encoder.json and random weights."""
     import transformers
 
     with quiet_transformers():
@@ -63,7 +63,7 @@ def encoder_from(definition: str) -> nn.Module:
 
 
 def encoder_definition(model: nn.Module) -> str:
-    """The shape of a model's encoder, for encoder.json."""
+    """The architecture of a model's encoder, for encoder.json."""
     config: Any = model.config
     shape = json.loads(config.to_json_string(use_diff=False))
     shape.pop("_name_or_path", None)
@@ -81,7 +81,7 @@ def longest_input(encoder: nn.Module) -> int | None:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Nothing printed while weights are loaded: a missing pooler is no news, bar and retries are not ours."""
+    """Silence transformers and huggingface_hub while weights are loaded: missing poolers, progress bars, retries."""
     from huggingface_hub.utils import logging as hub_noise
     from transformers.utils import logging as noise
 

@@ -1,8 +1,9 @@
-"""How a training run is carried out: nothing here changes what would be learned from unlimited time."""
+"""How training is carried out. Without a time limit, none of this changes what is learned, except mixed precision."""
 
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,3 +33,8 @@ class TrainingRun:
             raise CallError(f"minutes of training must be a number above 0, not {self.minutes}")
         if self.save_every < 1:
             raise CallError(f"save_every must be at least 1, not {self.save_every}")
+
+
+def is_main_process() -> bool:
+    """Whether this process is the one that writes files, of several that train together."""
+    return os.environ.get("RANK", "0") == "0"  # as torch.distributed numbers them

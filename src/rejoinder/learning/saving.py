@@ -1,6 +1,6 @@
-"""The folder that what was learned is saved in: config.json for people, safetensors for arrays; nothing that runs code.
+"""The folder that a trained model is saved in: config.json, and safetensors for arrays; no pickled code.
 
-`kind` is what messages call the thing that is saved: an evaluator, a reply model.
+`kind` is the word for the model in messages: evaluator, reply model.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def write_texts(path: Path, texts: Sequence[str]) -> None:
-    """Write texts, of which there may be very many, as their bytes one after the other."""
+    """Write texts, of which there may be very many, as one array of bytes."""
     rows = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)))
     write_arrays(path, {"bytes": np.frombuffer(b"".join(rows), np.uint8), "offsets": offsets})
@@ -111,10 +111,10 @@ WEIGHTS = {"torch": "model.safetensors", "fp32": "model.onnx", "int8": "model.in
 
 
 def packed(words: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Words as bytes, which an array file can hold; none of them has a line break."""
+    """Words as an array of bytes, separated by line breaks, which no word contains."""
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 
 def unpacked(words: NDArray[np.uint8]) -> tuple[str, ...]:
-    """What `packed` was given."""
+    """The words that `packed` was given."""
     return tuple(words.tobytes().decode().split("\n"))

@@ -1,4 +1,4 @@
-"""How long a stage of training runs and how large its steps are."""
+"""How long a stage of training runs, and how large its steps are."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Schedule:
     batch: int
     epochs: int
     most_steps: int | None = None
-    """Stops earlier than the epochs say, and the learning rate falls accordingly."""
+    """Stop after so many steps even if epochs are left; the learning rate falls accordingly."""
     minutes: float | None = None
-    """The same by the clock: how far training has come is what is further on, steps or time. What is learned then
-    depends on how fast the machine is."""
+    """Time limit. How far training has come is what is further on, steps or time, so that the result depends on the
+    machine's speed."""
     decay: Literal["linear", "plateau"] = "linear"
     """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7."""
     warm_up: float = 0.1
@@ -33,15 +33,18 @@ class Schedule:
     patience: int = 5
     """Looks without improvement before training stops (linear only)."""
     clip: float = 1.0
+    """The largest norm of a gradient; math.inf: no limit."""
     weight_decay: float = 0.01
     fused: bool = False
-    """Whether a step changes all weights in one go: four times as fast, which tells where the network is small."""
+    """Whether AdamW updates all weights in one kernel: four times as fast, which matters for small networks."""
+    cpu: bool = False
+    """Train on the CPU even if there is a GPU: for networks that are too small to gain from one."""
     dropout: bool = True
-    """Without it a step takes about .7 of the time on a processor, where few epochs are run and it helps little."""
+    """Without dropout a step takes about 0.7 of the time on a CPU; it helps little where few epochs are run."""
     frozen_embeddings: bool = False
-    """The word vectors, half of a small encoder's weights, stay as they are."""
+    """Do not train the word embeddings, which are half of a small encoder's weights."""
     frozen_layers: int = 0
-    """So many of the lowest layers stay as they are, and all embeddings: no gradient is computed down there."""
+    """Do not train the embeddings and so many of the lowest layers: no gradient is computed for them."""
 
     def __post_init__(self) -> None:
         counts = (self.batch, self.epochs, self.most_steps or 1, self.look_every or 1, self.patience)
@@ -52,16 +55,16 @@ class Schedule:
 
     @property
     def freezes(self) -> bool:
-        """Whether some of the weights stay as they are."""
+        """Whether some of the weights are not trained."""
         return self.frozen_embeddings or self.frozen_layers > 0
 
-    def total(self, steps_an_epoch: int) -> int:
-        """How many steps there are at most."""
-        every = self.epochs * steps_an_epoch
+    def total(self, steps_per_epoch: int) -> int:
+        """The largest number of steps."""
+        every = self.epochs * steps_per_epoch
         return every if self.most_steps is None else min(every, self.most_steps)
 
     def out_of_time(self, seconds: float) -> bool:
-        """Whether the minutes are over."""
+        """Whether the time limit is reached."""
         return self.minutes is not None and seconds >= 60 * self.minutes
 
     def rate(self, step: float, total: int, plateaus: int, seconds: float = 0.0) -> float:
@@ -76,7 +79,7 @@ class Schedule:
         return self.learning_rate * (total - step) / max(1, total - rising)
 
     def is_over(self, since_best: int, plateaus: int) -> bool:
-        """Whether the last looks at the validation data say to stop."""
+        """Whether training stops, by the number of validations without improvement."""
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus < _LOWEST_RATE
         return since_best >= self.patience

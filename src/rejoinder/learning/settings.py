@@ -1,4 +1,4 @@
-"""The parameters that everything has which learns from dialogues by the shared training loop.
+"""Parameters shared by all models that the training loop trains on dialogues.
 
 They are fields of a dataclass that reply models and evaluators inherit, so that one name means one thing.
 """
@@ -15,25 +15,27 @@ from rejoinder.learning.schedules import Schedule
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How much is read and how training runs."""
+    """How much of a dialogue is read, and how training runs."""
 
     name: ClassVar[str]
+    retired: ClassVar[frozenset[str]] = frozenset({"minutes"})  # a time limit is now part of `TrainingRun`
 
     turns: int = 40
-    """How many of a context's last turns are read."""
+    """The number of a context's last turns that are read."""
     longest: int = 60
-    """Tokens of a turn, its end included; what comes after them is neither read nor learned."""
+    """Tokens of a turn, including its end; what comes after them is neither read nor learned."""
     batch: int = 16
-    """Dialogues that are learned from at once."""
+    """Dialogues per step."""
     epochs: int = 10
-    """At most; with validation dialogues it ends after `patience` epochs without a better validation figure."""
+    """The largest number of epochs."""
     patience: int = 2
+    """With validation dialogues, training stops after so many epochs without improvement."""
     learning_rate: float = 1e-3
     """The highest learning rate: it rises to it, then falls to 0."""
     warm_up: float = 0.05
-    """The share of training in which the rate rises."""
+    """The share of training in which the learning rate rises."""
     clip: float = 1.0
-    """The greatest norm of a gradient."""
+    """The largest norm of a gradient."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -48,7 +50,7 @@ class TrainingSettings:
         return {"turns": 2, "longest": 2, "batch": 1, "epochs": 1, "patience": 1, "clip": 1e-6}
 
     def shares(self) -> dict[str, float]:
-        """Parameters that are shares -> their value."""
+        """Parameters from 0 to below 1 -> their value."""
         return {"warm_up": self.warm_up}
 
     @property

@@ -1,4 +1,4 @@
-"""Splits that keep groups together: replies to one context never stand on both sides of a split."""
+"""Splits that keep groups together: replies to one context are never on both sides of a split."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Seed = int | Sequence[int]
 def held_out(
     groups: ArrayLike, share: float, seed: Seed, *, fewest: int = 1, most: int | None = None
 ) -> NDArray[np.bool_]:
-    """Which rows to keep aside: those of a random share of the groups, at most `most` groups.
+    """Which rows to hold out: those of a random share of the groups, at most `most` groups.
 
-    No row is kept aside where there are fewer than `fewest` groups.
+    With fewer than `fewest` groups no row is held out.
     """
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     count = round(share * len(names)) if len(names) >= fewest else 0
@@ -29,7 +29,7 @@ def held_out(
 def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool = True) -> Ints:
     """The fold of each row, whole groups together, in random order.
 
-    `by_size` gives each group to the fold that has the fewest rows so far; otherwise folds have equal numbers of
+    With `by_size` each group goes to the fold with the fewest rows so far; otherwise folds have equal numbers of
     groups, whatever their sizes.
     """
     names, codes = np.unique(np.asarray(groups), return_inverse=True)

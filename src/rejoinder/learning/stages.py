@@ -1,4 +1,4 @@
-"""What the training loop needs to know of what is trained: a stage."""
+"""What the training loop needs to know of a model and its training data: a stage."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from torch import Tensor, nn
 
 
 class Forward(Protocol):
-    """The network, as `accelerate` wraps it."""
+    """The stage's network, as `accelerate` wraps it."""
 
     def __call__(self, **inputs: Tensor) -> Tensor:
-        """One score a row."""
+        """The network's output."""
 
 
 class Stage(Protocol):
-    """What a training loop needs to know of its data."""
+    """A network, rows to train it on, and a loss."""
 
     name: ClassVar[str]
+    """In progress bars and in the names of checkpoints."""
     figure: ClassVar[str]
-    """What `validate` gives, for people."""
+    """What `validate` returns, in words."""
 
     @property
     def network(self) -> nn.Module:
         """What `loss` calls: the network, or a part of it."""
 
     def __len__(self) -> int:
-        """How many rows there are to learn from."""
+        """The number of rows to learn from."""
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Row numbers of every batch of an epoch; the same for the same epoch."""
+        """The row numbers of each batch of an epoch, ceil(rows / size) batches; the same for the same epoch."""
 
     def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:
-        """What is to be made small for these rows."""
+        """The loss of a batch. torch's random generator is seeded for each step, so that drawing from it is safe."""
 
     def validate(self) -> float | None:
-        """How good the model is on rows kept aside, higher being better; None where there are none."""
+        """A figure of merit on held-out rows, higher being better; None without held-out rows."""

@@ -43,7 +43,7 @@ def writes_files() -> bool:
     """Whether this process saves the model: of several that `accelerate launch` started, only one does."""
     if "RANK" not in os.environ:
         return True
-    from rejoinder.learning.loop import is_main_process
+    from rejoinder.learning.run import is_main_process
 
     return is_main_process()
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from rejoinder.arrays import Floats
-from rejoinder.evaluators.adem.learning import Setting, anchored, chosen, descended, kept_aside, learned, settings_of
+from rejoinder.evaluators.adem.learning import (
+    Setting,
+    anchored,
+    chosen,
+    descended,
+    early_stopping_rows,
+    learned,
+    settings_of,
+)
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend, objective, path, solve, squared_error
 
 GAMMA = 0.02
@@ -83,7 +91,7 @@ def test_planted_matrices_are_found() -> None:
     np.testing.assert_allclose(found, planted, atol=0.05)
 
 
-def test_descent_stops_by_what_is_kept_aside() -> None:
+def test_descent_stops_early_on_held_out_replies() -> None:
     train, _ = made(replies=40, n=6, seed=3)
     rng = np.random.default_rng(0)
     noisy = Compared(train.sides, train.replies, rng.permutation(train.human))  # there is nothing to learn
@@ -144,11 +152,11 @@ def test_the_chosen_setting_is_the_best_on_other_contexts() -> None:
     assert found == Setting(8, 0.01, "zero")  # all eight coordinates tell, and noise is small
 
 
-def test_what_is_kept_aside_shares_no_context() -> None:
+def test_held_out_rows_share_no_context() -> None:
     groups = np.repeat(np.arange(20), 5)
-    train, valid = kept_aside(groups, seed=0)
+    train, valid = early_stopping_rows(groups, seed=0)
     assert len(valid) == 15
     assert not set(groups[train]) & set(groups[valid])
     assert sorted([*train, *valid]) == list(range(100))
-    few, none = kept_aside(np.arange(3), seed=0)
+    few, none = early_stopping_rows(np.arange(3), seed=0)
     assert (len(few), len(none)) == (3, 0)

@@ -51,7 +51,7 @@ def test_what_it_learns_from(tmp_path: Path) -> None:
     with pytest.raises(NeedsError, match=r"replies of people \(true, human, ground-truth\) and of others"):
         HumanLikeness(encoder=folder).fit((), pooled(item for item in pool() if item.system != "true"))
     nameless = [*pool(), Example("?", ("question 1",), GENERIC)]
-    with pytest.raises(NeedsError, match="1 replies do not say whose they are"):
+    with pytest.raises(NeedsError, match="1 replies do not say who wrote them"):
         HumanLikeness(encoder=folder).fit((), pooled(nameless))
     without = HumanLikeness(encoder=folder).fit((), pooled(item for item in pool() if item.system != "random"))
     whole = HumanLikeness(encoder=folder).fit((), pooled(pool()))

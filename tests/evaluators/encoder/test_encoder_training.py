@@ -133,7 +133,7 @@ def test_checkpoints_of_another_run_are_refused(model: TorchModel, tmp_path: Pat
     with pytest.raises(CallError, match="another run"):
         train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "two"))
     (tmp_path / "ranking-00000002" / "optimiser.safetensors").write_bytes(b"broken")
-    with pytest.raises(DataError, match="no whole checkpoint"):
+    with pytest.raises(DataError, match="is not a complete checkpoint"):
         train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "one"))
 
 

@@ -12,11 +12,10 @@ import torch
 import rejoinder
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.ruber.blend import BLENDS, Ends, blended
-from rejoinder.evaluators.ruber.hred_start import started
+from rejoinder.evaluators.ruber.inputs import PairTable
 from rejoinder.evaluators.ruber.pooling import RuberPool, RuberRef, cosines, pooled_texts
-from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.table import PairTable
+from rejoinder.evaluators.ruber.ruber import BLENDS, MinMaxRange, Ruber, blended
+from rejoinder.evaluators.ruber.start import from_hred
 from rejoinder.evaluators.ruber.unref import RuberUnref
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.registry import load_reply_model
@@ -78,13 +77,13 @@ def test_the_baseline_looks_at_the_query() -> None:
         RuberPool(turns=0)
 
 
-def test_ends_by_hand() -> None:
-    ends = Ends.of(np.array([0.2, np.nan, 0.6, 1.0]))
-    assert ends == Ends(0.2, 1.0)
-    np.testing.assert_allclose(ends.share(np.array([0.0, 0.2, 0.6, 2.0])), [0, 0, 0.5, 1])
-    assert np.isnan(ends.share(np.array([np.nan]))).all()
-    assert Ends.of(np.full(3, 0.7)).share(np.array([0.1, 0.7])).tolist() == [0.5, 0.5]
-    trimmed = Ends.of(np.linspace(0, 1, 101), trim=0.1)
+def test_min_max_normalisation_by_hand() -> None:
+    found = MinMaxRange.of(np.array([0.2, np.nan, 0.6, 1.0]))
+    assert found == MinMaxRange(0.2, 1.0)
+    np.testing.assert_allclose(found.normalised(np.array([0.0, 0.2, 0.6, 2.0])), [0, 0, 0.5, 1])
+    assert np.isnan(found.normalised(np.array([np.nan]))).all()
+    assert MinMaxRange.of(np.full(3, 0.7)).normalised(np.array([0.1, 0.7])).tolist() == [0.5, 0.5]
+    trimmed = MinMaxRange.of(np.linspace(0, 1, 101), trim=0.1)
     assert (trimmed.low, trimmed.high) == pytest.approx((0.1, 0.9))
 
 
@@ -109,9 +108,13 @@ def test_it_learns_what_fits(encoder: str) -> None:
 
 def test_it_learns_over_a_pretrained_encoder(tmp_path: Path) -> None:
     folder = write_encoder(tmp_path / "pretrained")
-    part = RuberUnref(encoder=str(folder), epochs=60, learning_rate=0.01, dropout=0.0).fit(questions())
-    true, wrong = (part.score(topics_in_order(shift)) for shift in (0, 3))
-    assert np.mean(true > wrong) >= 0.8
+    part = RuberUnref(encoder=str(folder), epochs=60, learning_rate=0.01, dropout=0.0)
+    right = []
+    for seed in range(6):  # a single seed of so little data says little
+        part.fit(questions(), seed=seed)
+        true, wrong = (part.score(topics_in_order(shift)) for shift in (0, 3))
+        right.append(np.mean(true > wrong))
+    assert np.mean(right) >= 0.8
     part.save(tmp_path / "model")
     np.testing.assert_array_equal(RuberUnref.load(tmp_path / "model").score(topics_in_order()), true)
     with pytest.raises(CallError, match="start is for a GRU"):
@@ -131,13 +134,13 @@ def test_the_hierarchical_form_reads_what_came_before() -> None:
 
 def test_the_parts_are_those_of_the_whole(model: Ruber) -> None:
     examples = topics_in_order(3)
-    near, fitting = model.ends_
-    shares = near.share(model.ref.score(examples)), fitting.share(model.unref.score(examples))
+    ref, unref = model.ranges_
+    parts = ref.normalised(model.ref.score(examples)), unref.normalised(model.unref.score(examples))
     for blend in BLENDS:
-        np.testing.assert_array_equal(model.with_blend(blend).score(examples), blended(*shares, blend))
-    np.testing.assert_array_equal(model.shares(Batch(examples)), shares)
-    assert near.high == 1.0
-    assert 0 <= fitting.low < fitting.high <= 1
+        np.testing.assert_array_equal(model.with_blend(blend).score(examples), blended(*parts, blend))
+    np.testing.assert_array_equal(model.normalised_parts(Batch(examples)), parts)
+    assert ref.high == 1.0
+    assert 0 <= unref.low < unref.high <= 1
 
 
 def test_one_reply_alone_has_the_same_score(model: Ruber) -> None:
@@ -147,7 +150,7 @@ def test_one_reply_alone_has_the_same_score(model: Ruber) -> None:
 
 def test_human_scores_after_ranking(model: Ruber) -> None:
     tuned = replace(model, label_rate=0.01)
-    tuned._remember({name: getattr(model, name) for name in ("vectors_", "scorer_", "ends_")}, model.fit_)
+    tuned._remember({name: getattr(model, name) for name in ("vectors_", "scorer_", "ranges_")}, model.fit_)
     before = model.unref.score(topics_in_order())
     after = tuned.tuned(labelled())
     examples = [item.example for item in labelled()]
@@ -264,7 +267,9 @@ def hred(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("encoder", ["gru", "hierarchical"])
 def test_it_starts_from_a_hred(encoder: str, hred: Path, tmp_path: Path) -> None:
-    network, reader = started(load_reply_model(hred), hierarchical=True, speaker=3, units=4, dropout=0.0, max_length=60)
+    network, reader = from_hred(
+        load_reply_model(hred), hierarchical=True, speaker=3, units=4, dropout=0.0, max_length=60
+    )
     context = ("tell me about tea", "well tea is what i like")
     rows = reader.rows(context)
     turns = torch.stack([network.texts(torch.from_numpy(row)[None], torch.tensor([len(row)]))[0] for row in rows])

@@ -99,7 +99,8 @@ def test_the_whole_chain(run: Run, write_lines: WriteLines, tmp_path: Path) -> N
     talk = write_lines([{"turns": dialogue.turns} for dialogue in DIALOGUES], "dialogues.jsonl")
     ran = run("train", "ruber", "--dialogues", talk, "--tokenise", "jieba", "--epochs", "2", "--hidden", "8", "-o", "m")
     assert ran.code == 0, ran.err
-    assert ran.err.startswith("32 dialogues\nrange of scores: s_R ")
+    assert ran.err.startswith("32 dialogues\nranking: step 2 of 4, loss ")
+    assert "\nrange of scores: s_R " in ran.err
     written = write_lines(
         [{"context": e.context, "response": e.response, "references": e.references} for e in replies(1)]
     )

@@ -14,11 +14,11 @@ import torch
 from rejoinder.arrays import Ragged
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.distillation.static import distill_static
-from rejoinder.evaluators.static import matching as static_matching
-from rejoinder.evaluators.static import training as training
-from rejoinder.evaluators.static.matching import draw_places, match_replies
+from rejoinder.evaluators.static import stages, training
 from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
+from rejoinder.evaluators.static.stages import ScoredReplies, draw_places
 from rejoinder.evaluators.static.static import ARRAYS, Static
+from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
 from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
 from rejoinder.language_models.ngram.model import SPECIAL
 from rejoinder.learning.data import TrainingData
@@ -116,15 +116,14 @@ def test_unknown_words_and_texts_without_words_are_read(known: NgramModel) -> No
 
 
 def test_torch_and_numpy_compute_the_same(vectors: str) -> None:
-    torch.manual_seed(0)
     words = load_vectors(vectors)
     model = training.language_model(words, ["i like tea ."], 0.0)
-    rows = training._Rows.of(judged(40), None, (1.0, 5.0), model)
-    network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=16)
-    network.standardise(rows)
+    rows = ScoredReplies.of(judged(40), None, (1.0, 5.0), model)
+    network = TrainableNetwork.start(words, model, hidden=16, seed=0)
+    network.standardise(rows.reading, rows.counts)
     in_torch = network.eval()(rows.reading, rows.counts).detach().numpy()
     assert np.ptp(in_torch) > 0.05
-    # What rounding word vectors to one byte costs.
+    # The tolerance is for word vectors rounded to int8.
     np.testing.assert_allclose(network.finished().score(rows.reading, rows.counts), in_torch, atol=0.01)
 
 
@@ -161,27 +160,27 @@ def test_dialogues_teach_which_words_follow_which(vectors: str) -> None:
 
 
 def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_matching, "RATE", 0.02)  # so little text
+    monkeypatch.setattr(training, "MATCHING_RATE", 0.02)  # so little text
     pairs = zip(TOPICS[::2], TOPICS[1::2], strict=True)
     spoken = [Dialogue(asked, (f"do you like {asked} ?", f"i like {told} .")) for asked, told in pairs]
     words = load_vectors(vectors)
     model = training.language_model(words, [turn for dialogue in spoken for turn in dialogue.turns], 0.0)
-    network = training._Network(training._start_vectors(words), training._start_weights(model), hidden=4)
+    network = TrainableNetwork.start(words, model, hidden=4, seed=0)
     reading = Reading.of([Example("", each.turns[:1], each.turns[1]) for each in spoken], model)
 
     def rightly_matched() -> int:
-        replies, last_turns, _ = network.towers(reading)
+        replies, last_turns, _ = Towers(network)(reading)
         return int(((last_turns @ replies.T).argmax(1) == torch.arange(len(spoken))).sum())
 
     assert rightly_matched() < len(spoken) / 2
-    match_replies(network.matching, network.towers, spoken, model, passes=60, seed=0)
+    training.match_replies(network, model, TrainingData(tuple(spoken)), passes=60)
     assert rightly_matched() == len(spoken)
     assert not network.vectors[: len(SPECIAL)].any(), "marks and unknown words stay without a vector"
 
 
 def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken = [Dialogue("1", ("x", "y")), Dialogue("2", ("z",)), Dialogue("3", ("a", "b", " ", "c", "d", "e", "f"))]
-    found = draw_places(spoken, np.random.default_rng(0))
+    found = draw_places(spoken, seed=0)
     assert sorted((example.response, example.context) for example in found) == [
         ("b", ("a",)),
         ("d", ("a", "b", " ", "c")),
@@ -189,16 +188,16 @@ def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> No
         ("f", (" ", "c", "d", "e")),
         ("y", ("x",)),
     ]
-    assert draw_places([], np.random.default_rng(0)) == []
-    monkeypatch.setattr(static_matching, "MOST_PLACES", 2)
-    assert len(draw_places(spoken[:1] * 9, np.random.default_rng(0))) == 2
+    assert draw_places([], seed=0) == []
+    monkeypatch.setattr(stages, "MOST_PLACES", 2)
+    assert len(draw_places(spoken[:1] * 9, seed=0)) == 2
 
 
 def test_contexts_with_the_same_end_are_validated_on_together() -> None:
     end = "and say it at such length that it is no formula"
     whole = [replace(item, example=replace(item.example, context=(*item.example.context, end))) for item in judged()]
     shorter = [replace(item, example=replace(item.example, context=item.example.context[1:])) for item in whole]
-    learn, valid = training._split(TrainingData(judged=(*whole, *shorter)))
+    learn, valid = training.split(TrainingData(judged=(*whole, *shorter)))
     assert (len(learn), len(valid)) == (432, 48)
     assert not {item.example.context[-2:] for item in learn} & {item.example.context[-2:] for item in valid}
 

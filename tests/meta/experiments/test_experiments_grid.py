@@ -221,7 +221,7 @@ class Memory(Evaluator):
     name: ClassVar[str] = "memory"
     measures: ClassVar[str] = "what was said of the context"
     citation: ClassVar[str] = "these tests"
-    range: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    raw_range: ClassVar[tuple[float, float]] = (1.0, 5.0)
 
     means_: dict[str, float] = field(init=False, repr=False, compare=False)
 

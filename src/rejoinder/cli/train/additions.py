@@ -30,7 +30,7 @@ def _adem_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
 
 
 def _ruber_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
-    near, fitting = model.ends_
+    near, fitting = model.ranges_
     yield (
         f"range of scores: s_R from {near.low:.2f} to {near.high:.2f}, s_U from {fitting.low:.2f} to {fitting.high:.2f}"
     )

@@ -1,9 +1,9 @@
-"""ADEM, the evaluator that learns from human scores (adem; Lowe et al. 2017): docs/reference/adem.md.
+"""The evaluators ADEM, C-ADEM and R-ADEM (Lowe et al. 2017).
 
     score = (c^T M r^ + r^T N r^ - alpha) / beta
 
 c, r and r^ are an encoder's vectors of context, reference and reply, reduced to a few principal components. The encoder
-stays as it is; M and N are learned. C-ADEM has the first term alone, R-ADEM the second.
+is frozen; M and N are learned. C-ADEM has the first term only, R-ADEM the second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rejoinder.evaluators.adem.learning import (
     Setting,
     chosen,
     descended,
-    kept_aside,
+    early_stopping_rows,
     learned,
     settings_of,
 )
@@ -33,7 +33,7 @@ from rejoinder.evaluators.adem.length import LengthTrend
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale
 from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits, row_products
 from rejoinder.evaluators.base import Use
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.learning.saving import read_arrays, write_arrays
@@ -44,44 +44,45 @@ from rejoinder.types import Example, JudgedExample, Scores
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
 _ROUNDS = 5
-"""Times at most that the nearest reference is chosen anew."""
+"""The largest number of times that the best reference of each reply is chosen anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adem(VectorEvaluator):
-    """How near a reply is to its context and its reference, in a space that people's scores have bent."""
+    """A bilinear model of human scores over vectors of context, reference and reply."""
 
     name: ClassVar[str] = "adem"
-    measures: ClassVar[str] = "how people would score a reply, learned from their scores of others"
+    measures: ClassVar[str] = "the human score of a reply, predicted from its context and reference"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
     cannot_score: ClassVar[str] = "no context or no references"
-    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
 
     components: int | None = None
-    """Principal components of the vectors (7 in adem, 50 in roberta-eval); None: chosen on the training data."""
+    """The number of principal components (7 in Lowe et al. 2017, 50 in Zhao et al. 2020); None: chosen by
+    cross-validation."""
     gamma: float | None = None
-    """Strength of the L1 penalty (.02 in adem); None: chosen on the training data."""
+    """Strength of the L1 penalty (.02 in Lowe et al. 2017); None: chosen by cross-validation."""
     towards: str | None = None
-    """What the penalty draws M and N to: `zero`, as in adem, or `identity`; None: chosen on the training data."""
+    """What the penalty draws M and N to: `zero`, as in the paper, or `identity`; None: chosen by cross-validation."""
     solver: str = "exact"
-    """`exact`: the least loss; `sgd`: as in adem, stopped early by contexts that are kept aside."""
+    """`exact`: the least loss; `sgd`: gradient descent with early stopping on held-out contexts, as in the paper."""
     learning_rate: float = 0.01
-    """Of sgd, as in adem; roberta-eval has .001."""
+    """Learning rate of sgd (.01 in Lowe et al. 2017, .001 in Zhao et al. 2020)."""
     batch: int = 16
-    """Of sgd, as in adem; roberta-eval has 30."""
+    """Replies per step of sgd (16 in Lowe et al. 2017, 30 in Zhao et al. 2020)."""
     epochs: int = 200
-    """Of sgd, at most."""
+    """The largest number of epochs of sgd."""
     refs: str = "max"
-    """Of several references the best for the reply, or their mean."""
+    """With several references: the score with the best of them (`max`), or with their mean vector (`mean`)."""
     debias: bool = False
-    """Whether the trend of scores with the length of replies is taken out."""
+    """Whether the trend of scores with reply length is removed."""
     dimension: str | None = None
-    """Which human scores to learn; may be left out where there is one, or one called overall."""
+    """The dimension of the human scores to learn; may be omitted if there is only one, or one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest score that people could give; by default, that they gave."""
+    """The lowest and highest possible human score; by default, the lowest and highest given."""
 
     projection_: Projection = field(init=False, repr=False, compare=False)
     bilinear_: Bilinear = field(init=False, repr=False, compare=False)
@@ -101,9 +102,9 @@ class Adem(VectorEvaluator):
         check_scale(self, self.scale)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
-        """The projection, the matrices and, if asked for, the trend with length."""
+        """The projection, the matrices and, with `debias`, the trend with length."""
         encoder = self.opened
-        examples, human = self._labelled(data.judged, self._scale_of(data))
+        examples, human = self._labelled(data.judged)
         reading = self._read(examples, encoder)
         projection = Projection.of(reading.vectors, self.components or max(COMPONENTS))
         points = reading.with_vectors(projection.points(reading.vectors))
@@ -124,7 +125,7 @@ class Adem(VectorEvaluator):
         }
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 1 to 5; NaN where there is nothing to compare."""
+        """One score per example, from 1 to 5; NaN if there is nothing to compare with."""
         scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if not rows:
@@ -137,15 +138,9 @@ class Adem(VectorEvaluator):
         scores[rows] = np.clip(found, LOWEST, HIGHEST)
         return scores
 
-    def _scale_of(self, data: TrainingData) -> tuple[float, float]:
-        from rejoinder.evaluators.scale import observed_scale
-
-        return self.scale or observed_scale(data.judged, self.dimension)
-
-    def _labelled(self, judged: Sequence[JudgedExample], scale: tuple[float, float]) -> tuple[list[Example], Scores]:
-        """Replies with all that they are compared with, and their scores from 1 to 5."""
-        from rejoinder.evaluators.scale import on_our_scale
-
+    def _labelled(self, judged: Sequence[JudgedExample]) -> tuple[list[Example], Scores]:
+        """The examples that have everything they are compared with, and their human scores from 1 to 5."""
+        scale = self.scale or observed_scale(judged, self.dimension)
         examples, human = labels(judged, self.dimension)
         usable = [place for place, example in enumerate(examples) if fits(example, self.needs)]
         if len(usable) < 2:
@@ -157,7 +152,7 @@ class Adem(VectorEvaluator):
         return Reading.of(examples, encoder, context="context" in self.needs, references="references" in self.needs)
 
     def _fitted_matrices(self, points: Reading, human: Scores, groups: Ints, setting: Setting, seed: int) -> Bilinear:
-        """M and N; where there are several references, with the best of each reply by what was learned before."""
+        """M and N; with several references, each reply's best one by the matrices of the round before."""
         best = self._best_references(points, None)
         for _ in range(_ROUNDS):
             bilinear = self._solved(self._compared(points, human, best), groups, setting, seed)
@@ -169,13 +164,13 @@ class Adem(VectorEvaluator):
     def _solved(self, compared: Compared, groups: Ints, setting: Setting, seed: int) -> Bilinear:
         if self.solver == "exact":
             return learned(compared, setting)
-        train, valid = kept_aside(groups, seed)
+        train, valid = early_stopping_rows(groups, seed)
         how = Descent(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)
         held_out = compared.take(valid) if len(valid) else None
         return descended(compared.take(train), held_out, setting, how, seed)
 
     def _best_references(self, points: Reading, bilinear: Bilinear | None) -> Ints:
-        """For each reply the reference that it scores best with, by the dot product at first. (examples,)"""
+        """The reference that each reply scores best with; before the first round, by the dot product. (examples,)"""
         if "references" not in self.needs or self.refs == "mean":
             return np.empty(0, np.int64)
         size = points.vectors.shape[1] if bilinear is None else bilinear.matrices.shape[1]
@@ -185,7 +180,7 @@ class Adem(VectorEvaluator):
         return order[points.starts]
 
     def _compared(self, points: Reading, human: Scores, best: Ints) -> Compared:
-        """Replies beside their contexts and one reference each: the best, or the mean of all."""
+        """Replies with their contexts and one reference each: the best, or the mean of all."""
         vectors = np.asarray(points.vectors, np.float64)
         sides = []
         if "context" in self.needs:
@@ -199,7 +194,7 @@ class Adem(VectorEvaluator):
         return Compared(np.stack(sides), vectors[points.responses], human)
 
     def _scores(self, points: Reading, bilinear: Bilinear) -> Scores:
-        """The score of each reply, before its length is looked at."""
+        """The score of each reply, before the trend with length is removed."""
         size = bilinear.matrices.shape[1]
         vectors = np.asarray(points.vectors[:, :size], np.float64)
         products: Scores = np.zeros(len(points.responses))
@@ -219,7 +214,7 @@ class Adem(VectorEvaluator):
         return row_products(vectors[points.references], matrix, vectors[points.responses[points.owner]])
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write encoder and matrices; settings and constants are given back."""
+        """Write encoder and matrices; return settings and constants."""
         super().save_learned(folder)
         arrays = {"mean": self.projection_.mean, "axes": self.projection_.axes, "matrices": self.bilinear_.matrices}
         write_arrays(folder / MATRICES, arrays)
@@ -248,19 +243,19 @@ class Adem(VectorEvaluator):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextAdem(Adem):
-    """ADEM that compares a reply with its context alone, and so needs no reference."""
+    """ADEM that compares a reply with its context only, so that it needs no reference."""
 
     name: ClassVar[str] = "c-adem"
-    measures: ClassVar[str] = "how people would score a reply beside its context, learned from their scores of others"
+    measures: ClassVar[str] = "the human score of a reply, predicted from its context"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceAdem(Adem):
-    """ADEM that compares a reply with references alone."""
+    """ADEM that compares a reply with references only."""
 
     name: ClassVar[str] = "r-adem"
-    measures: ClassVar[str] = "how people would score a reply beside references, learned from their scores of others"
+    measures: ClassVar[str] = "the human score of a reply, predicted from its reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references"

@@ -1,16 +1,19 @@
-"""What ADEM starts from: the dot product of an encoder's vectors, with nothing learned (adem, Table 3)."""
+"""ADEM's baselines: the dot product of an encoder's vectors, without learning (Lowe et al. 2017, Table 3)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from rejoinder.encoders.sentence_encoders import SentenceEncoder
 from rejoinder.errors import CallError
 from rejoinder.evaluators.adem.adem import PAPER
-from rejoinder.evaluators.adem.vectors import Reading, VectorEvaluator, fits, longest_square
+from rejoinder.evaluators.adem.vectors import Reading, VectorEvaluator, fits, largest_square
 from rejoinder.evaluators.base import Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import check_choice
@@ -26,7 +29,7 @@ NEEDS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDot(VectorEvaluator):
-    """c^T r^ + r^T r^, or one of the two; of several references the nearest. `fit()` only loads the encoder."""
+    """c^T r^ + r^T r^, or one of the two; of several references, the highest. `fit()` only loads the encoder."""
 
     name: ClassVar[str] = "encoder-dot"
     measures: ClassVar[str] = "dot product of an encoder's vectors of a reply, its context and its reference"
@@ -34,21 +37,34 @@ class EncoderDot(VectorEvaluator):
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "unused"
     encoders: ClassVar[frozenset[str] | None] = None
-    """The kinds of encoder that it is for; None: any."""
-
-    _bound: ClassVar[float]
-    """What no dot product is beyond, either way: `range`, unless it is calibrated."""
+    """The kinds of encoder that it accepts; None: any."""
 
     against: str = "both"
     """What a reply is compared with: `context`, `references` or `both`."""
+
+    bound_: float = field(init=False, repr=False, compare=False)
+    """The largest possible absolute value of the score."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         super().check()
         check_choice(self, "against", list(NEEDS))
-        needs = NEEDS[self.against]
-        object.__setattr__(self, "needs", needs)
-        object.__setattr__(self, "cannot_score", " or ".join(f"no {need}" for need in sorted(needs)))
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What a reply is compared with."""
+        return NEEDS[self.against]
+
+    @property
+    def cannot_score(self) -> str:
+        """What it is compared with is missing."""
+        return " or ".join(f"no {need}" for need in sorted(self.needs))
+
+    @property
+    def raw_range(self) -> tuple[float, float]:
+        """As large as the encoder's vectors allow; unlimited before `fit`."""
+        bound = math.inf if self.fit_ is None else self.bound_
+        return -bound, bound
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
@@ -57,10 +73,17 @@ class EncoderDot(VectorEvaluator):
         if self.encoders is not None and encoder.signature.split("|")[0] not in self.encoders:
             wanted = " or ".join(sorted(self.encoders))
             raise CallError(f"{self.name}: {self.encoder} holds {encoder.name!r}: expected {wanted}")
-        return {"encoder_": encoder}
+        return self._with_bound(encoder)
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The encoder of the folder."""
+        return self._with_bound(super().load_learned(folder, plain)["encoder_"])
+
+    def _with_bound(self, encoder: SentenceEncoder) -> Mapping[str, Any]:
+        return {"encoder_": encoder, "bound_": len(self.needs) * largest_square(encoder)}
 
     def predict(self, batch: Batch) -> Scores:
-        """One dot product an example; NaN where there is nothing to compare."""
+        """One dot product per example; NaN if there is nothing to compare with."""
         scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if not rows:
@@ -74,15 +97,8 @@ class EncoderDot(VectorEvaluator):
         if wanted["references"]:
             each = (vectors[reading.references] * vectors[reading.responses[reading.owner]]).sum(axis=1)
             found += np.maximum.reduceat(each, reading.starts)
-        scores[rows] = np.clip(found, -self._bound, self._bound)  # rounding may lead a hair beyond
+        scores[rows] = np.clip(found, -self.bound_, self.bound_)  # rounding may exceed the bound slightly
         return scores
-
-    def _remember(self, values: Mapping[str, Any], fit: object) -> None:
-        super()._remember(values, fit)
-        bound = len(self.needs) * longest_square(self.encoder_)
-        object.__setattr__(self, "_bound", bound)
-        if not self.gives_intervals:
-            object.__setattr__(self, "range", (-bound, bound))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
-"""Could a person have said it? A judge that tells human replies from those of models (adem and how-not, discussion).
+"""A classifier of human against model replies, as Liu et al. 2016 and Lowe et al. 2017 propose in their discussions.
 
-It learns from a pool of replies whose `system` says who made them, and from no human score: a reply that many models
-give, whatever was asked, is easily told and scores low. docs/reference/adem.md says what it can and cannot tell.
+It learns from replies whose `system` says who wrote them, and from no human scores: a reply that many models give, in
+whatever context, is easily recognised and scores low. docs/reference/adem.md says what it can and cannot tell.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example, JudgedExample, Scores
 
 HUMAN = ("true", "human", "ground-truth")
-"""Names of systems whose replies people gave."""
+"""Names of systems whose replies were written by people."""
 LEFT_OUT = ("random", "negative-sample")
-"""Names of systems whose replies people gave to something else: they are neither."""
+"""Names of systems whose replies were written by people, but for another context: they count as neither."""
 WEIGHTS = "human-likeness.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
 class HumanLikeness(VectorEvaluator):
-    """The probability that a person gave a reply, by logistic regression over r^ and c * r^ (coordinate by coordinate).
+    """The probability that a person wrote a reply, by logistic regression over r^ and c * r^ (elementwise).
 
-    Judged examples are its pool: what they are rated does not matter, what their system is called does.
+    It is fitted on judged examples, of which it uses the `system` and not the ratings.
     """
 
     name: ClassVar[str] = "human-likeness"
-    measures: ClassVar[str] = "how likely it is that a person and no model gave a reply"
+    measures: ClassVar[str] = "the probability that a person, and not a model, wrote a reply"
     citation: ClassVar[str] = f"this package, after the discussion of {PAPER}"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
@@ -50,9 +50,11 @@ class HumanLikeness(VectorEvaluator):
     components: int = 50
     """Principal components of the vectors."""
     strength: float = 1.0
-    """Of the L2 penalty on the weights."""
+    """Strength of the L2 penalty on the weights."""
     human: tuple[str, ...] = HUMAN
+    """Names of systems that are people."""
     left_out: tuple[str, ...] = LEFT_OUT
+    """Names of systems to ignore."""
 
     projection_: Projection = field(init=False, repr=False, compare=False)
     weights_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
@@ -73,7 +75,7 @@ class HumanLikeness(VectorEvaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The projection and the weights."""
         if unnamed := sum(not item.example.system for item in data.judged):
-            raise NeedsError(f"{self.name}: {unnamed} replies do not say whose they are: expected `system` in each")
+            raise NeedsError(f"{self.name}: {unnamed} replies do not say who wrote them: expected `system` in each")
         pool = [
             item.example
             for item in data.judged
@@ -91,7 +93,7 @@ class HumanLikeness(VectorEvaluator):
         return {"encoder_": encoder, "projection_": projection, "weights_": weights}
 
     def predict(self, batch: Batch) -> Scores:
-        """One probability an example; NaN where there is nothing to compare."""
+        """One probability per example; NaN if there is nothing to compare with."""
         scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if rows:
@@ -118,26 +120,26 @@ class HumanLikeness(VectorEvaluator):
 
 
 def pooled(examples: Iterable[Example]) -> list[JudgedExample]:
-    """The replies of a generated pool, as `fit` takes them."""
+    """The replies of a generated pool, without ratings, in the form that `fit` takes."""
     return [JudgedExample(example) for example in examples]
 
 
 def systems_of(examples: Sequence[Example], human: Sequence[str] = HUMAN) -> tuple[int, int]:
-    """How many replies are by people, and how many by others; what is left out is counted in neither."""
+    """The number of replies by people, and by models; ignored systems count as neither."""
     kept = [example.system for example in examples if example.system not in LEFT_OUT]
     by_people = sum(system in human for system in kept)
     return by_people, len(kept) - by_people
 
 
 def _features(points: Reading) -> Floats:
-    """The reply by itself, and how it goes with its context. (examples, 2 * components)"""
+    """The reply's vector, and its elementwise product with the context's. (examples, 2 * components)"""
     vectors = np.asarray(points.vectors, np.float64)
     replies = vectors[points.responses]
     return np.concatenate([replies, replies * vectors[points.contexts]], axis=1)
 
 
 def _regression(features: Floats, by_people: NDArray[np.bool_], strength: float) -> Floats:
-    """Means, deviations and weights, with the bias last; people and models count alike, however many there are."""
+    """Means, deviations and weights, with the bias last; people and models have equal total weight."""
     require_extra("train", "learning human-likeness")
     from sklearn.linear_model import LogisticRegression
 

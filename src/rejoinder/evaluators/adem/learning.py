@@ -1,8 +1,8 @@
-"""What ADEM learns beside its matrices: in how many components, how strongly drawn, and towards what.
+"""ADEM's settings, chosen by cross-validation: the number of components, and the strength and target of the penalty.
 
-`towards` is what the L1 penalty draws M and N to. With `zero`, the paper's, a coordinate that tells nothing drops out.
-With `identity` each matrix is drawn to a multiple of I, which is fitted first: the dot product stays unless the labels
-speak against it, which suits encoders whose dot product means something.
+`towards` is what the L1 penalty draws M and N to. With `zero`, as in the paper, coordinates that carry no information
+drop out. With `identity` each matrix is drawn to a multiple of I, which is fitted first: the result stays close to the
+dot product unless the labels contradict it, which suits encoders whose dot product is meaningful.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import numpy as np
 from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend, path, solve
+from rejoinder.learning.splits import fold_of_groups, held_out
 from rejoinder.types import Scores
 
 TOWARDS = ("zero", "identity")
 COMPONENTS = (7, 20, 50)
-"""Those that are tried; the first is adem's, the last roberta-eval's."""
+"""The values tried; the first is that of Lowe et al. 2017, the last that of Zhao et al. 2020."""
 GAMMAS = (0.1, 0.05, 0.02, 0.01)
-"""Those that are tried, adem's among them; the largest first, which is quickest."""
+"""The values tried; .02 is that of Lowe et al. 2017. The largest first, which is fastest."""
 FOLDS = 4
-_FEWEST_GROUPS = 8
-"""Contexts below which nothing is kept aside."""
+HELD_OUT, FEWEST_TO_HOLD_OUT = 0.15, 8
+"""The share of contexts for early stopping, and the number of contexts below which none are held out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is chosen before the matrices are learned."""
+    """What must be known before the matrices are learned."""
 
     components: int
     gamma: float
@@ -42,7 +43,7 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Bilinear:
-    """Matrices and the constants of their scale."""
+    """M and N, and the constants alpha and beta."""
 
     matrices: Floats  # (sides, n, n)
     scale: Scale
@@ -53,13 +54,13 @@ class Bilinear:
 
 
 def learned(compared: Compared, setting: Setting, *, tolerance: float = 1e-4) -> Bilinear:
-    """The matrices of the least loss."""
+    """The matrices with the least loss."""
     anchor, shifted, scale = anchored(compared.first(setting.components), setting.towards)
     return Bilinear(anchor + solve(shifted, _origin(scale, setting), setting.gamma, tolerance=tolerance), scale)
 
 
 def descended(compared: Compared, valid: Compared | None, setting: Setting, how: Descent, seed: int) -> Bilinear:
-    """The matrices by gradient descent, which stops when `valid` gets no better."""
+    """The matrices by gradient descent, with early stopping on `valid`."""
     anchor, shifted, scale = anchored(compared.first(setting.components), setting.towards)
     if valid is not None:
         near = valid.first(setting.components)
@@ -71,7 +72,7 @@ def descended(compared: Compared, valid: Compared | None, setting: Setting, how:
 
 
 def anchored(compared: Compared, towards: str) -> tuple[Floats, Compared, Scale]:
-    """What M and N are drawn to, the replies with what it leaves to explain, and the scale."""
+    """What M and N are drawn to (the anchor), the replies with its residuals as human scores, and the scale."""
     scale, identity = Scale.of(compared), compared.identity()
     if towards == "zero":
         return np.zeros_like(identity), compared, scale
@@ -85,7 +86,7 @@ def anchored(compared: Compared, towards: str) -> tuple[Floats, Compared, Scale]
 
 
 def chosen(compared: Compared, groups: Ints, wanted: Sequence[Setting], seed: int) -> Setting:
-    """The setting of the least squared error on contexts that were not learned from; the first of equals."""
+    """The setting with the least squared error on held-out folds; of equals, the first."""
     if len(wanted) == 1:
         return wanted[0]
     fold_of = _folds(groups, seed)
@@ -93,17 +94,17 @@ def chosen(compared: Compared, groups: Ints, wanted: Sequence[Setting], seed: in
     for fold in range(int(fold_of.max()) + 1):
         train, test = (np.flatnonzero(rows) for rows in (fold_of != fold, fold_of == fold))
         for (components, towards), settings in _paths(wanted).items():
-            part, held_out = (compared.first(components).take(rows) for rows in (train, test))
+            part, tested = (compared.first(components).take(rows) for rows in (train, test))
             anchor, shifted, scale = anchored(part, towards)
             found = path(shifted, _origin(scale, settings[0]), [setting.gamma for setting in settings])
             for setting, matrices in zip(settings, found, strict=True):
-                off = Bilinear(anchor + matrices, scale).scores(held_out) - held_out.human
+                off = Bilinear(anchor + matrices, scale).scores(tested) - tested.human
                 errors[setting] += float(off @ off)
     return min(errors, key=errors.__getitem__)
 
 
 def settings_of(components: int | None, gamma: float | None, towards: str | None, most: int) -> list[Setting]:
-    """Every setting that is left open, with at most so many components; one where nothing is."""
+    """Every combination of the values to try, with at most `most` components; one if all are given."""
     numbers = dict.fromkeys(min(number, most) for number in ((components,) if components else COMPONENTS))
     gammas = GAMMAS if gamma is None else (gamma,)
     return [
@@ -112,30 +113,24 @@ def settings_of(components: int | None, gamma: float | None, towards: str | None
     ]
 
 
-def kept_aside(groups: Ints, seed: int, share: float = 0.15) -> tuple[Ints, Ints]:
-    """Rows to learn from and rows to stop by, which share no context; none to stop by where contexts are few."""
-    names = np.unique(groups)
-    if len(names) < _FEWEST_GROUPS:
-        return np.arange(len(groups)), np.empty(0, np.int64)
-    aside = np.random.default_rng([seed, 9]).permutation(names)[: max(1, round(share * len(names)))]
-    held_out = np.isin(groups, aside)
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+def early_stopping_rows(groups: Ints, seed: int) -> tuple[Ints, Ints]:
+    """Rows to learn from, and rows for early stopping; no context is in both."""
+    held = held_out(groups, HELD_OUT, [seed, 9], fewest=FEWEST_TO_HOLD_OUT)
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def _folds(groups: Ints, seed: int) -> Ints:
-    names, code_of = np.unique(groups, return_inverse=True)
-    if len(names) < FOLDS:
+    contexts = len(np.unique(groups))
+    if contexts < FOLDS:
         raise NeedsError(
-            f"{len(names)} contexts are too few to choose settings by: expected {FOLDS}, or components, gamma and "
+            f"{contexts} contexts are too few to choose settings by: expected {FOLDS}, or components, gamma and "
             "towards given"
         )
-    fold_of = np.random.default_rng([seed, 8]).permutation(np.arange(len(names)) % FOLDS)
-    chosen_folds: Ints = fold_of[code_of]
-    return chosen_folds
+    return fold_of_groups(groups, FOLDS, [seed, 8], by_size=False)
 
 
 def _paths(wanted: Sequence[Setting]) -> dict[tuple[int, str], list[Setting]]:
-    """Settings that differ in gamma alone, together."""
+    """Settings that differ in gamma only, grouped."""
     paths: dict[tuple[int, str], list[Setting]] = {}
     for setting in wanted:
         paths.setdefault((setting.components, setting.towards), []).append(setting)
@@ -143,5 +138,5 @@ def _paths(wanted: Sequence[Setting]) -> dict[tuple[int, str], list[Setting]]:
 
 
 def _origin(scale: Scale, setting: Setting) -> Scale:
-    """The scale of what is left to explain: the anchor has taken up the level."""
+    """The scale of the residuals: the anchor has explained the mean."""
     return scale if setting.towards == "zero" else Scale(0.0, scale.beta)

@@ -1,9 +1,10 @@
-"""The part of a score that the length of a reply explains, to be taken out (adem, section 5: people's own bias).
+"""The trend of scores with reply length, which can be removed (Lowe et al. 2017, section 5: people's own bias).
 
-Ratings, and so what is learned from them, go with length: short replies are often generic and then never wrong. The
-trend is a curve over log(1 + words) and, beside references, over how far off the nearest reference's length is. It is
-fitted to the scores of the training replies, and what it says above its mean is subtracted. Replies that equal a
-reference are left out of the fit: they score high because of that, and not because their length is the reference's.
+Ratings, and so scores learned from them, depend on length: short replies are often generic and then never wrong. The
+trend is a least-squares fit over log(1 + words) and its square and, with references, over the distance from the length
+of the nearest reference. It is fitted to the scores of the training replies; its deviation from their mean is
+subtracted. Replies that equal a reference are left out of the fit: they score high for that reason, and not because of
+their length.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class LengthTrend:
 
     weights: tuple[float, ...]
     means: tuple[float, ...]
-    """Of the columns, over the training replies."""
+    """The mean of each column over the training replies."""
     apart: bool
-    """Whether the distance from the references' lengths is one of the columns."""
+    """Whether the distance from the nearest reference's length is one of the columns."""
 
     @classmethod
     def of(cls, batch: Batch, scores: Scores, *, apart: bool) -> LengthTrend:
@@ -39,7 +40,7 @@ class LengthTrend:
         return cls(tuple(weights.tolist()), tuple(means.tolist()), apart)
 
     def excess(self, batch: Batch) -> Scores:
-        """By how much each reply scores above the mean for its length alone."""
+        """How far each reply is above the mean score because of its length."""
         off = _columns(batch, apart=self.apart) - np.array(self.means)
         above: Scores = (off * np.array(self.weights)).sum(axis=1)
         return above
@@ -56,7 +57,7 @@ class LengthTrend:
 
 
 def _columns(batch: Batch, *, apart: bool) -> Floats:
-    """Log length and its square and, if wanted, the log distance from the nearest reference's. (replies, columns)"""
+    """Log length, its square and, if `apart`, the log distance from the nearest reference's. (replies, columns)"""
     batch = encodable(batch)
     tokens = batch.tokens(TextOptions())
     length = np.log1p(tokens.responses.lengths)

@@ -1,10 +1,10 @@
-"""How ADEM's matrices are learned: exactly, or by gradient descent on mini-batches as in the paper.
+"""Solvers for ADEM's matrices: exact, or gradient descent on mini-batches as in the paper.
 
     L(M, N) = mean((score - human)^2) + gamma * (|M|_1 + |N|_1),   score = (c^T M r^ + r^T N r^ - alpha) / beta
 
 The score is linear in M and N, so this is a lasso whose features are the products of two coordinates: convex, with one
-least value. The features are never written out: for n coordinates and K replies a gradient costs K * n^2, as a score
-does. Both solvers start from the identity, as the paper does; only early stopping makes that matter.
+minimum. The features are never computed explicitly: for n coordinates and K replies a gradient costs K * n^2, as a
+score does. Both solvers start from the identity, as the paper does; that only matters with early stopping.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from rejoinder.errors import RejoinderError
 from rejoinder.types import Scores
 
 Watch = Callable[[int, Floats], None]
-"""Called with each epoch's number, from 0, and the matrices that it begins with."""
+"""Called before each epoch with its number, from 0, and the matrices."""
 
 _MOST_STEPS = 20_000
-"""Of the exact solver, after which it gives what it has."""
+"""The largest number of steps of the exact solver."""
 _LEAST_RATE = 1e-4
-"""Share of the first learning rate below which gradient descent is over."""
+"""Gradient descent stops when the learning rate is below this share of the first one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Replies with what each is compared with, as vectors, and what people said of them."""
+    """The vectors of replies and of what they are compared with, and the human scores."""
 
     sides: Floats
-    """Of context and reference, or of one of them. (sides, replies, n)"""
+    """The vectors of context and reference, or of one of them. (sides, replies, n)"""
     replies: Floats
     """(replies, n)"""
     human: Scores
@@ -41,7 +41,7 @@ class Compared:
         return len(self.human)
 
     def take(self, rows: Ints) -> Compared:
-        """Some of the replies."""
+        """A subset of the replies."""
         return Compared(self.sides[:, rows], self.replies[rows], self.human[rows])
 
     def first(self, components: int) -> Compared:
@@ -56,45 +56,45 @@ class Compared:
         return total
 
     def weighted(self, weights: Scores) -> Floats:
-        """The sum of each reply's outer products, weighted: what `products` is the transpose of. (sides, n, n)"""
+        """The weighted sum of the replies' outer products: the transpose of `products`. (sides, n, n)"""
         scaled = self.replies * weights[:, None]
         return np.stack([side.T @ scaled for side in self.sides])
 
     def identity(self) -> Floats:
-        """What learning starts from. (sides, n, n)"""
+        """M = N = I. (sides, n, n)"""
         return np.stack([np.eye(self.replies.shape[1])] * len(self.sides))
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The constants that bring the first predictions to the scale of people."""
+    """The constants that bring the initial predictions to the scale of human scores."""
 
     alpha: float
     beta: float
 
     @classmethod
     def of(cls, compared: Compared) -> Scale:
-        """Such that with M = N = I the predictions have people's mean and standard deviation."""
+        """With M = N = I the predictions then have the mean and standard deviation of the human scores."""
         first = compared.products(compared.identity())
         spread, wanted = float(first.std()), float(compared.human.std())
         beta = spread / wanted if spread > 0 and wanted > 0 else 1.0
         return cls(float(first.mean()) - beta * float(compared.human.mean()), beta)
 
     def scores(self, products: Scores) -> Scores:
-        """Products as scores."""
+        """Scores from products."""
         return (products - self.alpha) / self.beta
 
 
 @dataclass(frozen=True, kw_only=True)
 class Descent:
-    """How gradient descent on mini-batches runs; the values are adem's (appendix D), the rest ours."""
+    """Settings of gradient descent; learning rate and batch are those of Lowe et al. 2017 (appendix D)."""
 
     learning_rate: float = 0.01
     batch: int = 16
     epochs: int = 200
-    """At most."""
+    """The largest number of epochs."""
     patience: int = 5
-    """Epochs without a lower loss after which the learning rate is cut to a third."""
+    """Epochs without improvement after which the learning rate is cut to a third."""
 
 
 def objective(compared: Compared, matrices: Floats, scale: Scale, gamma: float) -> float:
@@ -116,11 +116,11 @@ def solve(
     tolerance: float = 1e-4,
     steepness: float | None = None,
 ) -> Floats:
-    """The matrices of the least L, by accelerated proximal gradients (Beck and Teboulle 2009, FISTA).
+    """The matrices that minimise L, by accelerated proximal gradients (Beck and Teboulle 2009, FISTA).
 
-    Momentum is dropped whenever it points uphill (O'Donoghue and Candes 2015). It ends when no entry's gradient breaks
-    the lasso's conditions by more than `tolerance`: 0 lies within it of the subdifferential. `steepness` is that of the
-    squared error, where it is known. (sides, n, n)
+    Momentum is reset whenever it points uphill (O'Donoghue and Candes 2015). Iteration stops when every entry satisfies
+    the lasso's optimality conditions to within `tolerance`. `steepness` is the Lipschitz constant of the gradient of
+    the squared error, if known. (sides, n, n)
     """
     step = 1 / (_steepness(compared, scale) if steepness is None else steepness)
     matrices = ahead = compared.identity() if start is None else start
@@ -139,7 +139,7 @@ def solve(
 
 
 def path(compared: Compared, scale: Scale, gammas: Sequence[float], *, tolerance: float = 1e-3) -> list[Floats]:
-    """The matrices of the least L for each gamma; each solution is the start of the next. Largest first is quickest."""
+    """The matrices that minimise L for each gamma; each solution is the start of the next. Largest first is fastest."""
     found: list[Floats] = []
     steepness = _steepness(compared, scale)
     for gamma in gammas:
@@ -159,11 +159,11 @@ def descend(
     start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Floats:
-    """The matrices of the least loss seen: on `valid`, to which it stops early, or else L itself. (sides, n, n)"""
+    """The matrices with the lowest loss of all epochs: the squared error on `valid`, if given, else L. (sides, n, n)"""
     rng = np.random.default_rng(seed)
     matrices = compared.identity() if start is None else start
     rate, since = how.learning_rate, 0
-    best, least = matrices, _looked_at(compared, valid, matrices, scale, gamma)
+    best, least = matrices, _monitored(compared, valid, matrices, scale, gamma)
     for epoch in range(how.epochs):
         if watch is not None:
             watch(epoch, matrices)
@@ -171,23 +171,23 @@ def descend(
         for first in range(0, len(order), how.batch):
             some = compared.take(order[first : first + how.batch])
             matrices = matrices - rate * (_slope(some, matrices, scale) + gamma * np.sign(matrices))
-        loss = _looked_at(compared, valid, matrices, scale, gamma)
+        loss = _monitored(compared, valid, matrices, scale, gamma)
         if loss < least * (1 - 1e-5):
             best, least, since = matrices, loss, 0
         else:
             since += 1
-        if since >= how.patience or not loss < 1e3 * least + 1e3:  # it stays, or it runs away
+        if since >= how.patience or not loss < 1e3 * least + 1e3:  # no improvement, or divergence
             matrices, rate, since = best, rate / 3, 0
         if rate < how.learning_rate * _LEAST_RATE:
             break
     if watch is not None:
         watch(epoch + 1, matrices)
     if not np.isfinite(best).all():
-        raise RejoinderError("gradient descent ran away: a smaller learning rate may help")
+        raise RejoinderError("gradient descent diverged: a smaller learning rate may help")
     return best
 
 
-def _looked_at(compared: Compared, valid: Compared | None, matrices: Floats, scale: Scale, gamma: float) -> float:
+def _monitored(compared: Compared, valid: Compared | None, matrices: Floats, scale: Scale, gamma: float) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         if valid is None or not len(valid):
             return objective(compared, matrices, scale, gamma)
@@ -201,25 +201,25 @@ def _slope(compared: Compared, matrices: Floats, scale: Scale) -> Floats:
 
 
 def _steepness(compared: Compared, scale: Scale) -> float:
-    """A little more than the largest eigenvalue of the squared error's Hessian, by power iteration."""
+    """Slightly more than the largest eigenvalue of the squared error's Hessian, by power iteration."""
     direction = np.random.default_rng(0).normal(size=compared.identity().shape)
     largest = 0.0
     for _ in range(100):
         direction /= max(float(np.linalg.norm(direction)), 1e-300)
         direction = compared.weighted(compared.products(direction))
         before, largest = largest, float(np.linalg.norm(direction))
-        if largest - before <= 1e-6 * largest:  # too low an estimate would make steps that are too long
+        if largest - before <= 1e-6 * largest:  # too low an estimate would make steps too long
             break
     return max(1.1 * 2 * largest / (len(compared) * scale.beta**2), 1e-12)
 
 
 def _violation(matrices: Floats, slope: Floats, gamma: float) -> float:
-    """By how much the worst entry misses the conditions of the least L."""
+    """By how much the worst entry violates the optimality conditions."""
     missed = np.where(matrices == 0, np.maximum(np.abs(slope) - gamma, 0), np.abs(slope + gamma * np.sign(matrices)))
     return float(missed.max())
 
 
 def _shrunk(values: Floats, by: float) -> Floats:
-    """Each value nearer to 0, the proximal map of L1."""
+    """Soft thresholding, the proximal map of L1."""
     shrunk: Floats = np.sign(values) * np.maximum(np.abs(values) - by, 0)
     return shrunk

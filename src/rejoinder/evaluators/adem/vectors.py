@@ -1,4 +1,4 @@
-"""What evaluators over a frozen sentence encoder share: the encoder as a parameter, and the vectors of a batch."""
+"""The frozen sentence encoder behind ADEM and its baselines: the vectors of a batch, and principal components."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.types import Example, Scores
 
 ENCODER = "encoder"
-"""The folder within an evaluator's folder that its encoder is saved in."""
+"""The subfolder of an evaluator's folder that its encoder is saved in."""
 _OF_LENGTH_1 = frozenset({"pretrained", "tweet2vec"})
-"""Encoders whose vectors have that length."""
+"""Encoders whose vectors have length 1."""
 _ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorEvaluator(Evaluator):
-    """An evaluator that knows texts by the vectors of an encoder, which stays as it is."""
+    """An evaluator over the vectors of an encoder, which is not trained."""
 
     encoder: str
     """The folder of a reply model with an encoder (hred, vhred), of tweet2vec or of stored vectors; or a pretrained
     encoder by its Hugging Face name or folder."""
     max_length: int = 128
-    """Tokens that a pretrained encoder reads of a text, from its end; others have limits of their own."""
+    """Tokens that a pretrained encoder reads of a text, from its end; other encoders have limits of their own."""
 
     encoder_: SentenceEncoder = field(init=False, repr=False, compare=False)
 
@@ -54,18 +54,18 @@ class VectorEvaluator(Evaluator):
         return sentence_encoder(self.encoder, self.max_length)
 
     def inherited_contexts(self) -> TrainedContexts:
-        """The dialogues that the encoder was trained on."""
+        """The contexts that the encoder was trained on."""
         return self.opened.trained_contexts
 
     @property
     def signature(self) -> str:
-        """The parameters and the fit; a hash stands beside the encoder's name, because a path says nothing."""
+        """The parameters and the fit, with a hash of the encoder, because a path says nothing about it."""
         digest = encoder_digest(self.encoder) if self.fit_ is None else signature_digest(self.encoder_.signature)
         known = f"|encoder:{Path(self.encoder).name}" + (f"@{digest}" if digest else "")
         return super().signature.replace(f"|encoder:{self.encoder}", known, 1)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write the encoder, so that the folder is all that scoring needs."""
+        """Write the encoder, so that the folder has everything that scoring needs."""
         self.encoder_.save(folder / ENCODER)
         return {}
 
@@ -76,16 +76,16 @@ class VectorEvaluator(Evaluator):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The vectors of some examples; a text that occurs often is encoded once."""
+    """The vectors of some examples; each different text is encoded once."""
 
     vectors: Vectors | Floats
-    """Of the different texts. (texts, width)"""
+    """One per different text. (texts, width)"""
     contexts: Ints
-    """The row of each example's context; -1 without one. (examples,)"""
+    """The text number of each example's context; -1 without one. (examples,)"""
     responses: Ints
-    """(examples,)"""
+    """The text number of each reply. (examples,)"""
     references: Ints
-    """Of all examples' references that are not blank, one example after the other. (references,)"""
+    """The text numbers of all references that are not blank, example after example. (references,)"""
     owner: Ints
     """The example of each reference. (references,)"""
 
@@ -93,7 +93,7 @@ class Reading:
     def of(
         cls, examples: Sequence[Example], encoder: SentenceEncoder, *, context: bool = True, references: bool = True
     ) -> Reading:
-        """Encode the replies and, where they are wanted, their contexts and references."""
+        """Encode the replies and, if wanted, their contexts and references."""
         row_of: dict[tuple[str, ...], int] = {}
 
         def row(turns: tuple[str, ...]) -> int:
@@ -104,38 +104,38 @@ class Reading:
         wanted = [list(filter(str.strip, example.references)) if references else [] for example in examples]
         theirs = [row((text,)) for texts in wanted for text in texts]
         owner = np.repeat(np.arange(len(examples)), [len(texts) for texts in wanted])
-        # An utterance is handed over as text: for an encoder of texts it is not a context of one turn.
+        # A single utterance is passed as text: an encoder of texts would treat it differently as a context of one turn.
         texts = [turns[0] if len(turns) == 1 else turns for turns in row_of]
         contexts, responses, others = (np.array(rows, np.int64) for rows in (before, own, theirs))
         return cls(encoder.encode(texts), contexts, responses, others, owner)
 
     def with_vectors(self, vectors: Floats) -> Reading:
-        """The same examples with other vectors of their texts."""
+        """The same examples with other vectors."""
         return Reading(vectors, self.contexts, self.responses, self.references, self.owner)
 
     @property
     def starts(self) -> Ints:
-        """Where each example's references begin; every example must have one. (examples,)"""
+        """The position of each example's first reference; every example must have one. (examples,)"""
         return offsets_of(np.bincount(self.owner, minlength=len(self.responses)))[:-1]
 
 
 def fits(example: Example, needs: frozenset[str]) -> bool:
-    """Whether there is a reply, and text in all that it is compared with."""
+    """Whether the reply and everything that it is compared with contain text."""
     compared = (getattr(example, need) for need in needs)
     return bool(example.response.strip()) and all(any(map(str.strip, texts)) for texts in compared)
 
 
-def longest_square(encoder: SentenceEncoder) -> float:
-    """What v^T v of an encoder's vectors, and so the dot product of two, is at most."""
+def largest_square(encoder: SentenceEncoder) -> float:
+    """An upper bound of v^T v for an encoder's vectors, and so of the dot product of two."""
     if isinstance(encoder, StoredVectors):
         return float((encoder.vectors.astype(np.float64) ** 2).sum(axis=1).max())
     if encoder.name in _OF_LENGTH_1:
         return 1.0
-    return float(encoder.encode(["a"]).shape[1])  # a recurrent state's coordinates lie within -1 and 1
+    return float(encoder.encode(["a"]).shape[1])  # the coordinates of a recurrent state are between -1 and 1
 
 
 def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:
-    """l^T M r, row by row: the last digit does not depend on how many rows there are. (rows, n), (n, n), (rows, n)"""
+    """l^T M r of each row, independent of the number of rows to the last digit. (rows, n), (n, n), (rows, n)"""
     through = np.einsum("ri,ij->rj", left, matrix)
     products: Scores = (through * right).sum(axis=1)
     return products
@@ -143,14 +143,14 @@ def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Vectors in the coordinates in which those of the training texts vary most: principal components."""
+    """Principal components of the training texts' vectors."""
 
     mean: Floats  # (width,)
     axes: Floats  # (width, components)
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating], components: int) -> Projection:
-        """The first components of these vectors; fewer where they have no more."""
+        """The first components of these vectors; fewer if they have no more."""
         from scipy.linalg import eigh
 
         mean = vectors.mean(axis=0, dtype=np.float64)
@@ -166,7 +166,7 @@ class Projection:
         if not len(kept):
             raise CallError("the encoder gives every training text the same vector: expected vectors that differ")
         axes = axes[:, kept]
-        # An axis may point either way; so that it always points the same.
+        # The sign of an axis is arbitrary; this makes it deterministic.
         return cls(mean, axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(len(kept))]))
 
     def first(self, components: int) -> Projection:
@@ -174,10 +174,10 @@ class Projection:
         return Projection(self.mean, self.axes[:, :components])
 
     def points(self, vectors: NDArray[np.floating]) -> Floats:
-        """The coordinates of each vector, whatever others there are. (vectors, width) -> (vectors, components)"""
+        """The coordinates of each vector, independent of the others. (vectors, width) -> (vectors, components)"""
         points = np.empty((len(vectors), self.axes.shape[1]))
         for start in range(0, len(vectors), _ROWS):
-            some = np.zeros((_ROWS, len(self.mean)))  # always as many rows: sums may be rounded otherwise for fewer
+            some = np.zeros((_ROWS, len(self.mean)))  # always the same shape: rounding may depend on it
             part = vectors[start : start + _ROWS]
             some[: len(part)] = part - self.mean
             points[start : start + _ROWS] = (some @ self.axes)[: len(part)]

@@ -1,8 +1,8 @@
-"""AM-FM: how adequate and how fluent a reply is beside references, and, if asked, how well it fits (am-fm).
+"""The evaluator AM-FM (D'Haro et al. 2019), optionally with a pragmatic component (PM).
 
     score = lambda * AM + (1 - lambda) * FM
 
-Adequacy and fluency are learned from sentences alone, and lambda, where it is not given, from human scores.
+Adequacy and fluency are learned from plain sentences; lambda is given, or learned from human scores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AmFm(Evaluator, TextMetric):
     """A weighted mean of adequacy (AM), fluency (FM) and, if named, a pragmatic component (PM)."""
 
     name: ClassVar[str] = "am-fm"
-    measures: ClassVar[str] = "adequacy and fluency of a reply beside references"
+    measures: ClassVar[str] = "adequacy and fluency of a reply compared with references"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
@@ -45,25 +45,35 @@ class AmFm(Evaluator, TextMetric):
     dialogues: ClassVar[Use] = "needed"
 
     dimensions: int = 10
+    """Dimensions of the semantic space."""
     order: int = 2
+    """The longest n-gram of the language model."""
     smoothing: str = "good-turing"
+    """good-turing or kneser-ney."""
     prune: float = 1e-6
+    """N-grams are dropped if that makes the language model worse by less than this share; 0: none."""
     unknown: str = "open"
+    """open: an unknown word is as likely as a very rare one; skip: it is ignored."""
     lm: str = NGRAM
+    """ngram: counted in the dialogues; an ARPA file; or the name, folder or GGUF file of a causal language model."""
     fluency: str = "relative"
+    """relative to a reference, or absolute: the reply's own probability, which needs no reference."""
     am_refs: str = "max"
+    """With several references: the max or the mean of AM, or AM with their centroid."""
     fm_refs: str = "max"
+    """The same for FM."""
     mean: str = "arithmetic"
+    """How AM and FM are averaged: arithmetic, geometric or harmonic."""
     weight: float = 0.8
-    """Lambda, AM's share beside FM's, unless it is fitted."""
+    """Lambda, the weight of AM against FM, unless it is fitted."""
     pm: str = NONE
-    """A metric or the folder of an evaluator that judges how a reply fits."""
+    """A metric, or the folder of an evaluator, that measures how well a reply fits its context."""
     pm_weight: float = 0.2
-    """PM's share beside those of AM and FM together, where there is a PM."""
+    """The weight of PM against AM and FM together, if there is a PM."""
     fit_weight: str = "no"
-    """Learn the shares so that the scores of replies, or of systems, agree best with people's."""
+    """Fit the weights to human scores, for the best correlation over replies or over systems."""
     dimension: str = "auto"
-    """Which human scores the shares are learned from; auto: the only ones, or the overall ones."""
+    """The dimension of the human scores to fit the weights to; auto: the only one, or the one called overall."""
 
     space_: SemanticSpace = field(init=False, repr=False, compare=False)
     model_: Fluency = field(init=False, repr=False, compare=False)
@@ -76,7 +86,7 @@ class AmFm(Evaluator, TextMetric):
         for key in ("weight", "pm_weight"):
             if not 0 <= getattr(self, key) <= 1:
                 raise CallError(f"{self.name}: {key} must be from 0 to 1, not {getattr(self, key)}")
-        _ = self._am, self._fm, self.pragmatic  # each checks what is its own
+        _ = self._am, self._fm, self.pragmatic  # each checks its own parameters
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The semantic space, the language model, and the weights of the parts."""
@@ -96,14 +106,14 @@ class AmFm(Evaluator, TextMetric):
         return fitted_weights(parts, human, systems, self.mean)
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 0 to 1."""
+        """One score per example, from 0 to 1."""
         learned = {"space_": self.space_, "model_": self.model_}
         return weighted_mean(self._parts(batch, learned, self.weights_ > 0), self.weights_, self.mean)
 
     def _parts(
         self, batch: Batch, learned: Mapping[str, Any], used: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        """AM, FM and, if there is one, PM of each example; NaN for what is not used. (examples, parts)"""
+        """AM, FM and, if there is one, PM of each example; NaN for parts that are not used. (examples, parts)"""
         batch = encodable(batch)
         parts = np.full((len(batch), len(self.given_weights)), np.nan)
         wanted = np.ones(parts.shape[1], np.bool_) if used is None else used
@@ -118,7 +128,7 @@ class AmFm(Evaluator, TextMetric):
 
     @property
     def given_weights(self) -> NDArray[np.float64]:
-        """The weights of AM, FM and, if there is one, PM, as the parameters say."""
+        """The weights of AM, FM and, if there is one, PM by the parameters."""
         both = np.array([self.weight, round(1 - self.weight, 12)])
         return both if self.pm == NONE else np.array([*both * (1 - self.pm_weight), self.pm_weight])
 
@@ -129,21 +139,21 @@ class AmFm(Evaluator, TextMetric):
 
     @property
     def am(self) -> Am:
-        """Adequacy alone, fitted as this is."""
+        """Adequacy alone, with what this evaluator has learned."""
         part = self._am
         part._remember({"space_": self.space_}, self._own_fit)
         return part
 
     @property
     def fm(self) -> Fm:
-        """Fluency alone, fitted as this is."""
+        """Fluency alone, with what this evaluator has learned."""
         part = self._fm
         part._remember({"model_": self.model_}, self._own_fit)
         return part
 
     @property
     def _own_fit(self) -> Fit:
-        """What it was fitted on; its calibration is of its own mean and of no other."""
+        """What it was fitted on, without its calibration, which holds for its own mean only."""
         return replace(self.fitted, calibration=None)
 
     @property
@@ -161,7 +171,7 @@ class AmFm(Evaluator, TextMetric):
 
     @property
     def signature(self) -> str:
-        """The parameters and the fit; beside names of models, their content hash."""
+        """The parameters and the fit, with the content hashes of models."""
         known = with_digest(super().signature, "lm", self.lm, None if self.fit_ is None else self.model_)
         if self.pragmatic is None:
             return known
@@ -191,7 +201,7 @@ class AmFm(Evaluator, TextMetric):
         pm: str | None = None,
         pm_weight: float | None = None,
     ) -> Any:
-        """The evaluator of a folder; with other weights, mean or PM where they are given; or one `part`, am or fm."""
+        """The evaluator of a folder, with other weights, mean or PM if they are given; or one `part`, am or fm."""
         evaluator = super().load(folder)
         if part is not None:
             if part not in PARTS:
@@ -202,7 +212,7 @@ class AmFm(Evaluator, TextMetric):
         return evaluator.with_changes(**changes) if changes else evaluator
 
     def with_changes(self, **changes: Any) -> Self:
-        """One that learned the same, and makes of it another mean: with other `weight`, `mean`, `pm`, `pm_weight`."""
+        """A copy with another `weight`, `mean`, `pm` or `pm_weight`."""
         weighted = bool(changes.keys() & {"weight", "pm", "pm_weight"})
         other = replace(self, **(changes | {"fit_weight": "no"} if weighted else changes))
         weights = other.given_weights if weighted else self.weights_
@@ -211,5 +221,5 @@ class AmFm(Evaluator, TextMetric):
 
 
 def batches(examples: Sequence[Example]) -> Iterator[Batch]:
-    """The examples in batches of the usual size."""
+    """The examples in batches of the default size."""
     return (Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH))

@@ -1,4 +1,4 @@
-"""Language models behind FM: one counted from dialogues, one read from an ARPA file, or a pretrained causal model."""
+"""The language models of FM: n-grams counted in dialogues or read from an ARPA file, or a pretrained causal model."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from rejoinder.metrics.batch import Batch, TextOptions
 
 ARRAYS = "fluency.safetensors"
 NGRAM = "ngram"
-"""In place of a model's name: count n-grams in the dialogues."""
+"""Instead of a model's name: count n-grams in the dialogues."""
 SMOOTHINGS = {"good-turing": good_turing, "kneser-ney": kneser_ney}
 
 
 class Fluency(Protocol):
-    """Says how likely texts are, word for word."""
+    """A language model with word-normalised probabilities."""
 
     @property
     def digest(self) -> str:
-        """Changes with the model."""
+        """A hash of the model."""
 
     def mean_logs(self, batch: Batch, text: TextOptions) -> tuple[Floats, Floats]:
-        """The mean over its words of ln p, of each reply and of each reference; NaN where no word has a p."""
+        """The mean ln p per word of each reply and of each reference; NaN if no word has a probability."""
 
     def save(self, folder: Path) -> None:
         """Write what `load_fluency` needs."""
@@ -48,7 +48,7 @@ class NgramFluency:
 
     @property
     def digest(self) -> str:
-        """Of words and numbers."""
+        """A hash of words and probabilities."""
         found = blake2b("\n".join(self.model.words).encode(), digest_size=6)
         for level in self.model.levels:
             for array in (level.keys, level.log_prob, level.back_off):
@@ -56,7 +56,7 @@ class NgramFluency:
         return found.hexdigest()
 
     def mean_logs(self, batch: Batch, text: TextOptions) -> tuple[Floats, Floats]:
-        """By the words that the metric's own tokeniser finds (am-fm, equation 2)."""
+        """Over the words of the metric's tokeniser (D'Haro et al. 2019, equation 2)."""
         tokens = batch.tokens(text)
         number = self.model.numbers(tokens.vocabulary.to_list())
         own, theirs = (
@@ -66,7 +66,7 @@ class NgramFluency:
         return own, theirs
 
     def save(self, folder: Path) -> None:
-        """Words as UTF-8 bytes, and three arrays a level."""
+        """Write words as UTF-8 bytes, and three arrays per n-gram order."""
         arrays: dict[str, NDArray[Any]] = {"words": packed(self.model.words)}
         for order, level in enumerate(self.model.levels, start=1):
             arrays |= {f"keys.{order}": level.keys, f"log_prob.{order}": level.log_prob}
@@ -76,17 +76,17 @@ class NgramFluency:
 
 @dataclass(frozen=True, eq=False)
 class CausalFluency:
-    """A pretrained causal language model; its probabilities of tokens are shared out among words."""
+    """A pretrained causal language model; the log-probability of a text is divided by its number of words."""
 
     model: Any  # CausalModel, whose module needs torch
 
     @property
     def digest(self) -> str:
-        """Of the model's shape and word vectors."""
+        """A hash of the model's architecture and word embeddings."""
         return str(self.model.digest)
 
     def mean_logs(self, batch: Batch, text: TextOptions) -> tuple[Floats, Floats]:
-        """ln p of a text over its number of words; each different text is looked at once."""
+        """ln p of a text divided by its number of words; each different text is scored once."""
         tokens = batch.tokens(text)
         texts = pl.concat([batch.responses, batch.references])
         counts = np.concatenate([tokens.responses.lengths, tokens.references.lengths])
@@ -97,7 +97,7 @@ class CausalFluency:
         return means[: len(batch)], means[len(batch) :]
 
     def save(self, folder: Path) -> None:
-        """Nothing: the model stays where it is."""
+        """Write nothing: the model stays where it is."""
 
 
 def learned_fluency(

@@ -1,6 +1,6 @@
-"""The two parts of AM-FM, each an evaluator by itself: adequacy (`am`) and fluency (`fm`).
+"""The two parts of AM-FM, each an evaluator of its own: adequacy (`am`) and fluency (`fm`).
 
-Both are learned from sentences: every turn of every dialogue that they are fitted on is one.
+Both are learned from sentences: each turn of the dialogues that they are fitted on is one.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from rejoinder.types import Scores
 PAPER = "D'Haro et al. 2019, Automatic evaluation of end-to-end dialog systems with adequacy-fluency metrics"
 ADEQUACY = "adequacy.safetensors"
 REFERENCES = ("max", "mean", "centroid")
-_NUMBERS_AT_ONCE = 1 << 24  # of projected references: 64 MB
+_NUMBERS_AT_ONCE = 1 << 24  # coordinates of projected references: 64 MB
 
 
 @dataclass(frozen=True, kw_only=True)
 class Am(Evaluator, TextMetric):
-    """Cosine of reply and reference in a semantic space, negative ones being 0 (am-fm, equation 1).
+    """Cosine of reply and reference in a semantic space, 0 if negative (D'Haro et al. 2019, equation 1).
 
-    A reply without a word that the space knows has nothing of a reference: 0. Against a reference without one there
-    is nothing to tell, unless both are the same.
+    A reply without a known word scores 0. A reference without one cannot be compared with, unless the reply is the same
+    text.
     """
 
     name: ClassVar[str] = "am"
-    measures: ClassVar[str] = "how much of a reference's meaning a reply has, by latent semantic indexing"
+    measures: ClassVar[str] = "similarity of a reply to a reference, by latent semantic indexing"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
@@ -48,7 +48,9 @@ class Am(Evaluator, TextMetric):
     dialogues: ClassVar[Use] = "needed"
 
     dimensions: int = 10
+    """Dimensions of the semantic space."""
     refs: str = "max"
+    """With several references: the max or the mean of the cosines, or the cosine with their centroid."""
 
     space_: SemanticSpace = field(init=False, repr=False, compare=False)
 
@@ -64,7 +66,7 @@ class Am(Evaluator, TextMetric):
         return {"space_": SemanticSpace.of(vocabulary, sentences, self.dimensions, data.seed)}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 0 to 1."""
+        """One score per example, from 0 to 1."""
         return adequacy(encodable(batch), self.space_, self.text, self.refs)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
@@ -79,29 +81,34 @@ class Am(Evaluator, TextMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class Fm(Evaluator, TextMetric):
-    """How near the reply's probability is to a reference's, min / max of both (am-fm, equation 3).
+    """The ratio min / max of the probabilities of reply and reference (D'Haro et al. 2019, equation 3).
 
-    A text's probability is the geometric mean of its words' by a language model. With `fluency=absolute` the score is
-    that probability itself, as FM was first defined, and needs no reference.
+    A text's probability is the geometric mean of its words' probabilities by a language model. With `fluency=absolute`
+    the score is the reply's probability itself, as FM was first defined, and needs no reference.
     """
 
     name: ClassVar[str] = "fm"
-    measures: ClassVar[str] = "how near a reply's likelihood to a language model is to a reference's"
+    measures: ClassVar[str] = "how close a reply's probability by a language model is to a reference's"
     citation: ClassVar[str] = PAPER
-    needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references, or no word with a probability"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "optional"
 
     order: int = 2
+    """The longest n-gram of the language model."""
     smoothing: str = "good-turing"
+    """good-turing or kneser-ney."""
     prune: float = 1e-6
+    """N-grams are dropped if that makes the language model worse by less than this share; 0: none."""
     unknown: str = "open"
-    """open: an unknown word is as likely as a very rare one; skip: it is passed over."""
+    """open: an unknown word is as likely as a very rare one; skip: it is ignored."""
     lm: str = NGRAM
-    """ngram: counted from the dialogues; an ARPA file; or the name, folder or GGUF file of a causal language model."""
+    """ngram: counted in the dialogues; an ARPA file; or the name, folder or GGUF file of a causal language model."""
     fluency: str = "relative"
+    """relative to a reference, or absolute: the reply's own probability, which needs no reference."""
     refs: str = "max"
+    """With several references: the max or the mean of the ratios, or the ratio with their mean log-probability
+    (centroid)."""
 
     model_: Fluency = field(init=False, repr=False, compare=False)
 
@@ -115,8 +122,11 @@ class Fm(Evaluator, TextMetric):
             raise CallError(f"{self.name}: order must be from 1 to 6, not {self.order}")
         if not 0 <= self.prune < 1:
             raise CallError(f"{self.name}: prune must be at least 0 and below 1, not {self.prune}")
-        if self.fluency == "absolute":
-            object.__setattr__(self, "needs", frozenset())  # of this one alone: it looks at no reference
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """References, unless fluency is absolute."""
+        return frozenset() if self.fluency == "absolute" else frozenset({"references"})
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The language model."""
@@ -125,21 +135,21 @@ class Fm(Evaluator, TextMetric):
         if self.lm == NGRAM:
             vocabulary, sentences = sentences_of(data, self.text)
         options = {"order": self.order, "smoothing": self.smoothing, "pruning": self.prune, "unknown": self.unknown}
-        return {"model_": learned_fluency(self.lm, vocabulary, sentences, **options)}  # type: ignore[arg-type]
+        return {"model_": learned_fluency(self.lm, vocabulary, sentences, **options)}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 0 to 1."""
+        """One score per example, from 0 to 1."""
         batch = encodable(batch)
         refs = "none" if self.fluency == "absolute" else self.refs
         return likeness(batch, self.model_, self.text, refs)
 
     @property
     def signature(self) -> str:
-        """A language model's content hash stands in it, because a name says little."""
+        """The parameters and the fit, with the language model's content hash."""
         return with_digest(super().signature, "lm", self.lm, None if self.fit_ is None else self.model_)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write the n-grams, if it has any."""
+        """Write the n-grams, if there are any."""
         self.model_.save(folder)
         return {}
 
@@ -159,7 +169,7 @@ def adequacy(batch: Batch, space: SemanticSpace, text: TextOptions, refs: str) -
         for rows, points in _in_parts(theirs, space):
             np.add.at(centroids, batch.owner[rows], points)
         scores = _cosines(own, centroids)
-        # As if compared one by one, where nothing is known of any reference.
+        # As if compared one by one, if no word of any reference is known.
         pairs = np.where(np.isnan(scores), np.nan, 0.0)[batch.owner]
         alone = best_reference(_with_identical(pairs, batch, tokens), batch, "max")
         scores = np.where(np.isnan(scores), alone, scores)
@@ -172,7 +182,7 @@ def adequacy(batch: Batch, space: SemanticSpace, text: TextOptions, refs: str) -
 
 
 def likeness(batch: Batch, model: Fluency, text: TextOptions, refs: str) -> Scores:
-    """FM of each reply: relative to its references, or, where `refs` is none, its own probability."""
+    """FM of each reply: relative to its references or, if `refs` is none, its own probability."""
     own, theirs = model.mean_logs(batch, text)
     if refs == "none":
         return np.exp(own)
@@ -185,13 +195,13 @@ def likeness(batch: Batch, model: Fluency, text: TextOptions, refs: str) -> Scor
 
 
 def sentences_of(data: TrainingData, text: TextOptions) -> tuple[list[str], Ragged]:
-    """A vocabulary in alphabetical order, and the turns of the dialogues that have a word, as codes into it."""
+    """A vocabulary in alphabetical order, and the turns of the dialogues that have words, as indices into it."""
     turns = pl.Series([turn for dialogue in data.dialogues for turn in dialogue.turns], dtype=pl.String)
     vocabulary, rows = encode(turns, text)
     sentences = rows.take(np.flatnonzero(rows.lengths > 0))
     if not len(sentences):
         raise NeedsError("there is no sentence to learn from: expected dialogues with text")
-    # Else the order would hang on how strings are hashed, and with it the last digits of what is learned.
+    # Otherwise the order would depend on how strings are hashed, and with it the last digits of what is learned.
     words = vocabulary.to_list()
     order = sorted(range(len(words)), key=words.__getitem__)
     place = np.empty(len(words), np.int64)
@@ -200,12 +210,12 @@ def sentences_of(data: TrainingData, text: TextOptions) -> tuple[list[str], Ragg
 
 
 def save_space(space: SemanticSpace, folder: Path) -> None:
-    """Write a space's words and vectors."""
+    """Write the words and vectors of a semantic space."""
     write_arrays(folder / ADEQUACY, {"words": packed(space.words), "vectors": space.vectors})
 
 
 def load_space(folder: Path) -> SemanticSpace:
-    """The space that was saved in a folder."""
+    """The semantic space saved in a folder."""
     arrays = read_arrays(folder / ADEQUACY)
     if not arrays.keys() >= {"words", "vectors"}:
         raise DataError("lacks words or vectors", file=str(folder / ADEQUACY))
@@ -213,14 +223,14 @@ def load_space(folder: Path) -> SemanticSpace:
 
 
 def with_digest(signature: str, key: str, value: str, model: Fluency | None) -> str:
-    """The signature with the model's content hash beside its name; a model that was counted has the fit's."""
+    """The signature with the model's content hash after its name; counted n-grams are identified by the fit."""
     if value == NGRAM or model is None:
         return signature
     return signature.replace(f"|{key}:{value}", f"|{key}:{Path(value).name}@{model.digest}")
 
 
 def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> Scores:
-    """Row by row, from 0 to 1; 0 where only the left is nowhere, NaN where the right is."""
+    """The cosine of each row, from 0 to 1; 0 if only the left vector is zero, NaN if the right one is."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     theirs = (b * b).sum(axis=1)
     lengths = np.sqrt((a * a).sum(axis=1) * theirs)
@@ -230,7 +240,7 @@ def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> Scores:
 
 
 def _in_parts(texts: Ragged, space: SemanticSpace) -> Iterator[tuple[Ints, NDArray[np.float32]]]:
-    """Row numbers and their points, few enough at a time for any number of dimensions."""
+    """Row numbers and their points, in parts of limited memory."""
     step = max(1, _NUMBERS_AT_ONCE // space.dimensions)
     for start in range(0, len(texts), step):
         rows = np.arange(start, min(start + step, len(texts)))
@@ -238,7 +248,7 @@ def _in_parts(texts: Ragged, space: SemanticSpace) -> Iterator[tuple[Ints, NDArr
 
 
 def _with_identical(pairs: Scores, batch: Batch, tokens: Tokens) -> Scores:
-    """1 for two texts of the same words, none of which is known."""
+    """The scores of pairs, with 1 for two texts of the same words none of which is known."""
     for pair in np.flatnonzero(np.isnan(pairs)).tolist():
         own, theirs = tokens.responses[batch.owner[pair]], tokens.references[pair]
         if len(own) and np.array_equal(own, theirs):
@@ -247,7 +257,7 @@ def _with_identical(pairs: Scores, batch: Batch, tokens: Tokens) -> Scores:
 
 
 def _ratio(left: Scores, right: Scores) -> Scores:
-    """min / max of two probabilities, given by their logarithms."""
+    """min / max of two probabilities, given as logarithms."""
     with np.errstate(invalid="ignore"):
         apart = np.abs(left - right)
     same: Scores = np.exp(-np.where(left == right, 0.0, apart))

@@ -1,4 +1,4 @@
-"""How the parts of AM-FM become one score, and which weights agree best with people."""
+"""Weighted means of AM-FM's parts, and weights fitted to human scores."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rejoinder.types import Scores
 MEANS = ("arithmetic", "geometric", "harmonic")
 LEVELS = ("no", "replies", "systems")
 _FEWEST = 3
-"""Replies or systems below which a correlation says nothing."""
+"""The smallest number of replies or systems for a correlation."""
 
 
 def weighted_mean(parts: Floats, weights: Floats, kind: str) -> Scores:
-    """One score a row; a part without weight is not looked at. (rows, parts), (parts,) -> (rows,)"""
+    """One score per row; parts of weight 0 are ignored. (rows, parts), (parts,) -> (rows,)"""
     used = weights > 0
     values, shares = parts[:, used], weights[used] / weights[used].sum()
     if kind == "arithmetic":
-        # Not a matrix product: its last digit may depend on how many rows there are.
+        # Not a matrix product: its last digit may depend on the number of rows.
         mean: Scores = (values * shares).sum(axis=1)
         return mean
     with np.errstate(divide="ignore"):
@@ -34,10 +34,9 @@ def weighted_mean(parts: Floats, weights: Floats, kind: str) -> Scores:
 
 
 def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | None, kind: str) -> Floats:
-    """The weights whose means have the highest Pearson correlation with people, in steps of .01 (two parts) or .05.
+    """The weights with the highest Pearson correlation with human scores, in steps of .01 (two parts) or .05.
 
-    Over replies, or over the means of systems where these are given. Of equals the first: with the most weight on the
-    last part.
+    Over replies, or over system means if systems are given. Of equals, the one with the most weight on the last part.
     """
     known = ~np.isnan(parts).any(axis=1) & ~np.isnan(human)
     parts, human = parts[known], human[known]
@@ -49,13 +48,13 @@ def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | Non
     target = _means(human, groups)
     found = [_pearson(_means(weighted_mean(parts, weights, kind), groups), target) for weights in grid]
     if np.isnan(found).all():
-        raise NeedsError("cannot fit the weights: people gave all the same score, or the parts did")
+        raise NeedsError("cannot fit the weights: all human scores are equal, or all scores of the parts are")
     best: Floats = grid[int(np.nanargmax(found))]
     return best
 
 
 def _simplex(parts: int) -> Floats:
-    """Every way to share 1 among the parts. (ways, parts)"""
+    """All weights that sum to 1, on a grid. (weights, parts)"""
     steps = 100 if parts == 2 else 20
     ways = [(*head, steps - sum(head)) for head in product(range(steps + 1), repeat=parts - 1) if sum(head) <= steps]
     return np.array(ways, np.float64) / steps

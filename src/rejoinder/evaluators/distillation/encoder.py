@@ -41,7 +41,7 @@ def teacher_of(teachers: Sequence[str], dialogues: Sequence[Dialogue], seed: int
     """The one that is named, if it scores from 1 to 5; else an ensemble of all, fitted on the dialogues."""
     if len(teachers) == 1:
         single: Metric = load(teachers[0])
-        if single.range == Ensemble.range:
+        if single.range == Ensemble.raw_range:
             return single
     if not dialogues:
         raise CallError(
@@ -86,8 +86,8 @@ def distill(
     from rejoinder.evaluators.encoder.presets import DISTILLATION
     from rejoinder.evaluators.encoder.training import start_model
     from rejoinder.learning.checkpoints import Checkpoints
-    from rejoinder.learning.loop import is_main_process, train
-    from rejoinder.learning.run import TrainingRun
+    from rejoinder.learning.loop import train
+    from rejoinder.learning.run import TrainingRun, is_main_process
 
     training = run or TrainingRun()
     given = list(candidates) or candidates_of(dialogues, contexts, seed)

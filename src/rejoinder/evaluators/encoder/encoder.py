@@ -40,7 +40,7 @@ class Encoder(Evaluator):
     citation: ClassVar[str] = "Zhao, Lala and Kawahara 2020, Designing Precise and Robust Dialogue Response Evaluators"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
-    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 
     encoder: str
     """A Hugging Face name, the folder of a pretrained encoder, or that of an Encoder that was saved: it learns on."""

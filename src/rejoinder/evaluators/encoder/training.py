@@ -23,7 +23,8 @@ from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.scale import observed_scale, on_our_scale
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData, labels
-from rejoinder.learning.loop import is_main_process, train
+from rejoinder.learning.loop import train
+from rejoinder.learning.run import is_main_process
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Example, JudgedExample, Scores

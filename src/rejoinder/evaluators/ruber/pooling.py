@@ -1,7 +1,7 @@
-"""RUBER's vector pooling: cosines of [highest; lowest] of word vectors (ruber, section 3.1).
+"""Vector pooling: the cosine of [max; min] of two texts' word vectors (Tao et al. 2018, section 3.1).
 
-Between reply and reference it is s_R, the evaluator `ruber-ref`, whose vectors are learned from the dialogues. Between
-reply and query it is ruber's baseline, the metric `ruber-pool`, whose vectors are given.
+Between reply and reference it is s_R, the evaluator `ruber-ref`, whose word vectors are learned from the dialogues.
+Between reply and query it is the paper's baseline, the metric `ruber-pool`, whose word vectors are given.
 """
 
 from __future__ import annotations
@@ -17,60 +17,61 @@ from rejoinder.arrays import Ragged, Vectors, offsets_of
 from rejoinder.encoders.word2vec import CORPUS, Word2VecTraining, learned_vectors
 from rejoinder.errors import DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.ruber.words import WAYS, common_words, require_way, tokenised
+from rejoinder.evaluators.ruber.words import TOKENISER_NAMES, common_words, require_tokeniser, tokenised
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.parameters import check_least
 from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.embedding import pool_rows, shared_vectors
-from rejoinder.text.vectors import SHIPPED, WordVectors
+from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
 
 PAPER = "Tao et al. 2018, RUBER: an unsupervised method for automatic evaluation of open-domain dialog systems"
 VECTORS = "vectors.safetensors"
-_MOST_WORDS = 200_000  # that have a vector
+_MOST_WORDS = 200_000  # with a vector
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusEvaluator(Evaluator):
-    """What RUBER and both of its parts share: how text becomes words, and words vectors."""
+    """What RUBER and both of its parts share: text to words, words to vectors."""
 
     citation: ClassVar[str] = PAPER
     dialogues: ClassVar[Use] = "needed"
 
     vectors: str = CORPUS
-    """corpus: word2vec of the dialogues; conversational-50d, our own; or a word2vec, GloVe or fastText file."""
+    """Word vectors: corpus (word2vec, trained on the dialogues), conversational-50d (bundled), or a word2vec, GloVe or
+    fastText file."""
     dims: int = 50
-    """Of vectors that are learned from the corpus."""
+    """Size of vectors that are trained on the dialogues."""
     min_count: int = 2
-    """How often a word of the corpus must occur to be known."""
+    """How often a word must occur in the dialogues to be known."""
     tokenise: str = "words"
-    """As metrics have it, or jieba: Chinese by words and not by characters."""
+    """A tokeniser of the metrics, or jieba, which cuts Chinese into words rather than characters."""
     lowercase: bool = True
     """Whether text is lower-cased first."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_choice(self, "tokenise", WAYS)
-        require_way(self.tokenise)
+        check_choice(self, "tokenise", TOKENISER_NAMES)
+        require_tokeniser(self.tokenise)
         check_least(self, {"dims": 1, "min_count": 1})
 
     @property
     def text(self) -> TextOptions:
-        """How it tokenises."""
+        """The tokeniser and its options."""
         return TextOptions(self.tokenise, self.lowercase)
 
     def corpus_vectors(self, data: TrainingData) -> WordVectors:
-        """The vectors that the parameters name."""
+        """The word vectors that the parameter `vectors` names."""
         if self.vectors != CORPUS:
-            return shared_vectors(self.vectors)
+            return load_vectors(self.vectors, quiet=data.run.quiet)
         turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
         words, rows = self.frequent_words(turns, _MOST_WORDS)
         return learned_vectors(words, rows, Word2VecTraining(dims=self.dims), data.seed)
 
     def frequent_words(self, turns: Sequence[str], most: int) -> tuple[tuple[str, ...], Ragged]:
-        """The words that are known, commonest first, and each turn as codes into them; NeedsError without any."""
+        """The known words, most frequent first, and each turn as indices into them; NeedsError if there are none."""
         words, rows = common_words(turns, self.text, self.min_count, most)
         if not words:
             raise NeedsError(
@@ -79,18 +80,18 @@ class CorpusEvaluator(Evaluator):
         return words, rows
 
     def signature_with(self, signature: str, known: WordVectors | None) -> str:
-        """A signature with the content hash of vectors that were given, because a path says nothing."""
+        """The signature with the content hash of given vectors, because a path says nothing about them."""
         if self.vectors == CORPUS or known is None:
             return signature
         return signature.replace(f"|vectors:{self.vectors}", f"|vectors:{known.name}@{known.digest}")
 
-    def save_vectors(self, known: WordVectors, folder: Path) -> None:
-        """Write vectors that were learned; those that were given stay where they are."""
+    def write_vectors(self, known: WordVectors, folder: Path) -> None:
+        """Write trained vectors; given ones stay where they are."""
         if self.vectors == CORPUS:
             write_arrays(folder / VECTORS, {"words": packed(tuple(known.words)), "matrix": known.matrix})
 
-    def load_vectors(self, folder: Path) -> WordVectors:
-        """The vectors that were learned, or those that the parameters name."""
+    def read_vectors(self, folder: Path) -> WordVectors:
+        """The trained vectors, or those that the parameter `vectors` names."""
         if self.vectors != CORPUS:
             return shared_vectors(self.vectors)
         arrays = read_arrays(folder / VECTORS)
@@ -101,17 +102,17 @@ class CorpusEvaluator(Evaluator):
 
 @dataclass(frozen=True, kw_only=True)
 class RuberRef(CorpusEvaluator):
-    """s_R: cosine of the pooled word vectors of reply and reference, of several references the nearest.
+    """s_R: cosine of the pooled word vectors of reply and reference; of several references, the highest.
 
-    A reply without a known word has nothing of a reference: 0. Against a reference without one there is nothing to
-    tell, unless both are the same.
+    A reply without a known word scores 0. A reference without one cannot be compared with, unless the reply is the same
+    text.
     """
 
     name: ClassVar[str] = "ruber-ref"
-    measures: ClassVar[str] = "cosine of the highest and lowest values of word vectors of reply and reference"
+    measures: ClassVar[str] = "cosine of the max- and min-pooled word vectors of reply and reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    raw_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     labels: ClassVar[Use] = "unused"
 
     vectors_: WordVectors = field(init=False, repr=False, compare=False)
@@ -121,30 +122,30 @@ class RuberRef(CorpusEvaluator):
         return {"vectors_": self.corpus_vectors(data)}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from -1 to 1."""
+        """One score per example, from -1 to 1."""
         return referenced(batch, self.vectors_, self.text)
 
     @property
     def signature(self) -> str:
-        """The parameters and the fit; beside vectors that were given, their content hash."""
+        """The parameters and the fit, with the content hash of given vectors."""
         return self.signature_with(super().signature, None if self.fit_ is None else self.vectors_)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write the vectors."""
-        self.save_vectors(self.vectors_, folder)
+        self.write_vectors(self.vectors_, folder)
         return {}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
         """The vectors of the folder."""
-        return {"vectors_": self.load_vectors(folder)}
+        return {"vectors_": self.read_vectors(folder)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuberPool(Metric):
-    """ruber's baseline without a reference: the cosine of the pooled word vectors of reply and query."""
+    """RUBER's baseline without a reference: the cosine of the pooled word vectors of reply and query."""
 
     name: ClassVar[str] = "ruber-pool"
-    measures: ClassVar[str] = "cosine of the highest and lowest values of word vectors of reply and query"
+    measures: ClassVar[str] = "cosine of the max- and min-pooled word vectors of reply and query"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context, or no word with a vector"
@@ -152,24 +153,24 @@ class RuberPool(Metric):
 
     vectors: str = SHIPPED
     turns: int = 1
-    """How many of a context's last turns are the query."""
+    """The number of a context's last turns that make up the query."""
     tokenise: str = "words"
     lowercase: bool = True
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_choice(self, "tokenise", WAYS)
-        require_way(self.tokenise)
+        check_choice(self, "tokenise", TOKENISER_NAMES)
+        require_tokeniser(self.tokenise)
         check_least(self, {"turns": 1})
 
     @property
     def signature(self) -> str:
-        """The vectors' content hash stands in it, because a path says nothing."""
+        """The parameters, with the vectors' content hash, because a path says nothing about them."""
         known = shared_vectors(self.vectors)
         return super().signature.replace(f"vectors:{self.vectors}", f"vectors:{known.name}@{known.digest}")
 
     def score_batch(self, batch: Batch) -> Scores:
-        """The cosine of the pooled vectors; NaN without a context or where no word of either is known."""
+        """The cosine of the pooled vectors; NaN without a context, or if no word of either text is known."""
         queries = [" ".join(example.context[-self.turns :]) for example in batch.examples]
         replies = [example.response for example in batch.examples]
         pooled = pooled_texts(
@@ -182,7 +183,7 @@ class RuberPool(Metric):
 
 
 def referenced(batch: Batch, known: WordVectors, text: TextOptions) -> Scores:
-    """s_R of each reply against the nearest of its references."""
+    """s_R of each reply: the highest over its references."""
     replies = [example.response for example in batch.examples]
     references = [reference for example in batch.examples for reference in example.references]
     pooled = batch.keep(
@@ -191,14 +192,14 @@ def referenced(batch: Batch, known: WordVectors, text: TextOptions) -> Scores:
     own, theirs = pooled[: len(replies)][batch.owner], pooled[len(replies) :]
     pairs = cosines(own, theirs)
     pairs[np.isnan(pairs) & theirs.any(axis=1)] = 0.0
-    for pair, reference in enumerate(references):  # to the last digit, known words or not
+    for pair, reference in enumerate(references):  # exactly 1, whether its words are known or not
         if replies[batch.owner[pair]].strip() == reference.strip():
             pairs[pair] = 1.0
     return best_reference(pairs, batch, "max")
 
 
 def pooled_texts(texts: Sequence[str], known: WordVectors, text: TextOptions) -> Vectors:
-    """[highest; lowest] of each text's word vectors; zeros where no word is known. (texts, 2 * dims)"""
+    """[max; min] of each text's word vectors; zeros if no word is known. (texts, 2 * dims)"""
     vocabulary, rows = tokenised(texts, text)
     place = known.lookup(vocabulary)
     has = place >= 0
@@ -212,7 +213,7 @@ def pooled_texts(texts: Sequence[str], known: WordVectors, text: TextOptions) ->
 
 
 def cosines(left: Vectors, right: Vectors) -> Scores:
-    """Row by row; NaN where a vector is zero."""
+    """The cosine of each row; NaN if a vector is zero."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     lengths = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     found: Scores = np.divide((a * b).sum(axis=1), lengths, out=np.full(len(a), np.nan), where=lengths > 0)

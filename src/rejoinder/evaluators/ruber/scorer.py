@@ -1,7 +1,7 @@
-"""A trained network of RUBER's s_U with what makes its input: pairs in, scores out, a folder to save it in.
+"""A trained network of s_U with the reader of its texts: scores pairs, and is saved in a folder.
 
-Results do not depend on the company that a pair is scored in: texts of one length are read together, always as many
-rows at once, because libraries sum up in another order for another shape.
+A score does not depend on which other pairs are scored with it: texts of one length are read together, always the same
+number of rows at a time, because libraries sum in another order for another shape.
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from rejoinder.arrays import Ragged, Vectors
 from rejoinder.data.pairs import Pair
 from rejoinder.encoders.text_encoder import TextEncoder
 from rejoinder.errors import DataError
+from rejoinder.evaluators.ruber.inputs import IdInput, PairInput, PairTable, TokenReader, VectorInput, WordReader
 from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
-from rejoinder.evaluators.ruber.pieces import PieceReader
-from rejoinder.evaluators.ruber.table import PairTable, TextInput, VectorInput, WordInput
-from rejoinder.evaluators.ruber.words import WordReader
 from rejoinder.learning.saving import read_texts, write_texts
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.weights import load_weights, plain_state
 from rejoinder.metrics.batch import TextOptions
 from rejoinder.text.vocabulary import Vocabulary
 from rejoinder.types import Scores
@@ -35,7 +32,7 @@ from rejoinder.types import Scores
 NETWORK, WORDS = "network.safetensors", "words.safetensors"
 _ROWS = 64
 
-Reader = WordReader | PieceReader | TextEncoder
+Reader = WordReader | TokenReader | TextEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,23 +42,20 @@ class PairScorer:
     network: PairNetwork
     reader: Reader
     turns: int
-    """How many of a context's last turns are read."""
+    """The number of a context's last turns that are read."""
 
-    def table(self, pairs: Sequence[Pair]) -> PairTable:
-        """The pairs as numbers of their texts."""
-        return PairTable.of(pairs, self.turns, hierarchical=self.network.shape.hierarchical)
-
-    def input(self, texts: Sequence[str], *, quiet: bool = True) -> TextInput:
-        """What the network learns from: word numbers, or the vectors of an encoder that does not learn."""
+    def input(self, pairs: Sequence[Pair], *, quiet: bool) -> PairInput:
+        """The pairs in the form that the network is trained on: as ids, or as vectors of an encoder that is frozen."""
+        table = self._table(pairs)
         if isinstance(self.reader, TextEncoder):
-            return VectorInput(self.reader.encode(texts, quiet=quiet))
-        return WordInput(self.reader.rows(texts))
+            return PairInput(table, VectorInput(self.reader.encode(table.texts, quiet=quiet)))
+        return PairInput(table, IdInput(self.reader.rows(table.texts)))
 
     def score(self, pairs: Sequence[Pair]) -> Scores:
-        """One score a pair, from 0 to 1."""
+        """One score per pair, from 0 to 1."""
         if not pairs:
             return np.empty(0)
-        table = self.table(pairs)
+        table = self._table(pairs)
         with torch.inference_mode():
             texts = self._vectors(table.texts)
             contexts = self._contexts(table, texts)
@@ -69,8 +63,11 @@ class PairScorer:
                 lambda left, right: self.network.scores(left, right[:, None])[:, 0], contexts, texts[table.replies]
             ).astype(np.float64)
 
+    def _table(self, pairs: Sequence[Pair]) -> PairTable:
+        return PairTable.of(pairs, self.turns, hierarchical=self.network.shape.hierarchical)
+
     def _vectors(self, texts: Sequence[str]) -> Vectors:
-        """One vector a text. (texts, width)"""
+        """One vector per text. (texts, width)"""
         if isinstance(self.reader, TextEncoder):
             return self.reader.encode(texts)
         rows = self.reader.rows(texts)
@@ -82,7 +79,7 @@ class PairScorer:
         return vectors
 
     def _contexts(self, table: PairTable, texts: Vectors) -> Vectors:
-        """One vector a context. (pairs, width)"""
+        """One vector per context. (pairs, width)"""
         vectors = np.empty((len(table), self.network.shape.context_width), np.float32)
         for chosen, turns in _by_length(table.turns):
             _, own, _ = table.padded(chosen)
@@ -94,14 +91,14 @@ class PairScorer:
         return vectors
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write weights, and words, tokens or encoder; what else `load` needs is given back."""
+        """Write the weights, and the words, tokens or encoder; return the other values that `load` needs."""
         save_file(plain_state(self.network), folder / NETWORK)
         plain: dict[str, Any] = {"shape": self.network.shape.plain, "turns": self.turns}
         plain |= {"reads": _KINDS[type(self.reader)], "max_length": self.reader.max_length}
         if isinstance(self.reader, WordReader):
             write_texts(folder / WORDS, self.reader.words)
             plain["text"] = asdict(self.reader.text)
-        elif isinstance(self.reader, PieceReader):
+        elif isinstance(self.reader, TokenReader):
             self.reader.vocabulary.save(folder)
         else:
             self.reader.save(folder)
@@ -109,34 +106,29 @@ class PairScorer:
 
     @classmethod
     def load(cls, folder: Path, plain: Mapping[str, Any]) -> PairScorer:
-        """What `save` wrote and gave back."""
+        """What `save` wrote and returned."""
         try:
             network = PairNetwork(PairShape.of(plain["shape"]))
-            network.load_state_dict(load_file(folder / NETWORK))
+            load_weights(network, folder / NETWORK)
             return cls(network.eval(), _reader(folder, plain), plain["turns"])
-        except FileNotFoundError as error:
-            raise DataError("is missing: expected the weights of a network", file=str(folder / NETWORK)) from error
-        except (SafetensorError, RuntimeError) as error:
-            problem = f"cannot be read ({str(error).splitlines()[0]})"
-            raise DataError(problem, file=str(folder / NETWORK)) from error
         except (KeyError, TypeError) as error:
             raise DataError(f"lacks {error} under 'learned'", file=str(folder / "config.json")) from None
 
 
-_KINDS = {WordReader: "words", PieceReader: "pieces", TextEncoder: "vectors"}
-"""What texts are read as, in config.json."""
+_KINDS = {WordReader: "words", TokenReader: "pieces", TextEncoder: "vectors"}
+"""The kind of reader, in config.json."""
 
 
 def _reader(folder: Path, plain: Mapping[str, Any]) -> Reader:
     if plain["reads"] == "words":
         return WordReader(read_texts(folder / WORDS), TextOptions(**plain["text"]), plain["max_length"])
     if plain["reads"] == "pieces":
-        return PieceReader(Vocabulary.load(folder), plain["max_length"])
+        return TokenReader(Vocabulary.load(folder), plain["max_length"])
     return TextEncoder.load(folder, plain["max_length"])
 
 
 def _by_length(rows: Ragged) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """For each length the rows that have it, and their values. (same,), (same, length)"""
+    """For each length the rows of that length, and their values. (rows,), (rows, length)"""
     found = []
     for length in np.unique(rows.lengths).tolist():
         chosen = np.flatnonzero(rows.lengths == length)
@@ -145,7 +137,7 @@ def _by_length(rows: Ragged) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _in_parts(compute: Callable[..., Tensor], *arrays: NDArray[Any]) -> NDArray[np.float32]:
-    """What is computed of rows, `_ROWS` at a time; zeros fill up the last part."""
+    """The result of `compute`, `_ROWS` rows at a time; the last part is padded with zeros."""
     count = len(arrays[0])
     filled = []
     for array in arrays:

@@ -1,4 +1,4 @@
-"""RUBER's s_U: how well a reply fits its context by a network that learned to tell true replies from random ones."""
+"""s_U: how well a reply fits its context, by a network that learned to tell true replies from random ones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rejoinder.evaluators.ruber.pooling import CorpusEvaluator
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load_reply_model
 from rejoinder.types import JudgedExample, Scores
@@ -31,47 +32,47 @@ NONE, AUTO = "none", "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkEvaluator(CorpusEvaluator):
-    """What RUBER and its s_U share: the network's sizes, and how it learns."""
+    """What RUBER and s_U alone share: the network's sizes, and how it is trained."""
 
     encoder: str = GRU
-    """gru: a BiGRU over the query; hierarchical: another over turns; or a pretrained encoder by Hugging Face name or
-    folder, which is not trained further."""
+    """gru: a BiGRU over the query's words; hierarchical: a second one over turns; or the Hugging Face name or folder of
+    a pretrained encoder, which is not trained further."""
     turns: int = 0
-    """How many of a context's last turns are read; 0: the last, in the hierarchical form the last 5."""
+    """The number of a context's last turns that are read; 0: 1, or 5 in the hierarchical form."""
     hidden: int = 64
     """Units of a GRU in each direction."""
     layers: int = 1
-    """Of each GRU."""
+    """Layers of each GRU."""
     speaker: int = 30
-    """Numbers that say whether the replier spoke a turn, in the hierarchical form."""
+    """Size of the embedding of whether the replier spoke a turn, in the hierarchical form."""
     units: int = 64
-    """Of the head's hidden layer."""
+    """Units of the head's hidden layer."""
     dropout: float = 0.2
     """Share of activations that are dropped in training."""
     vocabulary: int = 20_000
-    """Words that a GRU knows at most."""
+    """The largest number of words that a GRU knows."""
     max_length: int = 50
-    """Words, or a pretrained encoder's tokens, that are read of a text, from its end."""
+    """Words (or tokens of a pretrained encoder) that are read of a text, from its end."""
     start: str = NONE
-    """The folder of a hred, a reply model, whose tokens, sizes and weights the GRUs start from."""
+    """The folder of a trained hred (a reply model) whose tokens, sizes and weights the GRUs start from."""
     negatives: int = 8
-    """Random replies to each context, beside the true one."""
+    """Random replies per context, beside the true one."""
     margin: float = 0.5
-    """By which a true reply should score above a random one."""
+    """By how much a true reply should score higher than a random one."""
     epochs: int = 10
-    """Over the dialogues, at most."""
+    """The largest number of epochs over the dialogues."""
     batch: int = 64
     """Contexts per training step."""
     learning_rate: float = 1e-3
     """Learning rate at the start; it falls to 0 linearly."""
     label_epochs: int = 30
-    """Over the human scores, at most."""
+    """The largest number of epochs over the human scores."""
     label_rate: float = 3e-4
     """Learning rate on human scores."""
     dimension: str = AUTO
-    """Which human scores to learn; auto: the only ones, or the overall ones."""
+    """The dimension of the human scores to learn; auto: the only one, or the one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest score that people could give; by default, that they gave."""
+    """The lowest and highest possible human score; by default, the lowest and highest given."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -91,23 +92,23 @@ class NetworkEvaluator(CorpusEvaluator):
 
     @property
     def reads_words(self) -> bool:
-        """Whether its network reads words by itself, and not by a pretrained encoder."""
+        """Whether the network has a GRU over words rather than a pretrained encoder."""
         return self.encoder in {GRU, HIERARCHICAL}
 
     @property
     def turns_read(self) -> int:
-        """How many of a context's last turns are read."""
+        """The number of a context's last turns that are read."""
         return self.turns or (5 if self.encoder == HIERARCHICAL else 1)
 
     def inherited_contexts(self) -> TrainedContexts:
-        """Those of the reply model that the GRUs started from, if they did."""
+        """The contexts that the reply model in `start` was trained on."""
         if self.start == NONE:
             return TrainedContexts()
         inherited: TrainedContexts = load_reply_model(self.start).trained_contexts
         return inherited
 
     def fit_with(self, data: TrainingData) -> Fit:
-        """What a fit is said to be from once it was tuned on more judged examples."""
+        """The description of the training data after tuning on more judged examples."""
         fit = self.fitted
         return replace(
             fit,
@@ -137,21 +138,21 @@ class RuberUnref(NetworkEvaluator):
         vectors = self.corpus_vectors(data) if self.reads_words else None
         return {"scorer_": learned_scorer(self, data, vectors)}
 
-    def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0) -> Self:
-        """A copy that was trained on human scores as well; it stays as it is."""
+    def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0, run: TrainingRun | None = None) -> Self:
+        """A copy that is also trained on human scores; this one does not change."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
-        data = TrainingData.of((), judged, seed=seed)
+        data = TrainingData.of((), judged, seed=seed, run=run)
         fit, other = self.fit_with(data), self.clone()
         other._remember({"scorer_": tuned_scorer(self, self.scorer_, data)}, fit)
         return other
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 0 to 1."""
+        """One score per example, from 0 to 1."""
         return unreferenced(batch, self.scorer_)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write the network and what makes its input."""
+        """Write the network and the reader of its texts."""
         return self.scorer_.save(folder)
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,7 +161,7 @@ class RuberUnref(NetworkEvaluator):
 
 
 def unreferenced(batch: Batch, scorer: PairScorer) -> Scores:
-    """s_U of each reply; 0 where it is empty, or has no context."""
+    """s_U of each reply; 0 if it is empty or has no context."""
     rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
     scores = np.zeros(len(batch))
     scores[rows] = scorer.score([pair_of(batch.examples[row]) for row in rows])
@@ -168,7 +169,7 @@ def unreferenced(batch: Batch, scorer: PairScorer) -> Scores:
 
 
 def load_scorer(folder: Path, plain: Mapping[str, Any]) -> PairScorer:
-    """The network that was saved in a folder."""
+    """The network saved in a folder."""
     require_extra("train", "scoring by RUBER's network")
     from rejoinder.evaluators.ruber.scorer import PairScorer
 

@@ -1,8 +1,8 @@
-"""A network over static word vectors, in numpy: mean vectors of reply and context, compared, and a small MLP.
+"""The network in numpy, which scores: mean word vectors of reply and context, their products, and a small MLP.
 
-r, l, e  weighted means of the word vectors of the reply, the last turn, and what came before it; unit length
-m        r through a matrix (the bridge) that leads from replies to what they answer; unit length
-score =  4 * sigmoid(MLP(r, l, m * l, m * e, r * l, cosines, counts)) + 1
+r, l, e   weighted means of the word vectors of the reply, the last turn, and the turns before it; unit length
+m         r times a matrix, the bridge, which maps replies to the turns they answer; unit length
+score  =  4 * sigmoid(MLP([r; l; m * l; m * e; r * l; cosines; counts])) + 1
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from rejoinder.evaluators.static.reading import BEFORE, LAST, OWN, REPLY, STRETC
 from rejoinder.types import Scores
 
 PRODUCTS = 5
-"""Vectors among the MLP's inputs: r, l, m * l, m * e, r * l."""
+"""The number of vectors among the MLP's inputs: r, l, m * l, m * e, r * l."""
 COSINES = 5
-"""Numbers beside them: the sums of the three products, the length of the mean reply vector, r against the centre."""
+"""The number of scalars: the sums of the three products, the length of the reply's mean vector, and its cosine with the
+mean reply of the training data."""
 TINY = 1e-6
-_ROWS = 256  # of one matrix product: always as many, so that a row's result is the same in every company
+_ROWS = 256  # per matrix product: always the same, so that a row's result does not depend on the other rows
 
 
 @dataclass(frozen=True, eq=False)
 class StaticNetwork:
-    """The learned arrays; whole numbers of one byte for word vectors, half precision for what else there is a word."""
+    """The learned arrays: int8 for word vectors, half precision for the other numbers per word."""
 
     table: NDArray[np.int8]  # (words, dims)
-    steps: NDArray[np.float16]  # (words,): what one step of a word's vector is worth
-    weights: NDArray[np.float16]  # (words,): logarithm of a word's share in a mean
+    steps: NDArray[np.float16]  # (words,): the scale of a word's int8 vector
+    weights: NDArray[np.float16]  # (words,): logarithm of a word's weight in a mean
     bridge: Vectors  # (dims, dims)
-    centre: Vectors  # (dims,): of the replies it was trained on
+    centre: Vectors  # (dims,): the mean reply of the training data
     shift: Vectors  # (counts,)
     scale: Vectors  # (counts,): counts are shifted, then divided by it
     hidden: Vectors  # (inputs, units)
@@ -48,7 +49,7 @@ class StaticNetwork:
 
     @classmethod
     def of_table(cls, vectors: Vectors, weights: Vectors, rest: Mapping[str, Vectors]) -> StaticNetwork:
-        """The network with its word vectors rounded to one byte."""
+        """The network with its word vectors rounded to int8."""
         steps = (np.abs(vectors).max(axis=1, initial=TINY) / 127).astype(np.float16)
         divisor = np.maximum(steps.astype(np.float32), TINY)[:, None]
         table = np.clip(np.rint(vectors / divisor), -127, 127).astype(np.int8)
@@ -61,13 +62,13 @@ class StaticNetwork:
 
     @cached_property
     def _summands(self) -> Vectors:
-        """Vector and 1, both times the word's weight. (words, dims + 1)"""
+        """Each word's vector and a 1, both times the word's weight. (words, dims + 1)"""
         vectors = self.table * self.steps.astype(np.float32)[:, None]
         weights = np.exp(self.weights.astype(np.float32))[:, None]
         return np.concatenate([vectors * weights, weights], axis=1)
 
     def score(self, reading: Reading, counts: Vectors) -> Scores:
-        """One score an example, from 1 to 5."""
+        """One score per example, from 1 to 5."""
         inputs = self._inputs(reading, counts)
         units = np.maximum(_product(inputs, self.hidden) + self.hidden_bias, 0)
         logits = _product(units, self.out)[:, 0] + self.out_bias[0]
@@ -75,7 +76,7 @@ class StaticNetwork:
         return scores
 
     def _inputs(self, reading: Reading, counts: Vectors) -> Vectors:
-        """What the MLP reads. (examples, inputs)"""
+        """The MLP's inputs. (examples, inputs)"""
         ones = np.ones(len(reading.words), np.float32)
         bag = csr_array((ones, reading.words, reading.offsets), shape=(STRETCHES * len(reading), len(self.table)))
         sums = (bag @ self._summands).reshape(len(reading), STRETCHES, -1)
@@ -92,7 +93,7 @@ class StaticNetwork:
 
 
 def _mean(sums: Vectors) -> Vectors:
-    """Sums over their weight, which is the last column; zeros where there are no words."""
+    """Sums divided by their weight, which is the last column; zeros without words."""
     return (sums[:, :-1] / np.maximum(sums[:, -1:], TINY)).astype(np.float32, copy=False)
 
 
@@ -102,7 +103,7 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 def _product(rows: Vectors, matrix: Vectors) -> Vectors:
-    """rows @ matrix, in products of one shape: libraries choose other sums for other shapes."""
+    """rows @ matrix, in products of one shape: libraries sum in another order for another shape."""
     whole = -(-len(rows) // _ROWS) * _ROWS
     filled = np.zeros((whole, rows.shape[1]), np.float32)
     filled[: len(rows)] = rows

@@ -1,7 +1,7 @@
-"""Replies and contexts as word numbers, and what any reader could count in them: repeated, echoed and odd words.
+"""Replies and contexts as word ids, and counts of repeated, echoed and unlikely words.
 
-An example's words stand one after the other in four stretches: what was said before the replier's last turn, that turn,
-the turn that is answered, the reply. Speakers are taken to alternate.
+An example is one sequence of words in four stretches: everything before the replier's last turn, that turn, the turn
+that is answered, and the reply. Speakers are assumed to alternate.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from itertools import chain
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Floats, Ints, Ragged
+from rejoinder.arrays import Bools, Floats, Ints, Ragged, Vectors, offsets_of
 from rejoinder.language_models.ngram import NgramModel
 from rejoinder.language_models.ngram.model import UNKNOWN, ended
 from rejoinder.text.cleaning import writable
@@ -25,9 +24,9 @@ from rejoinder.types import Example
 STRETCHES = 4
 BEFORE, OWN, LAST, REPLY = range(STRETCHES)
 RAREST = 7.0
-"""Words less likely than one in ten million are as rare as that."""
-_ODD_PAIR = -4.0  # log10 p of a word after the one before it, below which two words seldom stand together
-_WORDS = np.int64(1 << 20)  # more than any vocabulary: a pair of words and an example's number fit into 63 bits
+"""-log10 p of the rarest words: a word less likely than one in ten million counts as that."""
+_ODD_PAIR = -4.0  # log10 p of a word after the one before it, below which the pair counts as odd
+_WORDS = np.int64(1 << 20)  # more than any vocabulary has: two word ids and an example's number fit into 63 bits
 
 COUNTS = (
     "words of the reply",
@@ -49,12 +48,12 @@ COUNTS = (
     "asks",
     "ends a sentence",
 )
-"""What `counted` gives of each example, in this order."""
+"""The columns of `counted`, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Examples as word numbers of a language model; 0: unknown."""
+    """Examples as word ids of a language model; 0: unknown."""
 
     words: Ints  # (words,)
     offsets: Ints  # (STRETCHES * examples + 1,)
@@ -62,13 +61,20 @@ class Reading:
 
     @classmethod
     def of(cls, examples: Sequence[Example], known: NgramModel) -> Reading:
-        """Of examples that have a context each."""
+        """The words of examples, each of which has a context."""
         turns = np.fromiter((len(example.context) for example in examples), np.int64, len(examples))
         texts = chain.from_iterable((*example.context, example.response) for example in examples)
         rows = word_numbers(texts, known)
         reply = np.cumsum(turns + 1) - 1  # its place among all texts
         starts = np.stack([reply - turns, reply - np.minimum(turns, 2), reply - 1, reply], axis=1)
         return cls(rows.values, rows.offsets[np.append(starts.ravel(), len(rows))], turns)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reading]) -> Reading:
+        """The examples of all parts, in order."""
+        lengths = np.concatenate([part.lengths.ravel() for part in parts])
+        words, turns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("words", "turns"))
+        return cls(words, offsets_of(lengths), turns)
 
     def __len__(self) -> int:
         return len(self.turns)
@@ -80,7 +86,7 @@ class Reading:
 
     @cached_property
     def stretch(self) -> Ints:
-        """The stretch that each word stands in, all examples' counted through. (words,)"""
+        """The stretch of each word, numbered through all examples. (words,)"""
         return np.repeat(np.arange(STRETCHES * len(self)), self.lengths.ravel())
 
     def take(self, rows: Ints) -> Reading:
@@ -91,7 +97,7 @@ class Reading:
 
 
 def word_numbers(texts: Iterable[str], known: NgramModel) -> Ragged:
-    """The texts as rows of the model's word numbers."""
+    """The word ids of each text."""
     column = pl.Series([writable(text) for text in texts], dtype=pl.String)
     vocabulary, rows = token_codes(column, "words", lowercase=True)
     numbers = known.numbers([word.replace("’", "'") for word in vocabulary.to_list()])
@@ -99,13 +105,13 @@ def word_numbers(texts: Iterable[str], known: NgramModel) -> Ragged:
 
 
 def rarity_of(known: NgramModel) -> Floats:
-    """-log10 p of each word by itself, from 0 to `RAREST`. (vocabulary,)"""
+    """-log10 p of each word, from 0 to `RAREST`. (vocabulary,)"""
     rarity: Floats = np.clip(-known.levels[0].log_prob, 0.0, RAREST)
     return rarity
 
 
-def counted(reading: Reading, known: NgramModel) -> NDArray[np.float32]:
-    """What `COUNTS` names, of each example; a sum is the same in every company. (examples, COUNTS)"""
+def counted(reading: Reading, known: NgramModel) -> Vectors:
+    """The columns that `COUNTS` names; a row does not depend on the other examples. (examples, COUNTS)"""
     examples, lengths = len(reading), reading.lengths
     words, part, owner = reading.words, reading.stretch % STRETCHES, reading.stretch // STRETCHES
     rare = rarity_of(known)
@@ -117,8 +123,8 @@ def counted(reading: Reading, known: NgramModel) -> NDArray[np.float32]:
     reply, last = single[at[REPLY]], single[at[LAST]]
     reply_rare, last_rare = rare[words[at[REPLY]]], rare[words[at[LAST]]]
 
-    def share(keys: Ints, step: int, flags: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-        """The weight of those keys of an example that are flagged, over that of all of its keys."""
+    def share(keys: Ints, step: int, flags: Bools, weights: Floats | None = None) -> Floats:
+        """The weight of an example's flagged keys, divided by that of all of its keys."""
         example = keys // step
         weight = np.ones(len(keys)) if weights is None else weights
         whole = np.bincount(example, weight, examples)
@@ -153,7 +159,7 @@ def counted(reading: Reading, known: NgramModel) -> NDArray[np.float32]:
 
 
 def _likelihood(reading: Reading, known: NgramModel) -> tuple[Floats, Floats, Floats]:
-    """Of each reply: mean log10 p a word, its end included; share of pairs that are odd; mean rarity."""
+    """Of each reply: mean log10 p per word, including its end; share of odd pairs; mean rarity."""
     replies = Ragged(reading.words, reading.offsets).take(np.arange(len(reading)) * STRETCHES + REPLY)
     rows = ended(replies)
     log_prob = np.maximum(known.word_log_probs(rows), -RAREST)
@@ -164,18 +170,18 @@ def _likelihood(reading: Reading, known: NgramModel) -> tuple[Floats, Floats, Fl
     return likelihood, odd, rarity
 
 
-def _among(keys: Ints, others: Ints) -> NDArray[np.bool_]:
+def _among(keys: Ints, others: Ints) -> Bools:
     """Which keys are among the others."""
     if not len(others):
         return np.zeros(len(keys), np.bool_)
     others = np.sort(others)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
-    found: NDArray[np.bool_] = others[place] == keys
+    found: Bools = others[place] == keys
     return found
 
 
 def _repeated(keys: Ints, step: int, totals: Ints) -> Floats:
-    """The share of an example's keys that are not the first of their kind. (examples,)"""
+    """The share of an example's keys that repeat an earlier one. (examples,)"""
     keys = np.sort(keys)
     again = keys[1:][keys[1:] == keys[:-1]] // step
     shares: Floats = np.bincount(again, minlength=len(totals)) / np.maximum(totals, 1)

@@ -32,9 +32,10 @@ ARRAYS = "static.safetensors"
 
 @dataclass(frozen=True, kw_only=True)
 class Static(Evaluator):
-    """4 * sigmoid(MLP(static word vectors of context and reply, counts of words)) + 1, learned from scores.
+    """4 * sigmoid(MLP(static word vectors of context and reply, counts of words)) + 1, trained on scores.
 
-    The scores are a larger evaluator's, or people's. Dialogues, where there are any, say which words follow which.
+    The scores are those of a larger evaluator, or human scores. Dialogues, if given, teach which words follow which,
+    and which reply answers which turn.
     """
 
     name: ClassVar[str] = "static"
@@ -42,23 +43,24 @@ class Static(Evaluator):
     citation: ClassVar[str] = "this package; word weights after Arora et al. 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
-    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     labels: ClassVar[Use] = "needed"
 
     vectors: str = SHIPPED
-    """What word vectors start from: our own, or a word2vec, GloVe or fastText file. Its words are the vocabulary."""
+    """The word vectors to start from: the bundled ones, or a word2vec, GloVe or fastText file. Its words are the
+    vocabulary."""
     hidden: int = 64
-    """Units of the MLP."""
+    """Hidden units of the MLP."""
     passes: int = 3
-    """Times through the dialogues, where word vectors learn which reply answers which turn."""
+    """Epochs over the dialogues, in which word vectors learn which reply answers which turn."""
     epochs: int = 12
-    """Times through the scored replies."""
+    """Epochs over the scored replies."""
     prune: float = 1e-6
-    """Pairs of words without which the language model is worse by less than this share are dropped; 0: none."""
+    """Word pairs are dropped from the language model if that makes it worse by less than this share; 0: none."""
     dimension: str | None = None
-    """Which scores to learn; may be left out where there is one, or one called overall."""
+    """The dimension of the scores to learn; may be omitted if there is only one, or one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest score that could be given; by default, that were given."""
+    """The lowest and highest possible score; by default, the lowest and highest given."""
 
     known_: NgramModel = field(init=False, repr=False, compare=False)
     network_: StaticNetwork = field(init=False, repr=False, compare=False)
@@ -79,7 +81,7 @@ class Static(Evaluator):
         return {"known_": known, "network_": network}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 1 to 5."""
+        """One score per example, from 1 to 5."""
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
         scores = np.full(len(batch), LOWEST)
         if rows:
@@ -99,7 +101,7 @@ class Static(Evaluator):
         return {}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - all are arrays
-        """What the file holds."""
+        """The content of the file."""
         arrays = read_arrays(folder / ARRAYS)
         try:
             network = StaticNetwork(**{each.name: arrays[each.name] for each in fields(StaticNetwork)})

@@ -14,6 +14,7 @@ from rejoinder.arrays import Ints
 from rejoinder.data import contexts
 from rejoinder.data.contexts import context_keys
 from rejoinder.errors import CallError, NeedsError
+from rejoinder.learning.splits import fold_of_groups
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, context_key, read_judged
 from rejoinder.meta.pairing import labels_of
 from rejoinder.types import Example, JudgedExample, Scores
@@ -117,18 +118,6 @@ class LabelledSet:
 
     def _rows_of(self, split: str) -> Ints:
         return np.flatnonzero(np.array(self.judged.splits, dtype=np.str_) == split)
-
-
-def fold_of_groups(groups: Ints, folds: int, seed: int) -> Ints:
-    """The fold of each example: whole groups, in random order, each to the fold that has the fewest examples yet."""
-    sizes = np.bincount(groups)
-    if len(sizes) < folds:
-        raise NeedsError(f"{len(sizes)} contexts cannot be cut into {folds} folds: expected as many contexts")
-    filled, fold_of = np.zeros(folds, np.int64), np.empty(len(sizes), np.int64)
-    for group in np.random.default_rng(seed).permutation(len(sizes)):
-        fold_of[group] = np.argmin(filled)
-        filled[fold_of[group]] += sizes[group]
-    return fold_of[groups]
 
 
 def context_groups(examples: Sequence[Example]) -> Ints:

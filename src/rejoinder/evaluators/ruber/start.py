@@ -1,0 +1,113 @@
+"""The network of s_U before training, and the reader of its texts.
+
+A GRU's word embeddings start from word vectors. Or all GRUs start from those of a trained HRED (Zhao et al. 2020,
+appendix B). HRED reads words in both directions, as s_U does, and turns in one: so the word embeddings and the GRU over
+words are copied whole; of the GRU over turns, the forward direction is copied, while the backward direction and the
+speaker embedding are new, with input weights of 0 for speakers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rejoinder.encoders.text_encoder import TextEncoder
+from rejoinder.errors import CallError
+from rejoinder.evaluators.ruber.inputs import FIRST_WORD, UNKNOWN, TokenReader, WordReader
+from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
+from rejoinder.evaluators.ruber.scorer import PairScorer, Reader
+from rejoinder.evaluators.ruber.unref import HIERARCHICAL, NONE, NetworkEvaluator
+from rejoinder.learning.data import TrainingData
+from rejoinder.registry import load_reply_model
+from rejoinder.reply_models.neural.networks import Hred
+from rejoinder.text.vectors import WordVectors
+from rejoinder.text.vocabulary import Vocabulary
+
+EMBEDDING_SIZE = 0.5
+"""Root mean square of the numbers in word embeddings at the start."""
+_GRU_WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+
+
+def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors | None) -> PairScorer:
+    """An untrained network and the reader of its texts; `vectors` is None for a pretrained encoder."""
+    same: dict[str, Any] = {name: getattr(evaluator, name) for name in ("speaker", "units", "dropout")}
+    same["hierarchical"] = evaluator.encoder == HIERARCHICAL
+    reader: Reader
+    with torch.random.fork_rng():
+        torch.manual_seed(data.seed)
+        if evaluator.start != NONE:
+            network, reader = from_hred(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
+        elif vectors is None:
+            reader = TextEncoder.start(evaluator.encoder, evaluator.max_length)
+            network = PairNetwork(PairShape(dims=reader.width, **same))
+        else:
+            turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
+            words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
+            reader = WordReader(words, evaluator.text, evaluator.max_length)
+            same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden, "layers": evaluator.layers}
+            network = PairNetwork(PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, **same))
+            _copy_vectors(network, words, vectors)
+    return PairScorer(network, reader, evaluator.turns_read)
+
+
+def from_hred(
+    model: Any, *, hierarchical: bool, speaker: int, units: int, dropout: float, max_length: int
+) -> tuple[PairNetwork, TokenReader]:
+    """A network with the sizes and weights of a trained HRED's encoder, and a reader with its tokens."""
+    hred, vocabulary = _hred_of(model)
+    shape = PairShape(
+        words=len(vocabulary),
+        dims=hred.reader.gru.input_size,
+        hidden=hred.reader.gru.hidden_size,
+        hierarchical=hierarchical,
+        context_hidden=hred.context.hidden,
+        speaker=speaker,
+        units=units,
+        dropout=dropout,
+    )
+    network = PairNetwork(shape)
+    with torch.no_grad():
+        if network.utterance is not None:
+            network.utterance.embedding.weight.copy_(hred.decoder.words.weight)
+            network.utterance.gru.load_state_dict(hred.reader.gru.state_dict())
+        if network.dialogue is not None:
+            _copy_forward(network.dialogue.gru, hred.context.gru)
+    return network, TokenReader(vocabulary, max_length)
+
+
+def _hred_of(model: Any) -> tuple[Hred, Vocabulary]:
+    """The network and the tokens of a trained reply model; CallError if it is not an HRED."""
+    network, vocabulary = getattr(model, "network_", None), getattr(model, "vocabulary_", None)
+    if not isinstance(network, Hred) or not isinstance(vocabulary, Vocabulary):
+        raise CallError(f"RUBER's GRUs can start from a hred, and not from the reply model {model.name}")
+    return network, vocabulary
+
+
+def _copy_forward(gru: nn.GRU, start: nn.Module) -> None:
+    """Copy a one-way GRU into the forward direction of another, whose additional inputs get weights of 0."""
+    for name in _GRU_WEIGHTS:
+        weight, found = getattr(gru, name), getattr(start, name)
+        if name == "weight_ih_l0":
+            weight.zero_()
+            weight[:, : found.shape[1]] = found
+        else:
+            weight.copy_(found)
+
+
+def _copy_vectors(network: PairNetwork, words: Sequence[str], vectors: WordVectors) -> None:
+    """Start word embeddings from word vectors, all scaled by one factor; unknown words start from their mean."""
+    if network.utterance is None:
+        return
+    place = vectors.lookup(words)
+    known = np.flatnonzero(place >= 0)
+    found = torch.from_numpy(np.asarray(vectors.matrix[place[known]], np.float32))
+    # The vectors of a small corpus are close to 0, from which a GRU would be slow to tell words apart.
+    found *= EMBEDDING_SIZE / found.square().mean().sqrt().clamp(min=1e-6)
+    with torch.no_grad():
+        table = network.utterance.embedding.weight
+        table[torch.from_numpy(known + FIRST_WORD)] = found
+        table[UNKNOWN] = found.mean(dim=0) if len(known) else 0.0
