@@ -166,11 +166,12 @@ def _train_characters(arguments: argparse.Namespace, output: Path) -> None:
 
     require_extra("train", "training tweet2vec")
     from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
+    from rejoinder.learning.run import TrainingRun
 
     encoder = Tweet2Vec(**{name: getattr(arguments, name) for name in ("hidden", "width", "longest", "steps", "batch")})
     dialogues = dialogues_of_files(arguments.dialogues, arguments)
     say(f"{len(dialogues)} dialogues", arguments)
-    encoder.fit(dialogues, seed=arguments.seed, quiet=arguments.quiet).save(output)
+    encoder.fit(dialogues, seed=arguments.seed, run=TrainingRun(quiet=arguments.quiet)).save(output)
     say(f"encoder: {output} (rejoinder train adem --encoder {output} --judged FILE -o MODEL)", arguments)
 
 

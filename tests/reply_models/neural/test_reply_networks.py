@@ -165,10 +165,10 @@ def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
         torch.nn.init.zeros_(weight)
     dialogue = TokenDialogue(((4, END), (4, 5, END), (4, END)), (1, 2))
     nats = network([dialogue])
-    assert float(nats.aside) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
+    assert float(nats.extra) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
     with_bag = float(network.objective(nats))
-    assert with_bag == pytest.approx(float(nats.words + nats.aside) / 5, rel=1e-5)
-    assert network.eval()([dialogue]).aside == 0.0
+    assert with_bag == pytest.approx(float(nats.words + nats.extra) / 5, rel=1e-5)
+    assert network.eval()([dialogue]).extra == 0.0
 
 
 def test_the_latent_is_drawn_by_the_seed_of_its_context() -> None:

@@ -144,7 +144,7 @@ def test_an_interrupted_run_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, m
     assert not broken.exists()
     with Path(f"{broken}.part").open("a") as file:
         file.write('{"id": "half a ro')
-    with pytest.raises(CallError, match="is of another run"):
+    with pytest.raises(CallError, match="belongs to another run"):
         PoolRun(Pool(SYSTEMS, seed=3), contexts()).write(broken, resume=True)
     assert PoolRun(pool, contexts()).write(broken, resume=True) == expected
     assert broken.read_bytes() == whole.read_bytes()
@@ -193,7 +193,7 @@ def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
     waiting = write_lines(RECORDS, "contexts.jsonl")
     dialogues = write_lines([{"turns": ["a", "b", "c"]}], "dialogues.jsonl")
     SYSTEMS[0].model.save("copies")
-    copies = "r-tfidf copies replies of its corpus: it takes no decoding, as '{}' would have it"
+    copies = "r-tfidf copies replies of its corpus: it takes no decoding, but '{}' gives one"
     for call, message in (
         (("generate", waiting, "--model", "nowhere", "-o", "a.jsonl"), "holds no reply model"),
         (("generate", waiting, "--model", "nowhere", "-o", "a.csv"), "cannot write .csv"),

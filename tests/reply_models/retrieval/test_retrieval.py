@@ -64,7 +64,7 @@ def test_a_context_without_a_known_word_gets_a_reply_by_the_seed(model: type[Ret
 def test_tfidf_weights_are_those_of_the_paper() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     weights = dict(zip(model.vocabulary_.words, model.word_weights_.tolist(), strict=True))
-    # how-not, section 3: log(N / number of dialogues with the word)
+    # Liu et al. 2016, section 3: log(N / number of dialogues with the word)
     assert weights["tea"] == pytest.approx(math.log(4 / 1))
     assert weights["thanks"] == pytest.approx(math.log(4 / 2))
     assert weights["."] == 0
@@ -106,7 +106,7 @@ def test_a_corpus_of_one_reply_has_nothing_to_choose() -> None:
 
 
 def test_too_little_to_learn_from() -> None:
-    with pytest.raises(NeedsError, match="expected dialogues with two at least, found 1"):
+    with pytest.raises(NeedsError, match="expected dialogues with at least two replies, found 1"):
         ResponseTfidf().fit([Dialogue("1", ("hello", "hi"))])
 
 

@@ -1,4 +1,4 @@
-"""Parameters of recurrent networks that learn from dialogues."""
+"""The parameters of recurrent networks that learn from dialogues."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecurrentSettings(TrainingSettings):
-    """The same, of a recurrent network over byte pairs of the dialogues that it learns from."""
+    """`TrainingSettings` of a recurrent network, with the sizes of its layers."""
 
     vocabulary: int = 8000
-    """Tokens at most."""
+    """Maximum number of tokens: byte pairs of the training dialogues."""
     embedding: int = 256
-    """Numbers of a token's vector."""
+    """Width of a token's vector."""
     hidden: int = 320
-    """Numbers of a recurrent state."""
+    """Width of a recurrent state."""
     dropout: float = 0.2
+    """Share of the inputs that are set to 0 in training."""
 
     def least(self) -> dict[str, float]:
-        """Parameter -> its least value."""
+        """Parameter -> its smallest allowed value."""
         return super().least() | {"vocabulary": 300, "embedding": 2, "hidden": 2}
 
     def shares(self) -> dict[str, float]:
-        """Parameters that are shares -> their value."""
+        """Parameters that must be from 0 to below 1 -> their value."""
         return super().shares() | {"dropout": self.dropout}
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         super().check()
         if self.hidden % 2:
-            raise CallError(f"{self.name}: hidden must be even, half for each direction of reading, not {self.hidden}")
+            raise CallError(f"{self.name}: hidden must be even, half for each reading direction, not {self.hidden}")
 
     def sizes_for(self, tokens: int) -> Sizes:
-        """How large the network is over so many tokens."""
+        """The sizes of the network's layers for a vocabulary of so many tokens."""
         from rejoinder.language_models.recurrent.networks import Sizes
 
         return Sizes(tokens, self.embedding, self.hidden, self.dropout)

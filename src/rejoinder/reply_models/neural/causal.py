@@ -1,4 +1,4 @@
-"""Fine-tuning of a pretrained causal language model (GPT-2, SmolLM2, ...) to reply, as roberta-eval did with GPT-2."""
+"""Fine-tuning of a pretrained causal language model (GPT-2, SmolLM2, ...) to reply, as in Zhao et al. 2020."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rejoinder.errors import CallError
-from rejoinder.reply_models.base import ReplyData
+from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CausalLanguageModel(NeuralReplyModel):
-    """A pretrained language model that goes on with the dialogue as a script, one turn a line."""
+    """A pretrained language model that continues the dialogue as a script, one turn per line."""
 
     name: ClassVar[str] = "causal-lm"
-    about: ClassVar[str] = "a pretrained causal language model, trained further on dialogues as scripts"
+    about: ClassVar[str] = "a pretrained causal language model, fine-tuned on dialogues as scripts"
     citation: ClassVar[str] = "Radford et al. 2019, Language Models are Unsupervised Multitask Learners"
 
     model: str
-    """A Hugging Face name, a folder, or a GGUF file."""
+    """Hugging Face name, folder, or GGUF file of the pretrained model."""
     turns: int = 20
     context_tokens: int = 512
-    """Tokens of a script that are learned at once; half of them are read before a reply."""
+    """Maximum number of tokens of a training script; a context is cut to half as many."""
     batch: int = 8
     epochs: int = 2
     learning_rate: float = 5e-5
@@ -39,7 +39,7 @@ class CausalLanguageModel(NeuralReplyModel):
         if self.context_tokens <= 2 * self.longest:
             raise CallError(f"{self.name}: context_tokens must have room for two turns of {self.longest}")
 
-    def make_vocabulary(self, data: ReplyData) -> Tokens:
+    def make_vocabulary(self, data: DialogueData) -> Tokens:
         """The pretrained tokeniser."""
         del data
         from rejoinder.reply_models.neural.causal_network import CausalReplies
@@ -60,12 +60,12 @@ class CausalLanguageModel(NeuralReplyModel):
         return ScriptTokens.load(folder)
 
     def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """A network of the saved shape: the pretrained model is not needed any more."""
+        """A network of the saved architecture: the pretrained model is no longer needed."""
         from rejoinder.reply_models.neural.causal_network import CausalReplies
 
         return CausalReplies.of_shape(folder, cast("ScriptTokens", vocabulary), self.context_tokens)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write tokeniser, shape and weights."""
+        """Write tokeniser, architecture and weights."""
         cast("CausalReplies", self.network_).save_shape(folder)
         return super().save_learned(folder)
