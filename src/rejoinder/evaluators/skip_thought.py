@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,10 +18,9 @@ from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine
-from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.saving import WEIGHTS
 from rejoinder.learning.splits import held_out
 from rejoinder.types import Dialogue
 
@@ -41,7 +39,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkipThought(RecurrentSettings, SentenceCosine):
+class SkipThought(RecurrentModel, SentenceCosine):
     """The cosine of the vectors of reply and reference; with several references, the highest."""
 
     name: ClassVar[str] = "skip-thought"
@@ -60,9 +58,8 @@ class SkipThought(RecurrentSettings, SentenceCosine):
         from rejoinder.learning.loop import train_stage
         from rejoinder.learning.weights import seeded
         from rejoinder.reply_models.neural.training import ReplyStage
-        from rejoinder.text.vocabulary import Vocabulary
 
-        vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)
+        vocabulary = self.learned_vocabulary(data.dialogues)
         rows = range(len(data.dialogues))
         aside = held_out(rows, _HELD_OUT, [data.seed, 8], fewest=_FEWEST, most=_MOST_HELD_OUT)
         learned, valid = (
@@ -71,7 +68,7 @@ class SkipThought(RecurrentSettings, SentenceCosine):
         )
         if not learned:
             raise NeedsError(f"{self.name} learns from neighbouring turns: expected a dialogue of at least two turns")
-        network = seeded(data.seed, lambda: self._network(vocabulary))
+        network = seeded(data.seed, lambda: self.make_network(vocabulary))
         key = digest_of([self.name, self.parameters, data.digest, data.seed])
         train_stage(ReplyStage(network, learned, valid, data.seed), self.schedule, data.seed, data.run, key)
         return {"vocabulary_": vocabulary, "network_": network}
@@ -90,30 +87,11 @@ class SkipThought(RecurrentSettings, SentenceCosine):
         units: NDArray[np.float64] = vectors / np.maximum(np.sqrt((vectors**2).sum(axis=1, keepdims=True)), 1e-12)
         return units
 
-    def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write vocabulary and weights."""
-        from rejoinder.learning.weights import save_weights
-
-        self.vocabulary_.save(folder)
-        save_weights(self.network_, folder / WEIGHTS["torch"])
-        return {}
-
-    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `save_learned` wrote."""
-        del plain
-        require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
-        from rejoinder.text.vocabulary import Vocabulary
-
-        vocabulary = Vocabulary.load(folder)
-        network = self._network(vocabulary)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return {"vocabulary_": vocabulary, "network_": network.eval()}
-
-    def _network(self, vocabulary: Vocabulary) -> SkipThoughtNetwork:
+    def make_network(self, vocabulary: Vocabulary) -> SkipThoughtNetwork:
+        """A reader and two decoders."""
         from rejoinder.encoders.skip_thought import SkipThoughtNetwork
 
-        return SkipThoughtNetwork(self.sizes_for(len(vocabulary)), longest=self.longest)
+        return SkipThoughtNetwork(self.sizes(vocabulary), longest=self.longest)
 
     def _tokens(self, dialogues: Sequence[Dialogue], vocabulary: Vocabulary) -> list[TokenDialogue]:
         from rejoinder.language_models.recurrent.token_dialogues import token_dialogues

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from rejoinder.errors import DataError
 
-NetworkT = TypeVar("NetworkT", bound=nn.Module)
+T = TypeVar("T")
 
 
-def seeded(seed: int, make: Callable[[], NetworkT]) -> NetworkT:
-    """The network that `make` builds, its random weights drawn from the seed; torch's own random state is kept."""
+def seeded(seed: int, make: Callable[[], T]) -> T:
+    """What `make` builds, with random weights drawn from the seed; torch's global random state is left as it was."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return make()

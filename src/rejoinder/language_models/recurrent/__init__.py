@@ -2,9 +2,9 @@
 
 | module | content |
 |---|---|
-| `settings` | `RecurrentSettings`: the parameters that all of them share |
 | `token_dialogues` | dialogues as token numbers |
 | `softmax` | the probabilities of the next token |
 | `parts` | readers, attention and the decoder |
 | `networks` | `ReplyNetwork`: what training, perplexity and decoding ask of a network |
+| `model` | `RecurrentModel`: the parameters, vocabulary, saving and loading that all models share |
 """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from rejoinder.errors import NeedsError
 from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.fitted import DialogueData
-from rejoinder.learning.saving import WEIGHTS
 from rejoinder.learning.settings import TrainingSettings
 from rejoinder.reply_models.base import Context, ReplyModel, Request
 from rejoinder.reply_models.decoding import Decoding
@@ -47,29 +45,19 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
-    def make_vocabulary(self, data: DialogueData) -> Tokens:
-        """What turns texts into tokens."""
-
-    @abstractmethod
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """The untrained network; its random weights are drawn with torch's global random state."""
-
-    @abstractmethod
-    def load_vocabulary(self, folder: Path) -> Tokens:
-        """What `vocabulary_.save` wrote into the folder."""
+    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+        """What training starts from: a tokeniser and a network; the same for the same data and seed."""
 
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The vocabulary, and the network with the weights of the best validation perplexity."""
         require_extra("train", self.name)
         from rejoinder.learning.loop import train_stage
-        from rejoinder.learning.weights import seeded
         from rejoinder.reply_models.neural.training import ReplyStage
 
-        vocabulary = self.make_vocabulary(data)
+        vocabulary, network = self.untrained(data)
         dialogues = self._token_dialogues(data.dialogues, vocabulary)
         if not dialogues:
             raise NeedsError(f"{self.name} learns to reply: expected a dialogue of at least two turns")
-        network = seeded(data.seed, lambda: self.make_network(vocabulary))
         stage = ReplyStage(network, dialogues, self._token_dialogues(data.valid, vocabulary), data.seed)
         train_stage(stage, self.schedule, data.seed, data.run, self.training_key(data))
         return {"vocabulary_": vocabulary, "network_": network}
@@ -116,30 +104,6 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
                 for row, vector in zip(rows, vectors, strict=True):
                     found[row] = vector
         return np.stack(found)
-
-    def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write vocabulary and weights."""
-        from rejoinder.learning.weights import save_weights
-
-        self.vocabulary_.save(folder)
-        save_weights(self.network_, folder / WEIGHTS["torch"])
-        return {}
-
-    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `save_learned` wrote."""
-        del plain
-        require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
-
-        vocabulary = self.load_vocabulary(folder)
-        network = self.load_network(folder, vocabulary)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return {"vocabulary_": vocabulary, "network_": network.eval()}
-
-    def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """A network of the saved architecture; its weights are loaded afterwards."""
-        del folder
-        return self.make_network(vocabulary)
 
     def _start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> Any:
         import torch

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 
 if TYPE_CHECKING:
-    from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes
+    from rejoinder.language_models.recurrent.networks import ReplyNetwork
     from rejoinder.language_models.recurrent.token_dialogues import Tokens
+    from rejoinder.text.vocabulary import Vocabulary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecurrentReplyModel(RecurrentSettings, NeuralReplyModel):
+class RecurrentReplyModel(RecurrentModel, NeuralReplyModel):
     """A recurrent network over byte pairs, both learned from the dialogues."""
 
-    def make_vocabulary(self, data: DialogueData) -> Tokens:
-        """Byte pairs, learned from the same dialogues."""
-        from rejoinder.text.vocabulary import Vocabulary
+    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
-        return Vocabulary.learn((turn for dialogue in data.dialogues for turn in dialogue.turns), self.vocabulary)
+    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+        """The byte pairs of the dialogues, and a network with random weights."""
+        from rejoinder.learning.weights import seeded
 
-    def load_vocabulary(self, folder: Path) -> Tokens:
-        """The byte pairs that were saved."""
-        from rejoinder.text.vocabulary import Vocabulary
-
-        return Vocabulary.load(folder)
-
-    def sizes(self, vocabulary: Tokens) -> Sizes:
-        """The sizes of the network's layers."""
-        return self.sizes_for(len(vocabulary))
+        vocabulary = self.learned_vocabulary(data.dialogues)
+        return vocabulary, seeded(data.seed, lambda: self.make_network(vocabulary))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,7 +38,7 @@ class LstmLanguageModel(RecurrentReplyModel):
     about: ClassVar[str] = "an LSTM language model that continues the context"
     citation: ClassVar[str] = "Mikolov et al. 2010, Recurrent neural network based language model; Liu et al. 2016"
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """An LSTM."""
         from rejoinder.reply_models.neural.networks import LanguageModel
 
@@ -73,7 +67,7 @@ class Seq2SeqModel(RecurrentReplyModel):
         """Parameter -> its smallest allowed value."""
         return super().least() | {"turns": 1, "context_tokens": 1}
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """Encoder and decoder."""
         from rejoinder.reply_models.neural.networks import Seq2Seq
 
@@ -99,7 +93,7 @@ class HredModel(RecurrentReplyModel):
     about: ClassVar[str] = "a hierarchical encoder-decoder: words to turns, turns to a context, the context to a reply"
     citation: ClassVar[str] = "Serban et al. 2016, Building End-To-End Dialogue Systems"
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """The hierarchical encoder-decoder."""
         from rejoinder.reply_models.neural.networks import Hred
 
@@ -138,7 +132,7 @@ class VhredModel(RecurrentReplyModel):
         """Parameters that must be from 0 to below 1 -> their value."""
         return super().shares() | {"word_drop": self.word_drop}
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """HRED with a prior and a posterior."""
         from rejoinder.reply_models.neural.vhred import Vhred
 

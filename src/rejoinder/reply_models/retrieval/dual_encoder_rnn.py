@@ -11,10 +11,9 @@ import numpy as np
 
 from rejoinder.arrays import Vectors
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.fitted import DialogueData
-from rejoinder.learning.saving import WEIGHTS
 from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
@@ -31,7 +30,7 @@ _AT_ONCE = 256
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
+class RecurrentDualEncoder(RecurrentModel, BilinearRetrieval):
     """Copies the reply r with the highest p = sigmoid(c^T M r + b), where one GRU reads c and another r."""
 
     name: ClassVar[str] = "dual-encoder-rnn"
@@ -61,12 +60,11 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
         require_extra("train", self.name)
         from rejoinder.learning.loop import train_stage
         from rejoinder.learning.weights import seeded
-        from rejoinder.reply_models.retrieval.dual_network import DualNetwork, PlaceStage
-        from rejoinder.text.vocabulary import Vocabulary
+        from rejoinder.reply_models.retrieval.dual_network import PlaceStage
 
         places = places_to_learn(self.name, data.dialogues)
-        vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)
-        network = seeded(data.seed, lambda: DualNetwork(self.sizes_for(len(vocabulary))))
+        vocabulary = self.learned_vocabulary(data.dialogues)
+        network = seeded(data.seed, lambda: self.make_network(vocabulary))
         learned, held_out = (self._token_places(some, vocabulary) for some in (places, places_of(data.valid)))
         stage = PlaceStage(network, learned, held_out, data.seed, self.negatives)
         train_stage(stage, self.schedule, data.seed, data.run, self.training_key(data))
@@ -90,26 +88,22 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
         """One vector per reply: the last states of the GRU that reads replies. (texts, hidden)"""
         return _vectors(self.network_.replies, self.vocabulary_.encode(texts, self.longest))
 
+    def make_network(self, vocabulary: Vocabulary) -> DualNetwork:
+        """Two GRUs, M and b."""
+        from rejoinder.reply_models.retrieval.dual_network import DualNetwork
+
+        return DualNetwork(self.sizes(vocabulary))
+
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write vocabulary and weights with the rest."""
-        from rejoinder.learning.weights import save_weights
-
-        self.vocabulary_.save(folder)
-        save_weights(self.network_, folder / WEIGHTS["torch"])
-        return super().save_learned(folder)
+        return RecurrentModel.save_learned(self, folder) | BilinearRetrieval.save_learned(self, folder)
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
-        from rejoinder.reply_models.retrieval.dual_network import DualNetwork
-        from rejoinder.text.vocabulary import Vocabulary
-
-        vocabulary = Vocabulary.load(folder)
-        network = DualNetwork(self.sizes_for(len(vocabulary)))
-        load_weights(network, folder / WEIGHTS["torch"])
-        found = super().load_learned(folder, plain)
-        return {**found, "vocabulary_": vocabulary, "network_": network.eval()}
+        return {
+            **RecurrentModel.load_learned(self, folder, plain),
+            **BilinearRetrieval.load_learned(self, folder, plain),
+        }
 
     def _token_places(self, places: Sequence[Place], vocabulary: Vocabulary) -> list[TokenPlace]:
         from rejoinder.reply_models.retrieval.dual_network import TokenPlace
