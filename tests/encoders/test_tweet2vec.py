@@ -1,4 +1,4 @@
-"""The character encoder: what it learns, and that a text's vector is its own."""
+"""The character encoder: what it learns, what it reads of a text, and its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole texts by a causal language model, on one of a few thousand random weights."""
+"""The probability of whole texts, by a causal language model with a few thousand random weights."""
 
 from __future__ import annotations
 

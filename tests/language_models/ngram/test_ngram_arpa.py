@@ -1,4 +1,4 @@
-"""ARPA files: what is written is what is read, KenLM reads the same, and broken files are told by their line."""
+"""ARPA files: written and read, scored by KenLM, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_broken_files(old: str, new: str, problem: str, tmp_path: Path) -> None:
         read_arpa(tmp_path / "lm.arpa")
 
 
-def test_what_an_ngram_begins_with_must_be_there(tmp_path: Path) -> None:
+def test_the_prefix_of_an_ngram_must_be_in_the_file(tmp_path: Path) -> None:
     longer = FILE.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\tb a b\n\n\\end\\")
     (tmp_path / "lm.arpa").write_text(longer)
     with pytest.raises(DataError, match="'b a', the prefix of this n-gram, is not in the file"):

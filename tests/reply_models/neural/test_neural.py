@@ -47,7 +47,7 @@ def over_fitted(name: str) -> NeuralReplyModel:
         small |= {"latent": 4, "annealing": 50}
     if name == "causal-lm":
         small = {**small_parameters(name), "learning_rate": 0.01}
-    # What an LSTM needs of the context is far behind it.
+    # The LSTM has to carry what it needs of the context over many tokens.
     epochs = {"lstm-lm": 480, "seq2seq": 240, "vhred": 220, "causal-lm": 110}.get(name, 160)
     model: NeuralReplyModel = build_reply_model(name, {**small, "batch": 20, "epochs": epochs})
     return model.fit(TWENTY, seed=1)

@@ -37,7 +37,7 @@ def test_m_learns_which_reply_belongs_to_which_context() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(40, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # nothing alike before M
+    turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # not similar before M
     pairs = VectorPairs(vectors, turned, np.arange(40))
     matrix, bias = learned(pairs, None, epochs=300, learning_rate=0.05)
     again, _ = learned(pairs, None, epochs=300, learning_rate=0.05)
@@ -110,7 +110,7 @@ def test_wrong_parameters() -> None:
 
 
 def things(count: int) -> list[Dialogue]:
-    """Each question has an answer that no word of it tells."""
+    """Questions whose answers cannot be found by shared words."""
     words = "tea rain chess bread music paper water stone river cloud".split()
     return [
         Dialogue(str(n), (f"Do you like {words[n % 10]} {words[n // 10]}?", f"I like {words[(3 * n + 1) % 10]} {n}."))
@@ -144,7 +144,7 @@ def test_the_loss_of_two_rnns_by_hand() -> None:
     places = [TokenPlace((4,), (5, 2)), TokenPlace((6,), (7, 2)), TokenPlace((8,), (5, 2))]
     wrong = wrong_replies(places)
     assert wrong.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
-    # ln 2 for each p of one half: one true and `negatives` wrong replies a place, however many there are.
+    # ln 2 for each p of one half: one true and `negatives` wrong replies per place, however many there are.
     assert float(pair_loss(torch.zeros(3, 3), wrong, 9)) == pytest.approx(np.log(2))
     logits = torch.tensor([[2.0, -1.0], [-1.0, 2.0]])
     # ln(1 + e^-2) + 3 ln(1 + e^-1) over 1 + 3

@@ -1,4 +1,4 @@
-"""R-TFIDF, C-TFIDF and BM25, by hand and beside scikit-learn."""
+"""R-TFIDF, C-TFIDF and BM25, checked by hand and against scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from small_dialogues import DIALOGUES
 MODELS = [ResponseTfidf, ContextTfidf, Bm25]
 
 
-def test_r_tfidf_finds_the_reply_of_like_words() -> None:
+def test_r_tfidf_finds_the_reply_with_similar_words() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     assert model.reply([["Is there a forecast of rain?"]]) == ["The forecast says heavy rain."]
 
 
-def test_c_tfidf_finds_the_reply_to_a_like_context() -> None:
+def test_c_tfidf_finds_the_reply_to_a_similar_context() -> None:
     model = ContextTfidf().fit(DIALOGUES)
     assert model.reply([["How would you bake bread?"]]) == ["With flour, water and salt."]
 
@@ -54,7 +54,7 @@ def test_c_tfidf_leaves_out_the_occurrence_of_this_very_context() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_context_without_a_known_word_gets_a_reply_by_the_seed(model: type[Retrieval]) -> None:
+def test_a_context_without_a_known_word_gets_a_random_reply(model: type[Retrieval]) -> None:
     fitted = model().fit(DIALOGUES)
     drawn = {fitted.reply([["zzz qqq"]], seed=seed)[0] for seed in range(30)}
     assert len(drawn) > 3
@@ -70,7 +70,7 @@ def test_tfidf_weights_are_those_of_the_paper() -> None:
     assert weights["."] == 0
 
 
-def test_tfidf_likeness_is_that_of_sklearn_counts() -> None:
+def test_tfidf_similarity_is_that_of_sklearn_counts() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     counter = CountVectorizer(token_pattern=r"[\w']+|[^\w\s]", vocabulary=model.vocabulary_.words)
     context, candidates = ("Do you take lemon in your tea?",), ["Green tea please.", "No yeast, no bread.", "???"]
