@@ -87,7 +87,7 @@ def main() -> None:
 def measured(model: RecurrentReplyModel, vocabulary: Vocabulary, text: Sequence[Dialogue]) -> Speed:
     """How fast one model is, and its peer."""
     torch.manual_seed(0)
-    dialogues = token_dialogues(text, vocabulary, turns=model.learned_at_once, longest=model.longest)
+    dialogues = token_dialogues(text, vocabulary, turns=model.turns_per_piece, longest=model.longest)
     network = model.make_network(vocabulary)
     peer = gpt2_of(weights_of(network), len(vocabulary))
     contexts = [dialogue.turns[: dialogue.replies[-1]] for dialogue in dialogues[:ANSWERED]]

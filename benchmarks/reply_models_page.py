@@ -113,7 +113,7 @@ def _others(rows: Sequence[Row]) -> str:
             found, interval = row.foretold.found, row.foretold.perplexity
             bound = "≤ " if found.kl else ""
             perplexity = f"{bound}{interval.estimate:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
-            nats, kl = f"{found.words_a_reply:.1f}", f"{found.kl_a_reply:.2f}" if found.kl else "-"
+            nats, kl = f"{found.word_nats_per_reply:.1f}", f"{found.kl_per_reply:.2f}" if found.kl else "-"
         ranks = [_interval(row.recall.at[k]) if row.recall else "-" for k in (1, 5)]
         cells = [
             _name(row),

@@ -1,10 +1,10 @@
-"""Trains the neural reply models as a TOML file says, each within a time limit (docs/reference/reply-models.md).
+"""Trains the neural reply models of a TOML file, each within a time limit (docs/reference/reply-models.md).
 
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER             # all of recipes/dailydialog.toml
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER --only hred,vhred
 
-DATA holds <corpus>.<split>.jsonl.gz. FOLDER gets a folder a model, `figures.json` and `table.md`; a model that is there
-already is not trained again, so that models can be trained one after the other, or after an interruption.
+DATA contains <corpus>.<split>.jsonl.gz. FOLDER gets one folder per model, `figures.json` and `table.md`. A model that
+is already there is not trained again, and an interrupted run is resumed.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ RECIPE = Path(__file__).with_name("dailydialog.toml")
 
 @dataclass(frozen=True)
 class Figures:
-    """What the table shows of one model."""
+    """One row of the table."""
 
     name: str
     perplexity: float
-    """Validation, over the byte pairs that all recurrent models share."""
+    """On the validation dialogues, over the byte pairs that all recurrent models share."""
     own_perplexity: float
     """Over the model's own tokens."""
-    words_a_reply: float
-    """Nats; of a model with a latent, reconstruction."""
-    kl_a_reply: float
+    word_nats_per_reply: float
+    """For a model with a latent variable, the reconstruction."""
+    kl_per_reply: float
     distinct_1: float
     distinct_2: float
     length: float
-    """Words of a reply, the mean."""
+    """Mean number of words per reply."""
     weights: int
     minutes: float
     samples: list[str]
@@ -65,8 +65,13 @@ def main() -> None:
     shared = _shared_tokens(train, valid)
     figures = []
     for name in chosen:
-        parameters = {**recipe["models"][name], **_settings(name, arguments.set), "minutes": arguments.minutes}
-        model, minutes = _trained(name, parameters, train, valid, arguments.output / name, recipe["seed"])
+        parameters = {**recipe["models"][name], **_settings(name, arguments.set)}
+        unfitted: NeuralReplyModel = build_reply_model(name, parameters)
+        folder = arguments.output / name
+        run = TrainingRun(
+            checkpoints=folder.with_suffix(".checkpoints"), resume=True, minutes=arguments.minutes, quiet=False
+        )
+        model, minutes = _trained(unfitted, train, valid, folder, recipe["seed"], run)
         figures.append(_figures(model, minutes, shared, valid, test, recipe))
         (arguments.output / "figures.json").write_text(json.dumps([asdict(one) for one in figures], indent=2) + "\n")
         (arguments.output / "table.md").write_text(table(figures, _contexts(test, recipe["samples"])))
@@ -76,15 +81,15 @@ def main() -> None:
 def table(figures: Sequence[Figures], contexts: Sequence[tuple[str, ...]]) -> str:
     """A table of the figures, then the replies of every model to the same contexts, in Markdown."""
     lines = [
-        "| model | weights | minutes | perplexity | nats a reply | KL a reply | distinct-1 | distinct-2 | words |",
+        "| model | weights | minutes | perplexity | nats per reply | KL per reply | distinct-1 | distinct-2 | words |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for one in figures:
-        kl = f"{one.kl_a_reply:.2f}" if one.kl_a_reply else "-"
-        bound = "≤ " if one.kl_a_reply else ""
+        kl = f"{one.kl_per_reply:.2f}" if one.kl_per_reply else "-"
+        bound = "≤ " if one.kl_per_reply else ""
         lines.append(
             f"| `{one.name}` | {one.weights / 1e6:.1f} M | {one.minutes:.0f} | {bound}{one.perplexity:.1f} "
-            f"| {one.words_a_reply:.1f} | {kl} | {one.distinct_1:.3f} | {one.distinct_2:.3f} | {one.length:.1f} |"
+            f"| {one.word_nats_per_reply:.1f} | {kl} | {one.distinct_1:.3f} | {one.distinct_2:.3f} | {one.length:.1f} |"
         )
     for number, context in enumerate(contexts):
         lines += ["", f"> {_cell(context[-1])}", "", "| model | reply |", "|---|---|"]
@@ -93,21 +98,19 @@ def table(figures: Sequence[Figures], contexts: Sequence[tuple[str, ...]]) -> st
 
 
 def _trained(
-    name: str,
-    parameters: Mapping[str, Any],
+    model: NeuralReplyModel,
     train: Sequence[Dialogue],
     valid: Sequence[Dialogue],
     folder: Path,
     seed: int,
+    run: TrainingRun,
 ) -> tuple[NeuralReplyModel, float]:
-    """The model of the folder, trained where it is not there; and how many minutes that took."""
+    """The model of the folder, which is trained if it does not exist yet, and how many minutes the training took."""
     timing = folder.with_suffix(".minutes")
     if folder.is_dir():
         found: NeuralReplyModel = load_reply_model(folder)
         return found, float(timing.read_text())
-    model: NeuralReplyModel = build_reply_model(name, parameters)
     started = monotonic()
-    run = TrainingRun(checkpoints=folder.with_suffix(".checkpoints"), resume=True, quiet=False)
     model.fit(train, valid=valid, seed=seed, run=run)
     minutes = (monotonic() - started) / 60
     timing.write_text(f"{minutes:.3f}")
@@ -131,8 +134,8 @@ def _figures(
         name=model.name,
         perplexity=found.counted_in(shared).perplexity,
         own_perplexity=found.perplexity,
-        words_a_reply=found.words_a_reply,
-        kl_a_reply=found.kl_a_reply,
+        word_nats_per_reply=found.word_nats_per_reply,
+        kl_per_reply=found.kl_per_reply,
         distinct_1=Distinct(n=1).corpus_score(examples),
         distinct_2=Distinct(n=2).corpus_score(examples),
         length=sum(len(reply.split()) for reply in replies) / len(replies),
@@ -143,7 +146,7 @@ def _figures(
 
 
 def _shared_tokens(train: Sequence[Dialogue], valid: Sequence[Dialogue]) -> int:
-    """How many tokens the validation replies have in the vocabulary that the recurrent models learn."""
+    """The number of tokens of the validation replies in the vocabulary of the recurrent models."""
     from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
     from rejoinder.text.vocabulary import Vocabulary
 
@@ -154,7 +157,7 @@ def _shared_tokens(train: Sequence[Dialogue], valid: Sequence[Dialogue]) -> int:
 
 
 def _contexts(dialogues: Sequence[Dialogue], most: int) -> list[tuple[str, ...]]:
-    """What was said before the last turn of each dialogue."""
+    """The turns before the last one of each dialogue."""
     return [dialogue.turns[:-1] for dialogue in dialogues if len(dialogue.turns) > 1][:most]
 
 
@@ -163,7 +166,7 @@ def _dialogues(path: Path, most: int | None) -> list[Dialogue]:
 
 
 def _settings(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Of ['hred.hidden=64', ...] those of one model."""
+    """The settings of one model from ['hred.hidden=64', ...]."""
     found: dict[str, Any] = {}
     for pair in given:
         model, _, setting = pair.partition(".")
@@ -179,12 +182,12 @@ def _cell(text: str) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, metavar="DATA")
-    parser.add_argument("--minutes", type=float, required=True, help="for each model's training, at most")
+    parser.add_argument("--minutes", type=float, required=True, help="time limit of each model's training")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--only", metavar="NAMES", help="some models of the recipe, separated by commas")
+    parser.add_argument("--only", metavar="NAMES", help="models of the recipe to train, separated by commas")
     parser.add_argument("--set", action="append", default=[], metavar="MODEL.KEY=VALUE", help="overrides the recipe")
-    parser.add_argument("--most", type=int, help="dialogues of each split, to try it out")
-    parser.add_argument("--recipe", type=Path, default=RECIPE)
+    parser.add_argument("--most", type=int, help="maximum number of dialogues per split, for a trial run")
+    parser.add_argument("--recipe", type=Path, default=RECIPE, help="TOML file with the models and their parameters")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Vectors that were made before."""
+"""Vectors that were computed before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rejoinder.learning.saving import write_arrays
 VECTORS = {"hello": np.array([1.0, 2.0]), ("hello", "hi"): np.array([3.0, 4.0]), "lone \ud800": np.array([5.0, 6.0])}
 
 
-def test_each_text_has_its_own() -> None:
+def test_each_text_has_its_own_vector() -> None:
     stored = StoredVectors.of(VECTORS, "made|1")
     assert stored.encode([("hello", "hi"), "hello", ("hello",)]).tolist() == [[3, 4], [1, 2], [1, 2]]
     assert stored.encode([]).shape == (0, 2)
@@ -39,5 +39,5 @@ def test_saved_and_loaded_they_are_the_same(tmp_path: Path) -> None:
     StoredVectors.of(VECTORS, "made|2").save(tmp_path / "vectors")
     assert encoder_digest(str(tmp_path / "vectors")) != first
     write_arrays(tmp_path / "vectors" / "learned.safetensors", {"keys": loaded.trained_contexts.keys})
-    with pytest.raises(DataError, match="lacks keys or vectors"):
+    with pytest.raises(DataError, match="lacks the arrays keys or vectors"):
         StoredVectors.load(tmp_path / "vectors")

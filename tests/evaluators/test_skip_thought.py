@@ -1,4 +1,4 @@
-"""Skip-thought: neighbours are learned by heart, the cosine is that of its vectors, the folder is an encoder too."""
+"""Skip-thought: it memorises neighbouring turns, its score is the cosine of its vectors, its folder is an encoder."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rejoinder.errors import CallError, NeedsError  # noqa: E402
 from rejoinder.evaluators.skip_thought import SkipThought  # noqa: E402
 from rejoinder.language_models.recurrent.networks import Sizes  # noqa: E402
 from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
+from rejoinder.learning.run import TrainingRun  # noqa: E402
 from rejoinder.reply_models.neural.training import likelihood  # noqa: E402
 from rejoinder.text.vocabulary import END  # noqa: E402
 from rejoinder.types import Dialogue, Example  # noqa: E402
@@ -54,7 +55,7 @@ def test_neighbours_are_learned_by_heart() -> None:
     assert likelihood(model.network_, [TokenDialogue(one.turns[::-1], (1,)) for one in tokens]).perplexity > 10
 
 
-def test_both_neighbours_are_foretold_from_the_turn_between() -> None:
+def test_both_neighbours_are_predicted_from_the_turn_between() -> None:
     torch.manual_seed(0)
     network = SkipThoughtNetwork(Sizes(tokens=12, embedding=6, hidden=8), longest=5).eval()
     one, two = (((5, 6, END), (7, END), (8, 9, END)), ((4, END), (10, 11, END)))
@@ -96,16 +97,17 @@ def test_the_folder_is_evaluator_and_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(encoder.trained_contexts.keys, model.trained_contexts.keys)
 
 
-def test_some_dialogues_decide_when_to_stop() -> None:
+def test_held_out_dialogues_decide_when_to_stop(capsys: pytest.CaptureFixture[str]) -> None:
     many = [replace(one, id=f"{one.id}-{n}") for n in range(4) for one in DIALOGUES]
-    stopped = small(epochs=3).fit(many, seed=1)
-    assert stopped.fitted.dialogues == 40
+    for count, held_out in ((19, False), (40, True)):
+        small(epochs=1).fit(many[:count], seed=1, run=TrainingRun(quiet=False))
+        assert ("log-likelihood per token" in capsys.readouterr().err) == held_out
 
 
 def test_wrong_parameters_and_data() -> None:
     with pytest.raises(CallError, match="skip-thought: hidden must be even"):
         SkipThought(hidden=7)
-    with pytest.raises(NeedsError, match="two turns at least"):
+    with pytest.raises(NeedsError, match="at least two turns"):
         small(epochs=1).fit([Dialogue("1", ("alone",))])
     with pytest.raises(CallError, match="is not fitted"):
         SkipThought().encode(["a"])

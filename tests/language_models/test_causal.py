@@ -1,4 +1,4 @@
-"""Whole texts by a causal language model, on one of a few thousand random weights."""
+"""The probability of whole texts, by a causal language model with a few thousand random weights."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ def test_gguf_files_are_found(folder: Path, tmp_path: Path) -> None:
     assert place_of(str(folder)) == (str(folder), {})
     assert place_of("someone/model") == ("someone/model", {})
     (tmp_path / "b.gguf").touch()
-    with pytest.raises(CallError, match="holds 2 GGUF files: name one of them"):
+    with pytest.raises(CallError, match="contains 2 GGUF files: expected the path of one of them"):
         place_of(str(tmp_path))

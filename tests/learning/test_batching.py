@@ -48,6 +48,12 @@ def test_buckets_hold_every_row_once(count: int) -> None:
         assert spread < 10, "of 100, were they drawn at random"
 
 
+def test_a_batch_that_is_too_small_gets_the_rows_of_another() -> None:
+    found = buckets([1] * 17, 16, np.random.default_rng(2), fewest=2)
+    assert sorted(map(len, found)) == [16, 17]
+    assert {row for batch in found for row in batch} == set(range(17))
+
+
 def test_padding() -> None:
     arrays = padded([Encoded((5, 6, 7), (0, 0, 1)), Encoded((8,), (1,))], pad=9)
     assert arrays["input_ids"].tolist() == [[5, 6, 7], [8, 9, 9]]

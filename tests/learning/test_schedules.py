@@ -22,6 +22,12 @@ def test_plateaus() -> None:
     assert [schedule.is_over(9, plateaus) for plateaus in range(3)] == [False, False, True]
 
 
+def test_a_constant_rate() -> None:
+    schedule = Schedule(learning_rate=0.5, batch=1, epochs=1, decay="constant", patience=2)
+    assert {schedule.rate(step, 10, step) for step in range(10)} == {0.5}
+    assert [schedule.is_over(looks, 9) for looks in range(3)] == [False, False, True]
+
+
 def test_patience() -> None:
     schedule = Schedule(learning_rate=1.0, batch=1, epochs=1, patience=2)
     assert [schedule.is_over(looks, 9) for looks in range(4)] == [False, False, True, True]

@@ -1,7 +1,8 @@
-"""What every reply model must do, over every name of the registry."""
+"""What every reply model of the registry must do."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import FrozenInstanceError
 from functools import cache
@@ -10,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interrupted import files_of, resumed
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.registry import EVALUATORS, REPLY_MODELS, build_reply_model, load_reply_model, reply_model_class
 from rejoinder.reply_models.base import ReplyModel
 from rejoinder.reply_models.decoding import Decoding
-from rejoinder.types import Dialogue
-from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, small_parameters
+from rejoinder.types import Dialogue, Example, JudgedExample
+from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, LEXICAL, SMALL, small_parameters
 
 
 def unfitted_model(name: str) -> ReplyModel:
@@ -28,24 +30,29 @@ def fitted_model(name: str) -> ReplyModel:
     return unfitted_model(name).fit(DIALOGUES, seed=3)
 
 
-@pytest.fixture(params=REPLY_MODELS)
+@pytest.fixture(params=SMALL)
 def unfitted(request: pytest.FixtureRequest) -> ReplyModel:
     return unfitted_model(request.param)
 
 
-@pytest.fixture(params=REPLY_MODELS)
+@pytest.fixture(params=SMALL)
 def fitted(request: pytest.FixtureRequest) -> ReplyModel:
     return fitted_model(request.param)
 
 
+def test_every_reply_model_is_tested() -> None:
+    assert SMALL.keys() == REPLY_MODELS.keys()
+
+
 def test_names_and_classes_agree() -> None:
-    assert not REPLY_MODELS.keys() & EVALUATORS.keys(), "a folder's config.json tells them apart by name"
+    assert not REPLY_MODELS.keys() & EVALUATORS.keys(), "config.json distinguishes them by name"
     for name in REPLY_MODELS:
         cls = reply_model_class(name)
         assert (cls.name, cls.kind) == (name, "reply model")
         assert cls.__doc__
         assert cls.about
         assert cls.citation
+        assert list(inspect.signature(cls.fit).parameters) == ["self", "dialogues", "judged", "valid", "seed", "run"]
     with pytest.raises(UnknownNameError, match="did you mean bm25"):
         reply_model_class("bm26")
 
@@ -57,12 +64,14 @@ def test_unfitted_use_is_refused(unfitted: ReplyModel, tmp_path: Path) -> None:
         unfitted.save(tmp_path / "model")
     with pytest.raises(NeedsError, match="expected at least one"):
         unfitted.fit([])
-    with pytest.raises(NeedsError, match="the validation dialogues have no reply in them"):
+    with pytest.raises(NeedsError, match="the validation dialogues contain no reply"):
         unfitted.fit(DIALOGUES, valid=[Dialogue("1", ("Will it rain today?", " "))])
+    with pytest.raises(CallError, match="takes no judged examples"):
+        unfitted.fit(DIALOGUES, [JudgedExample(Example("1", ("a",), "b"), {"overall": (1.0,)})])
     assert not list(tmp_path.iterdir())
 
 
-def test_a_reply_a_context(fitted: ReplyModel) -> None:
+def test_one_reply_per_context(fitted: ReplyModel) -> None:
     replies = fitted.reply(CONTEXTS)
     assert len(replies) == len(CONTEXTS)
     assert all(isinstance(reply, str) for reply in replies)
@@ -92,6 +101,14 @@ def test_the_seed_decides(fitted: ReplyModel) -> None:
     assert again == fitted
     assert again.reply(CONTEXTS, seed=5) == fitted.reply(CONTEXTS, seed=5)
     assert again.signature == fitted.signature
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name not in LEXICAL])
+def test_resumed_training_gives_the_same_model(name: str, tmp_path: Path) -> None:
+    again = resumed(lambda run: unfitted_model(name).fit(DIALOGUES, seed=3, run=run), tmp_path / "checkpoints")
+    fitted_model(name).save(tmp_path / "whole")
+    again.save(tmp_path / "resumed")
+    assert files_of(tmp_path / "resumed") == files_of(tmp_path / "whole")
 
 
 def test_saved_and_loaded_it_is_the_same(fitted: ReplyModel, tmp_path: Path) -> None:
@@ -131,9 +148,12 @@ def test_an_encoder_makes_vectors(fitted: ReplyModel) -> None:
     vectors = fitted.encode(CONTEXTS)
     assert vectors.shape[0] == len(CONTEXTS)
     assert vectors.dtype == np.float32
+    assert fitted.encode([]).shape == (0, vectors.shape[1])
     assert np.isfinite(fitted.encode(HOSTILE)).all()
     np.testing.assert_allclose(fitted.encode(["Hello."]), fitted.encode([("Hello.",)]))
-    np.testing.assert_allclose(fitted.encode(CONTEXTS[::-1]), vectors[::-1], atol=1e-5)
+    np.testing.assert_allclose(fitted.encode(CONTEXTS[::-1]), vectors[::-1], atol=1e-6, rtol=0)
+    alone = np.concatenate([fitted.encode([context]) for context in CONTEXTS])
+    np.testing.assert_allclose(alone, vectors, atol=1e-6, rtol=0)
 
 
 def test_decoding_is_for_models_that_decode(fitted: ReplyModel) -> None:
@@ -145,9 +165,9 @@ def test_decoding_is_for_models_that_decode(fitted: ReplyModel) -> None:
 
 
 def test_parameters_are_fixed_and_learned_fields_are_none(fitted: ReplyModel) -> None:
-    clone = fitted.clone()
-    assert clone.parameters == fitted.parameters
-    assert clone != fitted
+    unfitted = type(fitted)(**fitted.parameters)
+    assert unfitted.parameters == fitted.parameters
+    assert unfitted != fitted
     assert not any(name.endswith("_") for name in fitted.parameters)
     with pytest.raises(FrozenInstanceError):
         fitted.fit_ = None  # type: ignore[misc]

@@ -1,8 +1,8 @@
-"""Dialogues small enough to check by hand, and a fitted model of every kind over them."""
+"""Dialogues small enough to check by hand, and parameters that make every reply model quick to fit on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -20,6 +20,7 @@ DIALOGUES = [
 ]
 CONTEXTS = [dialogue.turns[:length] for dialogue in DIALOGUES for length in (1, 2, 3)]
 
+LEXICAL = ("r-tfidf", "c-tfidf", "bm25")
 RECURRENT = ("lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred")
 
 HOSTILE = [
@@ -41,12 +42,15 @@ def tiny_encoder() -> str:
     return str(write_encoder(Path(mkdtemp(prefix="rejoinder-"), "encoder")))
 
 
+SMALL_RECURRENT = {"vocabulary": 320, "embedding": 8, "hidden": 12, "epochs": 2}
+SMALL: Mapping[str, Callable[[], Mapping[str, Any]]] = {
+    **dict.fromkeys(LEXICAL, dict),
+    **dict.fromkeys((*RECURRENT, "dual-encoder-rnn"), lambda: SMALL_RECURRENT),
+    "dual-encoder": lambda: {"encoder": tiny_encoder(), "max_length": 32, "epochs": 2},
+    "causal-lm": lambda: {"model": tiny_causal(), "epochs": 2, "learning_rate": 1e-3},
+}
+
+
 def small_parameters(name: str) -> Mapping[str, Any]:
-    """What makes a model of this name quick enough for a test; a name that is not listed needs nothing."""
-    if name in (*RECURRENT, "dual-encoder-rnn"):
-        return {"vocabulary": 320, "embedding": 8, "hidden": 12, "epochs": 2}
-    if name == "causal-lm":
-        return {"model": tiny_causal(), "epochs": 1, "learning_rate": 1e-3}
-    if name == "dual-encoder":
-        return {"encoder": tiny_encoder(), "max_length": 32, "epochs": 2}
-    return {}
+    """What makes a reply model of this name quick enough for a test."""
+    return SMALL[name]()

@@ -1,7 +1,7 @@
-"""Any encoder by its name: what turns utterances and contexts into vectors, and is not trained any further.
+"""Sentence encoders by name or folder: what turns utterances and contexts into vectors, without further training.
 
-It may be the folder of a reply model that has an encoder (hred, vhred), of tweet2vec, of vectors that were stored, or a
-pretrained encoder by its Hugging Face name or folder.
+An encoder is the folder of a reply model with an encoder (hred, vhred, ...), of tweet2vec, of skip-thought or of stored
+vectors; or a pretrained encoder by its Hugging Face name or folder.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ KIND = "sentence encoder"
 
 
 class SentenceEncoder(Protocol):
-    """Texts to vectors; it can be saved, and loaded by `load_sentence_encoder`."""
+    """Texts to vectors; it can be saved, and loaded with `sentence_encoder`."""
 
     @property
     def name(self) -> str:
-        """What kind of encoder it is: vhred, tweet2vec, pretrained, ..."""
+        """The kind of encoder: vhred, tweet2vec, pretrained, ..."""
 
     @property
     def signature(self) -> str:
-        """All that decides its vectors."""
+        """Everything that determines its vectors, in one line."""
 
     @property
     def trained_contexts(self) -> TrainedContexts:
-        """The dialogues that it was trained on, as far as they are known."""
+        """The contexts that it was trained on, as far as they are known."""
 
     def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
-        """One vector a text or context. (texts, width)"""
+        """One vector per text or context. (texts, width)"""
 
     def save(self, folder: str | Path) -> None:
         """Write what loading needs."""
@@ -60,11 +60,11 @@ class PretrainedEncoder:
     encoder: TextEncoder
     signature: str
     trained_contexts: TrainedContexts
-    """None: what a pretrained encoder has read is not known."""
+    """Empty: the training data of a pretrained encoder is not known."""
 
     @classmethod
     def start(cls, name_or_folder: str, max_length: int) -> Self:
-        """By its name or folder."""
+        """Load a pretrained encoder by its Hugging Face name or folder."""
         from rejoinder.encoders.text_encoder import TextEncoder
 
         encoder = TextEncoder.start(name_or_folder, max_length)
@@ -72,11 +72,11 @@ class PretrainedEncoder:
         return cls(encoder, signature, TrainedContexts())
 
     def encode(self, texts: Sequence[str | Sequence[str]]) -> Vectors:
-        """One vector of length 1 a text or context. (texts, width)"""
+        """One vector of length 1 per text or context. (texts, width)"""
         return self.encoder.encode([text if isinstance(text, str) else " ".join(text) for text in texts])
 
     def save(self, folder: str | Path) -> None:
-        """Write tokeniser, shape and weights."""
+        """Write tokeniser, architecture and weights."""
         with replacing_folder(Path(folder), KIND) as fresh:
             self.encoder.save(fresh)
             parameters = {"max_length": self.encoder.max_length}
@@ -93,9 +93,9 @@ class PretrainedEncoder:
 
 
 def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEncoder:
-    """The encoder of a name or folder; one that was opened just before is not read again.
+    """The encoder of a name or folder; the last two are cached.
 
-    `max_length` is how many tokens of a text a pretrained encoder reads; others have limits of their own.
+    `max_length` is how many tokens of a text a pretrained encoder reads; others have their own limits.
     """
     config = Path(name_or_folder) / CONFIG
     changed = config.stat().st_mtime_ns if config.is_file() else 0
@@ -103,7 +103,7 @@ def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEnco
 
 
 def encoder_digest(name_or_folder: str) -> str:
-    """A short hash of all that decides an encoder's vectors; empty for a name that is not on this machine."""
+    """A short hash of everything that determines an encoder's vectors; empty for a name that is not a local folder."""
     home = Path(name_or_folder)
     if _is_ours(home):
         return signature_digest(read_config(home, KIND).get("signature", ""))
@@ -115,12 +115,12 @@ def signature_digest(signature: str) -> str:
     return blake2b(signature.encode(), digest_size=6).hexdigest()
 
 
-# A study fits the same evaluator many times over.
+# A study fits the same evaluator many times.
 @lru_cache(maxsize=2)
-def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - of the cache's key
+def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - part of the key
     home = Path(name_or_folder)
     if not _is_ours(home):
-        # A Hugging Face name has one slash at most, and none at either end.
+        # A Hugging Face name has at most one slash, and none at either end.
         if not home.exists() and (name_or_folder.count("/") > 1 or name_or_folder.strip("./") != name_or_folder):
             raise CallError(f"no encoder at {name_or_folder}: there is no such folder")
         require_extra("train", "a pretrained encoder")
@@ -129,7 +129,7 @@ def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncod
 
 
 def opened_folder(home: Path) -> SentenceEncoder:
-    """The encoder that was saved in a folder of ours."""
+    """The encoder that was saved in a folder by this package."""
     if read_config(home, KIND)["name"] != StoredVectors.name:
         require_extra("train", "a trained encoder")
     encoder: Any = load_sentence_encoder(home)
@@ -140,7 +140,7 @@ def opened_folder(home: Path) -> SentenceEncoder:
 
 
 def _is_ours(home: Path) -> bool:
-    """Whether config.json is ours; a pretrained encoder has one of another kind."""
+    """Whether config.json was written by this package; a pretrained encoder has a file of the same name."""
     path = home / CONFIG
     if not path.is_file():
         return False
@@ -152,7 +152,7 @@ def _is_ours(home: Path) -> bool:
 
 
 def _weights_digest(home: Path) -> str:
-    """A hash of the weights' and the tokeniser's files; empty where there are none."""
+    """A hash of the files of weights and tokeniser; empty if there are none."""
     paths = sorted([*home.glob("*.safetensors"), *home.glob("*.bin"), *home.glob("tokenizer.json")])
     return _files_digest(tuple((path, path.stat().st_mtime_ns) for path in paths)) if home.is_dir() and paths else ""
 

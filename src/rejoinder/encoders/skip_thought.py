@@ -1,7 +1,7 @@
-"""Skip-thought (Kiros et al. 2015): an utterance is read into a vector from which both its neighbours are foretold.
+"""Skip-thought (Kiros et al. 2015): an utterance becomes a vector from which its two neighbours are predicted.
 
-One GRU reads, one decoder says the utterance after it, another the one before it. The decoders share the vectors of
-words and the softmax, as in the paper; the reader is bidirectional (the paper's bi-skip).
+A GRU reads the utterance, one decoder predicts the next utterance, and another the previous one. The decoders share
+token vectors and softmax, as in the paper; the reader is bidirectional (the paper's bi-skip).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rejoinder.language_models.recurrent.token_dialogues import TokenContext, To
 
 
 class SkipThoughtNetwork(DecoderNetwork):
-    """An utterance to a vector, the vector to the utterances next to it; what it says is the one after."""
+    """An utterance to a vector, the vector to the two neighbouring utterances; as a reply it writes the next one."""
 
     def __init__(self, sizes: Sizes, *, longest: int) -> None:
-        """`longest`: tokens of a text that are read, from its end."""
+        """`longest`: how many of a text's last tokens are read."""
         super().__init__()
         self.longest = longest
         self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
@@ -31,7 +31,7 @@ class SkipThoughtNetwork(DecoderNetwork):
         self.previous.words, self.previous.next_token = self.decoder.words, self.decoder.next_token
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the neighbours of all turns cost: of n turns n - 1 that come next and n - 1 that came before."""
+        """The negative log-likelihood of all neighbours: n turns have n - 1 next and n - 1 previous turns."""
         pairs = [pair for dialogue in dialogues for pair in pairwise(dialogue.turns)]
         vectors = self._read([turn for dialogue in dialogues for turn in dialogue.turns])
         ends = torch.tensor([len(dialogue.turns) for dialogue in dialogues], device=self.device).cumsum(0)
@@ -43,7 +43,7 @@ class SkipThoughtNetwork(DecoderNetwork):
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), 2 * len(pairs))
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
-        """Before the first word of what comes after the last turn."""
+        """The state before the first token of the utterance after the last turn."""
         return self.decoder.start(self._read([turns[-1] for turns in contexts])), self.first(contexts)
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:

@@ -1,6 +1,6 @@
-"""Vectors of texts that were encoded before, by anything: scoring with them needs no network.
+"""Vectors of texts that were computed before, by any encoder: scoring with them needs no network.
 
-A study that fits an evaluator a hundred times on the same texts encodes each of them once; vectors of a model that runs
+A study that fits an evaluator a hundred times on the same texts encodes each text once; vectors of a model that runs
 elsewhere can be used in the same way.
 """
 
@@ -28,7 +28,7 @@ Text = str | Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class StoredVectors:
-    """Texts, known by a hash, and the vector of each."""
+    """Hashes of texts, and the vector of each."""
 
     name: ClassVar[str] = "stored-vectors"
     kind: ClassVar[str] = "sentence encoder"
@@ -38,17 +38,17 @@ class StoredVectors:
     vectors: Vectors
     """(texts, width)"""
     signature: str
-    """That of the encoder they come from."""
+    """That of the encoder that computed them."""
     trained_contexts: TrainedContexts
-    """What that encoder was trained on."""
+    """The contexts that this encoder was trained on."""
 
     @classmethod
     def of(
         cls, vector_of: Mapping[Text, NDArray[np.floating]], signature: str, contexts: TrainedContexts | None = None
     ) -> Self:
-        """From each text's vector."""
+        """Store the vector of each text."""
         if not vector_of:
-            raise CallError("there is no vector to store: expected those of at least one text")
+            raise CallError("there is no vector to store: expected that of at least one text")
         keys = np.array([_key(text) for text in vector_of], np.uint64)
         order = np.argsort(keys)
         vectors = np.stack(list(vector_of.values())).astype(np.float32)
@@ -61,7 +61,7 @@ class StoredVectors:
         return isinstance(text, str | list | tuple) and _key(text) in self.keys
 
     def encode(self, texts: Sequence[Text]) -> Vectors:
-        """The vector of each text; CallError for one that has none. (texts, width)"""
+        """One vector per text; CallError if one has none. (texts, width)"""
         wanted = np.array([_key(text) for text in texts], np.uint64)
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         missing = np.flatnonzero(self.keys[place] != wanted)
@@ -85,13 +85,13 @@ class StoredVectors:
         signature = read_config(home, cls.kind).get("signature", "")
         arrays = read_arrays(home / ARRAYS)
         if not arrays.keys() >= {"keys", "vectors"}:
-            raise DataError("lacks keys or vectors", file=str(home / ARRAYS))
+            raise DataError("lacks the arrays keys or vectors", file=str(home / ARRAYS))
         contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
         return cls(arrays["keys"], arrays["vectors"], signature, contexts)
 
 
 def _key(text: Text) -> int:
-    """One number a text; an utterance and a context of that one turn are the same, as in `ReplyModel.encode`."""
+    """A hash of a text; an utterance and a context of that one turn have the same, as in `ReplyModel.encode`."""
     turns = (text,) if isinstance(text, str) else text
     joined = "\x1f".join(turns).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(joined, digest_size=8).digest())

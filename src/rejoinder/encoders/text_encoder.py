@@ -1,4 +1,4 @@
-"""A pretrained encoder that is not trained further: one vector a text."""
+"""A pretrained encoder that is not trained any further: one vector per text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from rejoinder.data.files import read_text
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError
 from rejoinder.learning.batching import Encoded, by_length, padded
 from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, mean_over, pretrained
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.weights import load_weights, save_weights
 from rejoinder.progress import bar
 from rejoinder.text.cleaning import writable
 
@@ -29,13 +27,13 @@ _BATCH_TOKENS = 4096
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
-    """Texts to vectors of length 1, the mean of their tokens' vectors; what is too long loses its beginning."""
+    """Texts to vectors of length 1: the mean of their tokens' vectors, normalised. Of a long text the end is read."""
 
     network: nn.Module
     definition: str
-    """The tokeniser, as tokenizer.json has it."""
+    """The tokeniser, in the format of tokenizer.json."""
     max_length: int = 64
-    """Tokens of a text, special ones included."""
+    """How many tokens of a text are read, special tokens included."""
 
     @classmethod
     def start(cls, name_or_folder: str, max_length: int = 64) -> TextEncoder:
@@ -49,28 +47,23 @@ class TextEncoder:
     @classmethod
     def load(cls, folder: Path, max_length: int) -> TextEncoder:
         """What `save` wrote into the folder."""
-        network, path = encoder_from(read_text(folder / ENCODER)), folder / WEIGHTS["torch"]
-        try:
-            network.load_state_dict(load_file(path))
-        except FileNotFoundError as error:
-            raise DataError("is missing: expected the weights of the encoder", file=str(path)) from error
-        except (SafetensorError, RuntimeError) as error:
-            raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+        network = encoder_from(read_text(folder / ENCODER))
+        load_weights(network, folder / WEIGHTS["torch"])
         return cls(network.eval(), read_text(folder / TOKENISER), max_length)
 
     def save(self, folder: Path) -> None:
-        """Write tokeniser, shape and weights."""
+        """Write tokeniser, architecture and weights."""
         (folder / TOKENISER).write_text(self.definition, encoding="utf-8")
         (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
-        save_file(plain_state(self.network), folder / WEIGHTS["torch"])
+        save_weights(self.network, folder / WEIGHTS["torch"])
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The width of a vector."""
         return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
 
     def encode(self, texts: Sequence[str], *, quiet: bool = True) -> NDArray[np.float32]:
-        """One vector a text; equal texts are read once. (texts, width)"""
+        """One vector per text; equal texts are encoded once. (texts, width)"""
         different = list(dict.fromkeys(texts))
         place = {text: number for number, text in enumerate(different)}
         tokens = self._tokens(different)

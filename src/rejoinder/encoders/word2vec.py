@@ -1,4 +1,4 @@
-"""Word vectors learned from a corpus of its own, by gensim's word2vec (Mikolov et al. 2013)."""
+"""Word vectors learned from the corpus at hand, with gensim's word2vec (Mikolov et al. 2013)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from rejoinder.learning.extras import require_extra
 from rejoinder.text.vectors import WordVectors
 
 CORPUS = "corpus"
-"""The name of vectors that were learned from the corpus at hand."""
+"""The name of such word vectors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Word2VecTraining:
-    """How word vectors are learned; the rest is gensim's default."""
+    """How word vectors are learned; everything else is gensim's default."""
 
     dims: int = 50
-    """As ruber has them (section 4.1)."""
+    """As in Tao et al. 2018 [RUBER], section 4.1."""
     window: int = 5
     epochs: int = 5
     negatives: int = 5
 
 
 def learned_vectors(words: Sequence[str], texts: Ragged, how: Word2VecTraining, seed: int) -> WordVectors:
-    """A vector for each word of a vocabulary, by skip-gram; the same for the same texts and seed.
+    """One skip-gram vector per word of a vocabulary; the same for the same texts and seed.
 
-    `texts` are codes into `words`; what is below 0 is passed over.
+    `texts` are codes into `words`; negative codes are ignored.
     """
     require_extra("train", "learning word vectors")
     from gensim.models import Word2Vec
@@ -43,8 +43,8 @@ def learned_vectors(words: Sequence[str], texts: Ragged, how: Word2VecTraining, 
         epochs=how.epochs,
         sg=1,
         min_count=1,
-        seed=seed % 2**32,  # it takes no larger one
-        workers=1,  # the order in which threads add up would decide otherwise
+        seed=seed % 2**32,  # gensim accepts no larger one
+        workers=1,  # with several threads the result would depend on their timing
     )
     matrix = np.zeros((len(words), how.dims), np.float32)
     for code in range(len(words)):

@@ -1,4 +1,4 @@
-"""How likely whole texts are to a pretrained causal language model, such as GPT-2 or SmolLM2."""
+"""The probability of whole texts by a pretrained causal language model, such as GPT-2 or SmolLM2."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rejoinder.learning.pretrained import quiet_transformers, why_not
 
 _BATCH_TOKENS = 4096
 _LONGEST = 512
+"""Tokens of a text that are read at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +32,12 @@ class CausalModel:
 
     @classmethod
     def load(cls, source: str) -> CausalModel:
-        """By Hugging Face name, folder, folder of one GGUF file, or path of that file."""
+        """By Hugging Face name, folder, folder with one GGUF file, or path of such a file."""
         import transformers
 
         where, options = place_of(source)
         try:
-            with quiet_transformers(), redirect_stderr(io.StringIO()):  # unpacking GGUF has a progress bar of its own
+            with quiet_transformers(), redirect_stderr(io.StringIO()):  # unpacking GGUF shows a progress bar
                 network = transformers.AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, **options)
                 tokeniser = transformers.AutoTokenizer.from_pretrained(where, **options)
         except (OSError, ValueError, ImportError) as error:
@@ -46,15 +47,15 @@ class CausalModel:
 
     @property
     def digest(self) -> str:
-        """Changes with the model's shape and with its word vectors."""
+        """A hash of the model's architecture and input embeddings."""
         found = blake2b(self.network.config.to_json_string(use_diff=False).encode(), digest_size=6)
         found.update(self.network.get_input_embeddings().weight.detach().numpy().tobytes())
         return found.hexdigest()
 
     def log_probs(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The natural logarithm of each text's probability, its end not counted. (texts,)
+        """The natural logarithm of each text's probability, without an end token. (texts,)
 
-        Of a text that is too long, the beginning stands for the whole.
+        For a text that is too long, that of its beginning is scaled to the whole length.
         """
         tokens = [self.tokeniser(text, add_special_tokens=False)["input_ids"] for text in texts]
         ids = [self._started(row[:_LONGEST]) for row in tokens]
@@ -69,8 +70,8 @@ class CausalModel:
         return found
 
     def _started(self, tokens: list[int]) -> list[int]:
-        """Tokens after a token that begins a text, where the model has one."""
-        # What a tokeniser adds of its own differs from one version to the next.
+        """The tokens after the model's start token, if it has one."""
+        # Added here because the special tokens that a tokeniser adds differ between versions.
         start = self.tokeniser.bos_token_id
         start = self.tokeniser.eos_token_id if start is None else start
         return tokens if start is None else [start, *tokens]
@@ -90,7 +91,7 @@ class CausalModel:
 
 
 def place_of(source: str) -> tuple[str, dict[str, str]]:
-    """Where the model lies, and the GGUF file in it if it is one."""
+    """The name or folder for transformers, with the GGUF file in it if there is one."""
     path = Path(source)
     if path.suffix == ".gguf":
         return str(path.parent), {"gguf_file": path.name}
@@ -99,5 +100,5 @@ def place_of(source: str) -> tuple[str, dict[str, str]]:
         if len(files) == 1:
             return source, {"gguf_file": files[0].name}
         if files:
-            raise CallError(f"{source} holds {len(files)} GGUF files: name one of them")
+            raise CallError(f"{source} contains {len(files)} GGUF files: expected the path of one of them")
     return source, {}

@@ -1,4 +1,4 @@
-"""How well a model foretells the replies of dialogues."""
+"""How well a model predicts the replies of dialogues."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Nats that the replies of some dialogues cost; for a model with a latent, a bound from above."""
+    """The negative log-likelihood of the replies of some dialogues, in nats; an upper bound with a latent variable."""
 
     words: float
-    """Minus the log-probabilities of all tokens, the end of each reply included; with a latent: reconstruction."""
+    """Minus the log-probabilities of all tokens, end tokens included; with a latent variable, the reconstruction."""
     kl: float
-    """0 for a model without a latent."""
+    """The KL of the latent variable; 0 for a model without one."""
     tokens: int
     replies: int
 
     @property
     def nats(self) -> float:
-        """All of them, a token."""
+        """Nats per token, the KL included."""
         return (self.words + self.kl) / self.tokens
 
     @property
     def perplexity(self) -> float:
-        """exp of the nats a token."""
+        """exp of the nats per token."""
         return math.exp(self.nats) if self.nats < 700 else math.inf
 
     @property
-    def words_a_reply(self) -> float:
-        """Nats of the tokens, or of reconstruction, a reply."""
+    def word_nats_per_reply(self) -> float:
+        """Nats of the tokens, or of the reconstruction, per reply."""
         return self.words / self.replies
 
     @property
-    def kl_a_reply(self) -> float:
-        """Nats of the latent, a reply."""
+    def kl_per_reply(self) -> float:
+        """Nats of the KL per reply."""
         return self.kl / self.replies
 
     def counted_in(self, tokens: int) -> Likelihood:
-        """The same replies by another tokeniser's count: perplexities are compared over the same tokens only."""
+        """The same with the token count of another tokeniser: only perplexities over the same tokens are comparable."""
         return Likelihood(self.words, self.kl, tokens, self.replies)
 
     def __str__(self) -> str:
-        parts = f" ({self.words_a_reply:.2f} nats a reply, KL {self.kl_a_reply:.2f})" if self.kl else ""
+        parts = f" ({self.word_nats_per_reply:.2f} nats per reply, KL {self.kl_per_reply:.2f})" if self.kl else ""
         return f"perplexity {self.perplexity:.2f}{parts}"

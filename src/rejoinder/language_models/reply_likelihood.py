@@ -1,7 +1,7 @@
-"""How likely replies are to a causal language model, given what comes before them.
+"""The probability of replies by a causal language model, given the text before them (their prefix).
 
-What comes before is read once for all replies to it: its keys and values are kept and shared. Only prefixes of one
-length run together, so that nothing stands before them that would have to be hidden.
+A prefix is read once for all its replies, which share its keys and values. A batch holds only prefixes of equal length,
+so that no padding has to be masked.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from rejoinder.text.cleaning import writable
 Ids = tuple[int, ...]
 
 _PREFIX_TOKENS = 2048
+"""Tokens of different prefixes per batch."""
 _REPLY_TOKENS = 1024
-"""At once: for each of them the network gives a number a word of its vocabulary."""
+"""Tokens of replies per batch: for each the network computes one number per token of its vocabulary."""
 
 
 def prefix_text(pair: Pair, turns: int) -> str:
@@ -32,12 +33,12 @@ def prefix_text(pair: Pair, turns: int) -> str:
 
 
 def prefix_ids(model: CausalModel, texts: Sequence[str], most: int) -> list[Ids]:
-    """The tokens of each text; one that is too long loses its beginning."""
+    """The last tokens of each text, at most `most`."""
     return [tuple(ids[-most:]) for ids in _tokens(model, texts)]
 
 
 def reply_ids(model: CausalModel, replies: Sequence[str], most: int) -> list[Ids]:
-    """The tokens of each reply, at most so many, and of the line break that ends it."""
+    """The first tokens of each reply, at most `most`, and those of the line break that ends it."""
     [end] = _tokens(model, ["\n"])
     return [(*ids[:most], *end) for ids in _tokens(model, [f" {_one_line(reply)}" for reply in replies])]
 
@@ -51,7 +52,7 @@ def log_likelihoods(model: CausalModel, prefixes: Sequence[Ids], replies: Sequen
 
 
 def _batches(prefixes: Sequence[Ids], replies: Sequence[Ids]) -> Iterator[list[int]]:
-    """Row numbers by length of prefix, then prefix, then length of reply, within the limits."""
+    """Row numbers in batches within the limits, ordered by length of prefix, prefix and length of reply."""
     order = sorted(
         range(len(prefixes)), key=lambda row: (len(prefixes[row]), prefixes[row], len(replies[row]), replies[row])
     )
@@ -72,7 +73,7 @@ def _batches(prefixes: Sequence[Ids], replies: Sequence[Ids]) -> Iterator[list[i
 
 @torch.no_grad()
 def _sums(model: CausalModel, prefixes: Sequence[Ids], replies: Sequence[Ids]) -> NDArray[np.float64]:
-    """The same for one batch, whose prefixes have one length."""
+    """The log-probabilities of one batch, whose prefixes have equal length."""
     numbers: dict[Ids, int] = {}
     place = torch.tensor([numbers.setdefault(prefix, len(numbers)) for prefix in prefixes])
     read = model.network(input_ids=torch.tensor(list(numbers)), use_cache=True)
@@ -93,7 +94,7 @@ def _sums(model: CausalModel, prefixes: Sequence[Ids], replies: Sequence[Ids]) -
 
 
 def _tokens(model: CausalModel, texts: Sequence[str]) -> list[list[int]]:
-    # What a tokeniser adds of its own would come between context and reply.
+    # No special tokens: they would come between context and reply.
     found: list[list[int]] = model.tokeniser(list(texts), add_special_tokens=False)["input_ids"] if texts else []
     return found
 

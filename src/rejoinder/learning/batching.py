@@ -43,11 +43,11 @@ def by_length(encoded: Sequence[TokenRow], tokens: int) -> list[list[int]]:
     return batches
 
 
-def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list[list[int]]:
-    """Row numbers in shuffled batches of `size` rows of like length; the last may be smaller.
+def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator, *, fewest: int = 1) -> list[list[int]]:
+    """Row numbers in shuffled batches of `size` rows of similar length; one may be smaller.
 
     Rows are shuffled, sorted within stretches of 50 batches, cut, and the batches shuffled: random enough to learn
-    from, with a tenth of the padding.
+    from, with a tenth of the padding. A batch of less than `fewest` rows gets those of another batch as well.
     """
     order = rng.permutation(len(lengths))
     cut: list[list[int]] = []
@@ -55,7 +55,8 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list
     for start in range(0, len(order), stretch):
         part = sorted(order[start : start + stretch].tolist(), key=lambda row: lengths[row])
         cut += [part[at : at + size] for at in range(0, len(part), size)]
-    return [cut[place] for place in rng.permutation(len(cut))]
+    shuffled = [cut[place] for place in rng.permutation(len(cut))]
+    return [rows if len(rows) >= fewest else [*rows, *shuffled[at - 1]] for at, rows in enumerate(shuffled)]
 
 
 def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:

@@ -1,51 +1,130 @@
-"""What reply models and sentence encoders share: both are fitted on dialogues, and tell what on."""
+"""Models that learn from dialogues alone: what reply models and sentence encoders share.
+
+`fit`, `save` and `load` are written here once. A class has parameters, learned fields and `learn`, which returns the
+value of each learned field; see `learned.py` for what is saved without further code.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
 
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.errors import CallError
-from rejoinder.learning.learned import Learned
+from rejoinder.data.digests import dialogues_digest, digest_of
+from rejoinder.data.negatives import places_of
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.learning.learned import CONTEXTS, Learned
+from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.metrics.base import plain
+from rejoinder.types import Dialogue, JudgedExample
 
 
-class DialogueFit(Protocol):
-    """An account of what a model was fitted on."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class DialogueData:
+    """What a model is fitted on."""
 
-    @property
-    def seed(self) -> int:
-        """Of all that was drawn."""
+    dialogues: tuple[Dialogue, ...]
+    """Learned from."""
+    valid: tuple[Dialogue, ...] = ()
+    """Used to decide when to stop; never learned from."""
+    seed: int = 0
+    run: TrainingRun = dataclasses.field(default_factory=TrainingRun)
+    """How training is carried out: checkpoints, time limit, progress."""
 
-    @property
-    def data(self) -> str:
-        """Changes when any dialogue does."""
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all dialogues; the seed is not part of it."""
+        return digest_of([dialogues_digest(self.dialogues), dialogues_digest(self.valid)])
 
-    @property
+    @cached_property
     def contexts(self) -> TrainedContexts:
-        """Those of the dialogues."""
+        """The contexts of all dialogues, validation dialogues included."""
+        return TrainedContexts.within((*self.dialogues, *self.valid))
 
 
-FitT = TypeVar("FitT", bound=DialogueFit)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DialogueFit:
+    """A record of what a model was fitted on."""
+
+    seed: int
+    data: str
+    """A hash of all dialogues."""
+    dialogues: int
+    valid: int = 0
+    version: str
+    contexts: TrainedContexts = dataclasses.field(compare=False, repr=False)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What config.json holds of it; the contexts have a file of their own."""
+        return {key: getattr(self, key) for key in ("seed", "data", "dialogues", "valid", "version")}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FittedOnDialogues(Learned, Generic[FitT]):
-    """A model with an account of the dialogues that it learned from."""
-
-    learning: ClassVar[str] = "fitted"
-    """What messages call one that has learned."""
+class FittedOnDialogues(Learned, ABC):
+    """A model that learns from dialogues, and knows which ones it learned from."""
 
     # Two fits of one model are not equal; the hash is that of the parameters, so that `fit` does not change it.
-    fit_: FitT | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
+    fit_: DialogueFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+
+    @abstractmethod
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
+        """The value of each learned field; the same for the same data and seed. There is at least one dialogue."""
+
+    def fit(
+        self,
+        dialogues: Iterable[Dialogue],
+        judged: Iterable[JudgedExample] | None = None,
+        *,
+        valid: Iterable[Dialogue] = (),
+        seed: int = 0,
+        run: TrainingRun | None = None,
+    ) -> Self:
+        """The same model, fitted anew.
+
+        Training may stop early by the dialogues of `valid`. `run` sets checkpoints, a time limit and progress bars.
+        `judged` must be left out: the parameter exists because the `fit` of evaluators has it.
+        """
+        if judged is not None:
+            raise CallError(f"{self.name} learns from dialogues: it takes no judged examples")
+        data = DialogueData(tuple(dialogues), tuple(valid), seed, run or TrainingRun())
+        if not data.dialogues:
+            raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
+        if data.valid and not places_of(data.valid):
+            raise NeedsError(f"{self.name}: the validation dialogues contain no reply: expected at least one")
+        values = self.learn(data)
+        fit = DialogueFit(
+            seed=seed,
+            data=data.digest,
+            dialogues=len(data.dialogues),
+            valid=len(data.valid),
+            version=__version__,
+            contexts=data.contexts,
+        )
+        self._remember(values, fit)
+        return self
+
+    def training_key(self, data: DialogueData) -> str:
+        """A hash of everything that decides what is learned: a run resumes only from checkpoints with its own key."""
+        return digest_of([self.name, self.parameters, data.digest, data.seed])
 
     @property
-    def fitted(self) -> FitT:
-        """What it was fitted on; CallError where it was not."""
+    def fitted(self) -> DialogueFit:
+        """What it was fitted on; CallError if it was not fitted."""
         if self.fit_ is None:
-            raise CallError(f"{self.name} is not {self.learning}: call fit(), or load one that was saved")
+            raise CallError(f"{self.name} is not fitted: call fit(), or load one that was saved")
         return self.fit_
 
     @property
@@ -60,7 +139,31 @@ class FittedOnDialogues(Learned, Generic[FitT]):
 
     @property
     def signature(self) -> str:
-        """All that decides what it says, in one line: the parameters and, once fitted, the data and the seed."""
+        """Everything that decides its output, in one line: the parameters and, once fitted, the data and the seed."""
         shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
         fit = [] if self.fit_ is None else [f"fit:{self.fit_.data[:12]}", f"seed:{self.fit_.seed}"]
         return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `load` needs into a folder: config.json, and arrays beside it."""
+        fit = self.fitted
+        with replacing_folder(Path(folder), self.kind) as fresh:
+            write_arrays(fresh / CONTEXTS, {"keys": fit.contexts.keys})
+            config = {
+                "name": self.name,
+                "parameters": self.parameters,
+                "signature": self.signature,
+                "version": __version__,
+                "fit": fit.plain,
+                "learned": self.save_learned(fresh),
+            }
+            write_config(fresh, config)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The model that was saved in a folder, fitted."""
+        home = Path(folder)
+        model, config = cls._saved(home)
+        contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
+        model._remember(model.load_learned(home, config["learned"]), DialogueFit(**config["fit"], contexts=contexts))
+        return model

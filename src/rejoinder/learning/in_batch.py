@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -26,3 +27,20 @@ def in_batch_loss(contexts: Tensor, replies: Tensor, allowed: Tensor) -> Tensor:
     logits = (SCALE * contexts @ replies.T).masked_fill(~allowed, -torch.inf)
     own = torch.arange(len(logits), device=logits.device)
     return (nn.functional.cross_entropy(logits, own) + nn.functional.cross_entropy(logits.T, own)) / 2
+
+
+def recall_in_batches(network: nn.Module, count: int, at_once: int, scores: Callable[[list[int]], Tensor]) -> float:
+    """How often a context's own reply scores highest in its batch, over `count` rows in the same random batches.
+
+    `scores` gives the score of every reply (columns) for every context (rows) of a batch of row numbers; -inf for a
+    reply that must not be compared.
+    """
+    order = np.random.default_rng(0).permutation(count).tolist()  # neighbouring rows often come from one dialogue
+    training, right = network.training, 0
+    network.eval()
+    with torch.inference_mode():
+        for start in range(0, count, at_once):
+            found = scores(order[start : start + at_once])
+            right += int((found.argmax(1) == torch.arange(len(found), device=found.device)).sum())
+    network.train(training)
+    return right / count

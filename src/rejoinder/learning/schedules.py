@@ -22,8 +22,9 @@ class Schedule:
     minutes: float | None = None
     """Time limit. How far training has come is what is further on, steps or time, so that the result depends on the
     machine's speed."""
-    decay: Literal["linear", "plateau"] = "linear"
-    """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7."""
+    decay: Literal["linear", "plateau", "constant"] = "linear"
+    """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7; or
+    not at all."""
     warm_up: float = 0.1
     """The share of all steps in which the rate rises from 0 (linear only)."""
     look_every: int | None = None
@@ -31,7 +32,7 @@ class Schedule:
     look_first: bool = False
     """Whether the weights that training starts from are validated too, and kept if nothing better is found."""
     patience: int = 5
-    """Looks without improvement before training stops (linear only)."""
+    """Looks without improvement before training stops (unless the decay is `plateau`)."""
     clip: float = 1.0
     """The largest norm of a gradient; math.inf: no limit."""
     weight_decay: float = 0.01
@@ -71,6 +72,8 @@ class Schedule:
         """The learning rate of a step, the first being 0, after so many seconds of training."""
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus
+        if self.decay == "constant":
+            return self.learning_rate
         if self.minutes is not None:
             step = min(total, max(step, total * seconds / (60 * self.minutes)))
         rising = max(1, round(self.warm_up * total))

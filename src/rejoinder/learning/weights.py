@@ -1,24 +1,40 @@
-"""The weights of a torch network, as files of safetensors hold them."""
+"""The weights of a torch network: drawn from a seed, saved as safetensors and loaded."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from rejoinder.errors import DataError
 
+T = TypeVar("T")
+
+
+def seeded(seed: int, make: Callable[[], T]) -> T:
+    """What `make` builds, with random weights drawn from the seed; torch's global random state is left as it was."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return make()
+
 
 def plain_state(network: torch.nn.Module) -> dict[str, Tensor]:
-    """The weights, each with memory of its own, as safetensors wants them."""
+    """The weights as safetensors needs them: contiguous, and none sharing memory with another."""
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
 
 
+def save_weights(network: nn.Module, path: Path) -> None:
+    """Write the network's weights to a file."""
+    save_file(plain_state(network), path)
+
+
 def load_weights(network: nn.Module, path: Path) -> None:
-    """Give the network the weights of a file; DataError where they are not its own."""
+    """Load the weights of a file into the network; DataError if they do not fit it."""
     try:
         network.load_state_dict(load_file(path))
     except FileNotFoundError as error:

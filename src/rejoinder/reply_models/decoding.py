@@ -1,9 +1,9 @@
-"""How a generative model makes a reply of its probabilities, word by word."""
+"""How a neural reply model turns its probabilities into a reply, token by token."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.base import plain
@@ -15,23 +15,23 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """Greedy, a beam, or a way of sampling; what a method does not use is left at its default."""
+    """Greedy decoding, beam search or sampling, and its settings; a method ignores the settings of others."""
 
     method: Method = "greedy"
     max_tokens: int = 40
-    """Tokens of a reply at most."""
+    """Maximum number of tokens per reply."""
     beam: int = 4
     """Replies kept at each step (beam)."""
     length_penalty: float = 1.0
-    """A reply of n tokens counts log p / n ** length_penalty: 0 is the bare log-probability, 1 its mean (beam)."""
+    """A reply of n tokens scores log p / n ** length_penalty: 0 is the log-probability itself, 1 its mean (beam)."""
     k: int = 40
-    """The most likely tokens that are drawn from (top-k)."""
+    """Tokens are drawn from the k most likely (top-k)."""
     p: float = 0.9
-    """Tokens are drawn from the fewest that have this probability together (nucleus)."""
+    """Tokens are drawn from the smallest set with this total probability (nucleus)."""
     temperature: float = 1.0
     """Logits are divided by this before drawing (ancestral, top-k, nucleus)."""
     block_ngrams: int = 0
-    """No n-gram of this length comes twice in a reply; 0: any may."""
+    """No n-gram of this length occurs twice in a reply; 0: no restriction."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -48,7 +48,7 @@ class Decoding:
 
     @classmethod
     def parse(cls, spec: str) -> Decoding:
-        """From 'nucleus(p=0.9, max_tokens=30)', as the command line gives it."""
+        """From 'nucleus(p=0.9, max_tokens=30)', the form of the command line."""
         method, given = parse_spec(spec)
         types = {field.name: type(field.default) for field in fields(cls) if field.name != "method"}
         for key, value in given.items():
@@ -61,17 +61,12 @@ class Decoding:
 
     @property
     def samples(self) -> bool:
-        """Whether the seed decides the reply."""
+        """Whether tokens are drawn at random, so that the reply depends on the seed."""
         return self.method in {"ancestral", "top-k", "nucleus"}
 
     @property
     def signature(self) -> str:
-        """What differs from the defaults: 'beam|beam:8|block_ngrams:3'."""
+        """The method and the settings that differ from the defaults: 'beam|beam:8|block_ngrams:3'."""
         defaults = {field.name: field.default for field in fields(self)}
-        chosen = {key: value for key, value in self.plain.items() if key != "method" and value != defaults[key]}
+        chosen = {key: value for key, value in asdict(self).items() if key != "method" and value != defaults[key]}
         return "|".join([self.method, *(f"{key}:{plain(value)}" for key, value in chosen.items())])
-
-    @property
-    def plain(self) -> dict[str, Any]:
-        """For config.json."""
-        return asdict(self)

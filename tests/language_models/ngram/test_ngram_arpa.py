@@ -1,4 +1,4 @@
-"""ARPA files: what is written is what is read, KenLM reads the same, and broken files are told by their line."""
+"""ARPA files: written and read, scored by KenLM, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
     [
         ("\\data\\", "data", r"expected \\data\\"),
         ("ngram 2=2", "ngram 3=2", r"lm\.arpa:4: expected 'ngram 2=\.\.\.'"),
-        ("ngram 2=2", "ngram 2=3", "holds 2 2-grams: expected 3"),
+        ("ngram 2=2", "ngram 2=3", "contains 2 2-grams: expected 3"),
         ("-0.1\ta b", "-0.1\ta x", r"lm\.arpa:14: the word 'x' is not among the 1-grams"),
-        ("-0.1\ta b", "-0.1\t<s> a", r"lm\.arpa:14: is here for the second time"),
+        ("-0.1\ta b", "-0.1\t<s> a", r"lm\.arpa:14: this n-gram occurs twice"),
         ("-0.1\ta b", "much\ta b", r"lm\.arpa:14: expected a number, 2 words"),
         ("-0.1\ta b", "-0.1\ta", r"lm\.arpa:14: expected a number, 2 words"),
         ("\\2-grams:", "\\3-grams:", r"lm\.arpa:12: expected \\2-grams:"),
@@ -121,10 +121,10 @@ def test_broken_files(old: str, new: str, problem: str, tmp_path: Path) -> None:
         read_arpa(tmp_path / "lm.arpa")
 
 
-def test_what_an_ngram_begins_with_must_be_there(tmp_path: Path) -> None:
+def test_the_prefix_of_an_ngram_must_be_in_the_file(tmp_path: Path) -> None:
     longer = FILE.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\tb a b\n\n\\end\\")
     (tmp_path / "lm.arpa").write_text(longer)
-    with pytest.raises(DataError, match="'b a', with which this n-gram begins, is not in the file"):
+    with pytest.raises(DataError, match="'b a', the prefix of this n-gram, is not in the file"):
         read_arpa(tmp_path / "lm.arpa")
 
 
@@ -132,5 +132,5 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_arpa(tmp_path / "lm.arpa")
     (tmp_path / "lm.arpa").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="is no ARPA file"):
+    with pytest.raises(DataError, match="is not an ARPA file"):
         read_arpa(tmp_path / "lm.arpa")

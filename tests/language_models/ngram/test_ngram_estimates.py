@@ -1,4 +1,4 @@
-"""N-gram probabilities beside arithmetic that fits on paper."""
+"""N-gram probabilities, checked by hand and against a plain implementation."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_pruning_by_relative_entropy() -> None:
         assert probability(pruned, "a", "</s>") == pytest.approx(1 / 2 if known else 1 / 3)
 
 
-def test_what_a_longer_ngram_begins_with_is_not_pruned() -> None:
+def test_prefixes_of_longer_ngrams_are_not_pruned() -> None:
     model = good_turing(counted(LARGER, 3))
     pruned = prune(model, 1e-3)
     assert 0 < len(pruned.levels[2]) < len(model.levels[2])
@@ -132,7 +132,7 @@ def test_every_history_has_probabilities_that_sum_to_1(
 
 
 def plain_kneser_ney(texts: list[str]) -> dict[tuple[str, str], float]:
-    """Bigrams by dictionaries, with the formulas of Chen & Goodman written out."""
+    """Bigrams in dictionaries, with the formulas of Chen & Goodman written out."""
     bigrams = Counter(pair for text in texts for pair in pairwise(["<s>", *text.split(), "</s>"]))
     before: dict[str, set[str]] = defaultdict(set)
     for first, second in bigrams:
@@ -159,7 +159,7 @@ def plain_kneser_ney(texts: list[str]) -> dict[tuple[str, str], float]:
     return result
 
 
-def test_kneser_ney_beside_a_plain_implementation() -> None:
+def test_kneser_ney_against_a_plain_implementation() -> None:
     model = kneser_ney(counted(LARGER, 2))
     expected = plain_kneser_ney(LARGER)
     assert len(expected) > 500
@@ -167,7 +167,7 @@ def test_kneser_ney_beside_a_plain_implementation() -> None:
         assert probability(model, history, word) == pytest.approx(value, abs=1e-12)
 
 
-def test_sentences_are_scored_together_as_alone() -> None:
+def test_sentences_score_the_same_together_and_alone() -> None:
     model = good_turing(counted(LARGER, 3))
     vocabulary, rows = token_codes(pl.Series([*LARGER, "", "a unheard b"]), "whitespace", lowercase=True)
     sentences = Ragged(model.numbers(vocabulary.to_list())[rows.values], rows.offsets)
@@ -178,7 +178,7 @@ def test_sentences_are_scored_together_as_alone() -> None:
     assert np.isfinite(together[-1])
 
 
-def test_unknown_words_are_passed_over_where_the_vocabulary_is_closed() -> None:
+def test_unknown_words_are_ignored_with_a_closed_vocabulary() -> None:
     model = good_turing(counted(SMALL, 2), open_vocabulary=False)
     known, unknown = model.numbers(["c"]).tolist() * 2, model.numbers(["x"]).tolist()
     means = model.mean_log_probs(Ragged.of([known[:1], [*known[:1], *unknown], unknown]))
@@ -192,7 +192,7 @@ def test_the_end_of_a_sentence_is_a_word_if_asked_for() -> None:
     np.testing.assert_allclose(10 ** model.word_log_probs(ended(sentence)), [3 / 4, 3 / 16, 3 / 8 * 2 / 3])
 
 
-def test_marks_in_a_text_are_no_marks() -> None:
+def test_special_tokens_in_a_text_are_unknown_words() -> None:
     model = good_turing(counted(["<s> a </s> b", "b a"], 2))
     assert sorted(model.words) == ["</s>", "<s>", "<unk>", "a", "b"]
     assert model.numbers(["<s>", "</s>"]).tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""Reply models that write: they over-fit, stop, resume, and their perplexity is that of their probabilities."""
+"""Neural reply models: they overfit, stop early and resume, and their perplexity is that of their probabilities."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def over_fitted(name: str) -> NeuralReplyModel:
         small |= {"latent": 4, "annealing": 50}
     if name == "causal-lm":
         small = {**small_parameters(name), "learning_rate": 0.01}
-    # What an LSTM needs of the context is far behind it.
+    # The LSTM has to carry what it needs of the context over many tokens.
     epochs = {"lstm-lm": 480, "seq2seq": 240, "vhred": 220, "causal-lm": 110}.get(name, 160)
     model: NeuralReplyModel = build_reply_model(name, {**small, "batch": 20, "epochs": epochs})
     return model.fit(TWENTY, seed=1)
@@ -61,8 +61,8 @@ def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
     said = model.reply([dialogue.turns[:2] for dialogue in TWENTY])
     assert np.mean([reply == truth for reply, truth in zip(said, true, strict=True)]) > 0.25  # by chance .1
     assert model.likelihood(TWENTY[::-1]).nats == pytest.approx(found.nats, rel=0.05)
-    strangers = [Dialogue("x", (one.turns[0], one.turns[1][::-1])) for one in TWENTY]
-    assert model.likelihood(strangers).perplexity > 10
+    unseen = [Dialogue("x", (one.turns[0], one.turns[1][::-1])) for one in TWENTY]
+    assert model.likelihood(unseen).perplexity > 10
 
 
 def test_every_way_of_decoding() -> None:
@@ -77,11 +77,11 @@ def test_every_way_of_decoding() -> None:
     assert all(len(reply) <= 20 for reply in model.reply(contexts, decoding=Decoding(max_tokens=2)))
 
 
-def test_perplexity_is_of_nats_a_token() -> None:
+def test_perplexity_is_of_nats_per_token() -> None:
     found = Likelihood(words=30.0, kl=10.0, tokens=20, replies=4)
     assert found.nats == 2.0
     assert found.perplexity == pytest.approx(math.exp(2))
-    assert (found.words_a_reply, found.kl_a_reply) == (7.5, 2.5)
+    assert (found.word_nats_per_reply, found.kl_per_reply) == (7.5, 2.5)
     assert found.counted_in(40).perplexity == pytest.approx(math.exp(1))
     assert "KL 2.50" in str(found)
 
@@ -95,7 +95,7 @@ def weights(model: NeuralReplyModel) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cls", [HredModel, VhredModel])
-def test_an_interrupted_run_goes_on_to_the_same_weights(
+def test_a_resumed_run_ends_with_the_same_weights(
     cls: type[NeuralReplyModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4)
@@ -131,12 +131,12 @@ def test_the_seed_decides_what_is_learned() -> None:
 
 
 def test_training_ends_with_the_minutes_and_the_best_weights(capsys: pytest.CaptureFixture[str]) -> None:
-    run = TrainingRun(quiet=False)
-    model = tiny(minutes=0.01, epochs=100_000, patience=100_000).fit(DIALOGUES, valid=DIALOGUES[:1], seed=1, run=run)
+    run = TrainingRun(minutes=0.01, quiet=False)
+    model = tiny(epochs=100_000, patience=100_000).fit(DIALOGUES, valid=DIALOGUES[:1], seed=1, run=run)
     said = capsys.readouterr().err
     assert "perplexity" in said
     assert "KL" in said
-    seen = [float(line.split("a token ")[1].split(",")[0]) for line in said.splitlines() if "a token" in line]
+    seen = [float(line.split("per token ")[1].split(",")[0]) for line in said.splitlines() if "per token" in line]
     assert -model.likelihood(DIALOGUES[:1]).nats == pytest.approx(max(seen), abs=1e-3)
 
 
@@ -157,7 +157,6 @@ def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
     for given, message in (
         ({"hidden": 7}, "hidden must be even"),
         ({"epochs": 0}, "epochs must be at least 1"),
-        ({"minutes": 0.0}, "minutes must be above 0"),
         ({"word_drop": 1.0}, "word_drop must be from 0 to below 1"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
     ):
@@ -165,10 +164,12 @@ def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
             tiny(**given)
     with pytest.raises(CallError, match="room for two turns"):
         build_reply_model("causal-lm", {"model": "any", "context_tokens": 50})
-    with pytest.raises(NeedsError, match="two turns at least"):
+    with pytest.raises(CallError, match="minutes of training must be a number above 0"):
+        tiny().fit(DIALOGUES, run=TrainingRun(minutes=0.0))
+    with pytest.raises(NeedsError, match="at least two turns"):
         tiny().fit([Dialogue("1", ("alone",))])
     model = tiny(epochs=1).fit(DIALOGUES)
-    with pytest.raises(NeedsError, match="two turns at least"):
+    with pytest.raises(NeedsError, match="at least two turns"):
         model.likelihood([])
     model.save(tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").unlink()

@@ -1,4 +1,4 @@
-"""Networks that reply: what they learn is what they write, rows do not see each other, and VHRED's bound by hand."""
+"""Reply networks: training and decoding use the same probabilities, rows are independent, VHRED's bound by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def networks() -> dict[str, ReplyNetwork[Any]]:
 
 
 @pytest.mark.parametrize("name", networks())
-def test_what_is_learned_is_what_is_written(name: str) -> None:
+def test_training_and_decoding_use_the_same_probabilities(name: str) -> None:
     network = networks()[name].eval()
     many = DIALOGUES * 8  # more rows than a sort keeps in order by chance
     places = [(dialogue.turns[:turn], dialogue.turns[turn]) for dialogue in many for turn in dialogue.replies]
@@ -55,7 +55,7 @@ def test_what_is_learned_is_what_is_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", networks())
-def test_rows_do_not_see_each_other(name: str) -> None:
+def test_rows_are_independent(name: str) -> None:
     network = networks()[name].eval()
     with torch.no_grad():
         together = float(network(DIALOGUES).words)
@@ -121,7 +121,7 @@ def test_kl_of_gaussians() -> None:
 
 
 def vhred_without_weights() -> Vhred:
-    """Every weight is 0 but the biases that say: words by their share, posterior N((1, 0), (1, 2)), prior N(0, 1)."""
+    """All weights are 0 but the biases, which give: tokens by share, posterior N((1, 0), (1, 2)), prior N(0, 1)."""
     network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.25)
     for weight in network.parameters():
         torch.nn.init.zeros_(weight)
@@ -146,10 +146,12 @@ def test_the_loss_of_vhred_by_hand() -> None:
     assert float(nats.words) == pytest.approx(7.23626, abs=1e-4)
     assert float(nats.kl) == pytest.approx(2.61371, abs=1e-4)
     assert (nats.tokens, nats.replies) == (5, 2)
-    assert float(network.objective(nats)) == pytest.approx(7.23626 / 5, abs=1e-4)  # the first batch: KL counts 0
+    assert float(network.objective(nats)) == pytest.approx(
+        7.23626 / 5, abs=1e-4
+    )  # the first batch: the weight of the KL is 0
     for _ in range(4):
         network.objective(nats)
-    # the sixth of ten: KL counts half. (7.23626 + .5 * 2.61371) / 5
+    # the sixth of ten: the weight of the KL is .5. (7.23626 + .5 * 2.61371) / 5
     assert float(network.objective(nats)) == pytest.approx(1.70862, abs=1e-4)
     for _ in range(10):
         network.objective(nats)
@@ -165,10 +167,10 @@ def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
         torch.nn.init.zeros_(weight)
     dialogue = TokenDialogue(((4, END), (4, 5, END), (4, END)), (1, 2))
     nats = network([dialogue])
-    assert float(nats.aside) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
+    assert float(nats.extra) == pytest.approx(0.5 * 5 * math.log(6), rel=1e-5)  # five tokens, each one of six
     with_bag = float(network.objective(nats))
-    assert with_bag == pytest.approx(float(nats.words + nats.aside) / 5, rel=1e-5)
-    assert network.eval()([dialogue]).aside == 0.0
+    assert with_bag == pytest.approx(float(nats.words + nats.extra) / 5, rel=1e-5)
+    assert network.eval()([dialogue]).extra == 0.0
 
 
 def test_the_latent_is_drawn_by_the_seed_of_its_context() -> None:

@@ -27,7 +27,7 @@ METHODS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class Table:
-    """A second-order Markov chain of its own for each context; the state is (context, last token but one)."""
+    """One second-order Markov chain per context; the state is (context, second-to-last token)."""
 
     logs: Tensor  # (contexts, tokens, tokens, tokens)
     end: int = END
@@ -141,7 +141,7 @@ def test_company_and_order_do_not_matter(table: Table, how: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: how["method"])
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_no_ngram_comes_twice(table: Table, how: dict[str, Any], size: int) -> None:
+def test_no_ngram_is_repeated(table: Table, how: dict[str, Any], size: int) -> None:
     endless = Table(table.logs - 20 * torch.nn.functional.one_hot(torch.tensor(END), WORDS))
 
     def repeats(reply: list[int]) -> bool:
@@ -155,14 +155,14 @@ def test_no_ngram_comes_twice(table: Table, how: dict[str, Any], size: int) -> N
     assert all(blocked)
 
 
-def test_a_reply_says_something_and_comes_to_an_end(table: Table) -> None:
+def test_a_reply_is_not_empty_and_ends(table: Table) -> None:
     taciturn = Table(table.logs + 50 * torch.nn.functional.one_hot(torch.tensor(END), WORDS))
     for how in METHODS:
         assert all(len(reply) == 1 for reply in taciturn.replies(ALL, **how))
         assert all(len(reply) <= 2 for reply in table.replies(ALL, max_tokens=2, **how))
 
 
-def test_what_is_never_said_never_comes(table: Table) -> None:
+def test_tokens_of_probability_0_are_never_written(table: Table) -> None:
     logs = table.logs.clone()
     logs[..., 2:] = -torch.inf
     for how in METHODS:

@@ -1,4 +1,4 @@
-"""Pools for judging: what is in them, what is left out, and how they go on after an interruption."""
+"""Pools of replies: what they contain, what is left out, and how an interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
         ({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}, ("a",), ("b",)),
     ],
 )
-def test_what_waits_for_a_reply(record: dict[str, Any], context: tuple[str, ...], references: tuple[str, ...]) -> None:
+def test_contexts_to_reply_to(record: dict[str, Any], context: tuple[str, ...], references: tuple[str, ...]) -> None:
     (example,) = UnansweredSource([record])
     assert (example.context, example.references, example.response) == (context, references, "")
 
@@ -81,7 +81,7 @@ def test_a_pool_has_each_system_the_true_and_a_random_reply(tmp_path: Path) -> N
     assert json.loads((tmp_path / "replies.pool.json").read_text())["signatures"]["r"] == SYSTEMS[0].signature
 
 
-def test_equal_replies_are_given_once_with_all_who_gave_them() -> None:
+def test_equal_replies_become_one_row_that_names_all_systems() -> None:
     tally: Tally = Counter()
     twins = [System("one", SYSTEMS[0].model), System("two", SYSTEMS[0].model)]
     rows = Pool(twins).rows(contexts(), tally)
@@ -117,7 +117,7 @@ def test_not_offensive(text: str) -> None:
 
 @dataclass
 class _Breaks:
-    """Contexts whose reading stops after some, the second time."""
+    """Contexts whose second iteration is interrupted."""
 
     items: list[Example]
     at: int
@@ -131,7 +131,7 @@ class _Breaks:
             yield item
 
 
-def test_an_interrupted_run_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.reply_models.pool.run._BATCH", 1)
     pool = Pool(SYSTEMS, ["true", "random"], [WordFilter()], seed=2)
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
@@ -141,7 +141,7 @@ def test_an_interrupted_run_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, m
     assert not broken.exists()
     with Path(f"{broken}.part").open("a") as file:
         file.write('{"id": "half a ro')
-    with pytest.raises(CallError, match="is of another run"):
+    with pytest.raises(CallError, match="belongs to another run"):
         PoolRun(Pool(SYSTEMS, seed=3), contexts()).write(broken, resume=True)
     assert PoolRun(pool, contexts()).write(broken, resume=True) == expected
     assert broken.read_bytes() == whole.read_bytes()

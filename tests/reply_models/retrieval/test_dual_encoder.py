@@ -1,8 +1,9 @@
-"""Dual encoders: M is learned, two RNNs are, the graph finds what comparing all finds."""
+"""Dual encoders: M is learned, two RNNs are, and the graph finds the same neighbours as exact search."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
+from rejoinder.arrays import Vectors  # noqa: E402
 from rejoinder.errors import CallError  # noqa: E402
+from rejoinder.learning.loop import train_stage  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.reply_models.retrieval.bilinear_training import BilinearTraining, VectorPairs, learn_bilinear  # noqa: E402
+from rejoinder.reply_models.retrieval.bilinear_training import BilinearHead, PairStage, VectorPairs  # noqa: E402
 from rejoinder.reply_models.retrieval.dual_encoder import DualEncoder  # noqa: E402
 from rejoinder.reply_models.retrieval.dual_encoder_rnn import RecurrentDualEncoder  # noqa: E402
 from rejoinder.reply_models.retrieval.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
@@ -22,14 +25,22 @@ from rejoinder.reply_models.retrieval.recall import recall  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 
 
+def learned(pairs: VectorPairs, valid: VectorPairs | None, **parameters: Any) -> tuple[Vectors, float]:
+    """M and b, as a dual encoder with these parameters learns them."""
+    head = BilinearHead(pairs.contexts.shape[1])
+    model = DualEncoder(encoder="any", **parameters)
+    train_stage(PairStage(head, pairs, valid, 1, model.negatives), model.schedule, 1, None, "key")
+    return head.matrix.detach().numpy(), float(head.bias.detach())
+
+
 def test_m_learns_which_reply_belongs_to_which_context() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(40, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # nothing alike before M
+    turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # not similar before M
     pairs = VectorPairs(vectors, turned, np.arange(40))
-    matrix, bias = learn_bilinear(pairs, None, BilinearTraining(epochs=300, learning_rate=0.05), seed=1)
-    again, _ = learn_bilinear(pairs, None, BilinearTraining(epochs=300, learning_rate=0.05), seed=1)
+    matrix, bias = learned(pairs, None, epochs=300, learning_rate=0.05)
+    again, _ = learned(pairs, None, epochs=300, learning_rate=0.05)
     logits = vectors @ matrix @ turned.T + bias
     assert (logits.argmax(axis=1) == np.arange(40)).mean() > 0.95
     assert (1 / (1 + np.exp(-np.diag(logits)))).mean() > 0.8
@@ -44,10 +55,18 @@ def test_validation_ends_training_and_keeps_the_best() -> None:
         )
         for _ in range(2)
     )
-    how = BilinearTraining(epochs=300, patience=3, learning_rate=0.2)
-    stopped, _ = learn_bilinear(train, valid, how, seed=0)  # what fits random pairs does not fit other random pairs
-    overfitted, _ = learn_bilinear(train, None, how, seed=0)
+    stopped, _ = learned(train, valid, epochs=300, learning_rate=0.2)  # other random pairs cannot be learned from these
+    overfitted, _ = learned(train, None, epochs=300, learning_rate=0.2)
     assert np.abs(overfitted - stopped).max() > 1
+
+
+def test_the_loss_of_pairs_by_hand() -> None:
+    # c^T M r + b is 5 - 2.5 for equal unit vectors and -2.5 for orthogonal ones; a wrong reply equal to the true one
+    # does not count.
+    replies = np.eye(2, dtype=np.float32)
+    stage = PairStage(BilinearHead(2), VectorPairs(replies[:1], replies, np.array([0])), None, 0, 2)
+    found = stage._cross_entropy(stage.network, stage.pairs, torch.tensor([0]), torch.tensor([[0, 1]]))
+    assert float(found.detach()) == pytest.approx(np.log1p(np.exp(-2.5)), rel=1e-6)
 
 
 def test_probabilities_rank_candidates_as_replies_do() -> None:
@@ -66,7 +85,7 @@ def test_exact_neighbours_are_in_order() -> None:
     assert ExactIndex(vectors[:1]).search(query, 2).tolist() == [[0, -1]]
 
 
-def test_the_graph_finds_what_comparing_all_finds(tmp_path: Path) -> None:
+def test_the_graph_finds_the_same_neighbours_as_exact_search(tmp_path: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra retrieval")
     rng = np.random.default_rng(1)
     vectors, queries = (rng.normal(size=(n, 16)).astype(np.float32) for n in (500, 50))
@@ -91,7 +110,7 @@ def test_wrong_parameters() -> None:
 
 
 def things(count: int) -> list[Dialogue]:
-    """Each question has an answer that no word of it tells."""
+    """Questions whose answers cannot be found by shared words."""
     words = "tea rain chess bread music paper water stone river cloud".split()
     return [
         Dialogue(str(n), (f"Do you like {words[n % 10]} {words[n // 10]}?", f"I like {words[(3 * n + 1) % 10]} {n}."))
@@ -125,7 +144,7 @@ def test_the_loss_of_two_rnns_by_hand() -> None:
     places = [TokenPlace((4,), (5, 2)), TokenPlace((6,), (7, 2)), TokenPlace((8,), (5, 2))]
     wrong = wrong_replies(places)
     assert wrong.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
-    # ln 2 for each p of one half: one true and `negatives` wrong replies a place, however many there are.
+    # ln 2 for each p of one half: one true and `negatives` wrong replies per place, however many there are.
     assert float(pair_loss(torch.zeros(3, 3), wrong, 9)) == pytest.approx(np.log(2))
     logits = torch.tensor([[2.0, -1.0], [-1.0, 2.0]])
     # ln(1 + e^-2) + 3 ln(1 + e^-1) over 1 + 3

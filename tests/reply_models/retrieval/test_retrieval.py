@@ -1,4 +1,4 @@
-"""R-TFIDF, C-TFIDF and BM25, by hand and beside scikit-learn."""
+"""R-TFIDF, C-TFIDF and BM25, checked by hand and against scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from small_dialogues import DIALOGUES
 MODELS = [ResponseTfidf, ContextTfidf, Bm25]
 
 
-def test_r_tfidf_finds_the_reply_of_like_words() -> None:
+def test_r_tfidf_finds_the_reply_with_similar_words() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     assert model.reply([["Is there a forecast of rain?"]]) == ["The forecast says heavy rain."]
 
 
-def test_c_tfidf_finds_the_reply_to_a_like_context() -> None:
+def test_c_tfidf_finds_the_reply_to_a_similar_context() -> None:
     model = ContextTfidf().fit(DIALOGUES)
     assert model.reply([["How would you bake bread?"]]) == ["With flour, water and salt."]
 
@@ -54,7 +54,7 @@ def test_c_tfidf_leaves_out_the_occurrence_of_this_very_context() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_context_without_a_known_word_gets_a_reply_by_the_seed(model: type[Retrieval]) -> None:
+def test_a_context_without_a_known_word_gets_a_random_reply(model: type[Retrieval]) -> None:
     fitted = model().fit(DIALOGUES)
     drawn = {fitted.reply([["zzz qqq"]], seed=seed)[0] for seed in range(30)}
     assert len(drawn) > 3
@@ -64,13 +64,13 @@ def test_a_context_without_a_known_word_gets_a_reply_by_the_seed(model: type[Ret
 def test_tfidf_weights_are_those_of_the_paper() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     weights = dict(zip(model.vocabulary_.words, model.word_weights_.tolist(), strict=True))
-    # how-not, section 3: log(N / number of dialogues with the word)
+    # Liu et al. 2016, section 3: log(N / number of dialogues with the word)
     assert weights["tea"] == pytest.approx(math.log(4 / 1))
     assert weights["thanks"] == pytest.approx(math.log(4 / 2))
     assert weights["."] == 0
 
 
-def test_tfidf_likeness_is_that_of_sklearn_counts() -> None:
+def test_tfidf_similarity_is_that_of_sklearn_counts() -> None:
     model = ResponseTfidf().fit(DIALOGUES)
     counter = CountVectorizer(token_pattern=r"[\w']+|[^\w\s]", vocabulary=model.vocabulary_.words)
     context, candidates = ("Do you take lemon in your tea?",), ["Green tea please.", "No yeast, no bread.", "???"]
@@ -106,7 +106,7 @@ def test_a_corpus_of_one_reply_has_nothing_to_choose() -> None:
 
 
 def test_too_little_to_learn_from() -> None:
-    with pytest.raises(NeedsError, match="expected dialogues with two at least, found 1"):
+    with pytest.raises(NeedsError, match="expected dialogues with at least two replies, found 1"):
         ResponseTfidf().fit([Dialogue("1", ("hello", "hi"))])
 
 

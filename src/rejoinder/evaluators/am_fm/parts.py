@@ -135,7 +135,7 @@ class Fm(Evaluator, TextMetric):
         if self.lm == NGRAM:
             vocabulary, sentences = sentences_of(data, self.text)
         options = {"order": self.order, "smoothing": self.smoothing, "pruning": self.prune, "unknown": self.unknown}
-        return {"model_": learned_fluency(self.lm, vocabulary, sentences, **options)}
+        return {"model_": learned_fluency(self.lm, vocabulary, sentences, **options)}  # type: ignore[arg-type]
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 0 to 1."""

@@ -1,10 +1,10 @@
-"""N-gram language models: counted, smoothed, pruned, written and read as ARPA files; many sentences are scored at once.
+"""N-gram language models: counting, smoothing, pruning, ARPA files, and scoring of many sentences at once.
 
-| file | what comes out |
+| module | content |
 |---|---|
 | `model` | `NgramModel`: the probability of every word of many sentences |
-| `counts` | `Counts`: how often each n-gram stands in a text |
-| `good_turing` | a back-off model as SRILM makes it by default |
+| `counts` | `Counts`: how often each n-gram occurs in a text |
+| `good_turing` | a back-off model with Good-Turing discounts, SRILM's default |
 | `kneser_ney` | an interpolated model with modified Kneser-Ney discounts |
 | `back_off` | the weights of a back-off model, and its pruning by relative entropy |
 | `arpa` | the file format that language-model tools share |

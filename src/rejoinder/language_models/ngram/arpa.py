@@ -1,4 +1,4 @@
-"""ARPA files: the text format in which SRILM, KenLM and others keep n-gram models."""
+"""ARPA files: the text format of n-gram models that SRILM, KenLM and others share."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rejoinder.errors import DataError
 from rejoinder.language_models.ngram.model import UNKNOWN, Level, NgramModel, with_special
 
 NEVER = -99.0
-"""What stands for log10 of 0."""
+"""Stands for log10 of 0."""
 
 _COUNT = re.compile(r"ngram (\d+)\s*=\s*(\d+)")
 
 
 def write_arpa(model: NgramModel, path: str | Path) -> None:
-    """Write a model as text; packed where the name ends in .gz."""
+    """Write a model as text; compressed if the name ends in .gz."""
     with _open(Path(path), "wt") as file:
         file.writelines(f"{line}\n" for line in _lines(model))
 
@@ -44,7 +44,7 @@ def _lines(model: NgramModel) -> Iterator[str]:
 
 
 def _shown(model: NgramModel, order: int) -> np.typing.NDArray[np.int64]:
-    """The places to write: all, save an unknown word that has no probability."""
+    """The positions to write: all but an unknown word without a probability."""
     places = np.arange(len(model.levels[order - 1]))
     return places if order > 1 or model.is_open else places[places != UNKNOWN]
 
@@ -54,18 +54,18 @@ def _finite(logs: Floats) -> Floats:
 
 
 def read_arpa(path: str | Path) -> NgramModel:
-    """The model of a file; a DataError with the line where it cannot be one."""
+    """The model of a file; a DataError names the line that is wrong."""
     try:
         with _open(Path(path), "rt") as file:
             return _Reader(str(path), file).model()
     except FileNotFoundError:
         raise DataError("no such file", file=str(path)) from None
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise DataError(f"is no ARPA file ({error})", file=str(path)) from None
+        raise DataError(f"is not an ARPA file ({error})", file=str(path)) from None
 
 
 class _Reader:
-    """Reads one file line by line, so that an error can name its line."""
+    """Reads one file line by line, so that errors can name the line."""
 
     def __init__(self, name: str, file: IO[str]) -> None:
         self._name, self._line = name, 0
@@ -91,17 +91,17 @@ class _Reader:
         return NgramModel(words, tuple(levels))
 
     def _level(self, rows: list[_Row], number: dict[str, int], below: _Places) -> tuple[Level, _Places]:
-        """The n-grams of a section, and the place of each by its words' numbers."""
+        """The n-grams of a section, and the position of each by the numbers of its words."""
         coded = [self._coded(ngram, number, line) for ngram, _, _, line in rows]
         for ngram, row in zip(coded, rows, strict=True):
             if ngram[:-1] not in below:
-                begins = " ".join(row[0][:-1])
-                raise self._error(f"{begins!r}, with which this n-gram begins, is not in the file", row[3])
+                prefix = " ".join(row[0][:-1])
+                raise self._error(f"{prefix!r}, the prefix of this n-gram, is not in the file", row[3])
         keys = np.array([below[ngram[:-1]] * len(number) + ngram[-1] for ngram in coded], np.int64)
         order = np.argsort(keys, kind="stable")
         twice = np.flatnonzero(np.diff(keys[order]) == 0)
         if len(twice):
-            raise self._error("is here for the second time", rows[order[twice[0] + 1]][3])
+            raise self._error("this n-gram occurs twice", rows[order[twice[0] + 1]][3])
         values = np.array([row[1:3] for row in rows], np.float64).reshape(-1, 2)[order]
         level = Level(keys[order], _unlogged(values[:, 0]), _unlogged(values[:, 1]))
         return level, dict(zip(coded, np.searchsorted(level.keys, keys).tolist(), strict=True))
@@ -117,7 +117,7 @@ class _Reader:
             if text == "\\data\\":
                 break
         else:
-            raise self._error("is no ARPA file: expected \\data\\")
+            raise self._error("is not an ARPA file: expected \\data\\")
         sizes: list[int] = []
         for text in self._lines():
             if not text:
@@ -129,7 +129,7 @@ class _Reader:
                 raise self._error(f"expected 'ngram {len(sizes) + 1}=...', found {text[:40]!r}")
             sizes.append(int(matched[2]))
         if not sizes:
-            raise self._error("names no n-grams: expected 'ngram 1=...'")
+            raise self._error("lists no n-grams: expected 'ngram 1=...'")
         return sizes
 
     def _section(self, order: int, size: int, weighted: bool) -> list[_Row]:
@@ -140,7 +140,7 @@ class _Reader:
                 break
             rows.append(self._row(text, order, weighted))
         if len(rows) != size:
-            raise self._error(f"holds {len(rows)} {order}-grams: expected {size}, as its head says")
+            raise self._error(f"contains {len(rows)} {order}-grams: expected {size}, as its header says")
         return rows
 
     def _row(self, text: str, order: int, weighted: bool) -> _Row:
@@ -151,7 +151,7 @@ class _Reader:
             weight = float(fields[order + 1]) if len(fields) > order + 1 else 0.0
             return tuple(fields[1 : order + 1]), float(fields[0]), weight, self._line
         except ValueError:
-            problem = f"expected a number, {order} words and perhaps another number, found {text[:60]!r}"
+            problem = f"expected a number, {order} words and optionally another number, found {text[:60]!r}"
             raise self._error(problem) from None
 
     def _expect(self, wanted: str) -> None:
@@ -172,7 +172,7 @@ class _Reader:
 
 
 _Row = tuple[tuple[str, ...], float, float, int]
-"""Words, log10 p, log10 of the weight, line."""
+"""Words, log10 p, log10 of the back-off weight, line number."""
 _Places = dict[tuple[int, ...], int]
 
 

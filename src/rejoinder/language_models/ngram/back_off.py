@@ -1,6 +1,6 @@
 """The weights of a back-off model, and its pruning.
 
-p(w | h) is explicit for what was seen, and bow(h) * p(w | h') for what was not, h' being h without its first word;
+p(w | h) is stored for words seen after h, and is bow(h) * p(w | h') for others. h' is h without its first word, and
 bow(h) = (1 - sum p(w | h)) / (1 - sum p(w | h')), both sums over the words seen after h (Katz 1987).
 """
 
@@ -14,7 +14,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.language_models.ngram.model import END, START, Level, NgramModel
 
 EPSILON = 3e-6
-"""What counts as no probability at all: SRILM's Prob_Epsilon."""
+"""Probabilities below this count as 0: SRILM's Prob_Epsilon."""
 
 
 def with_back_off(model: NgramModel) -> NgramModel:
@@ -25,7 +25,7 @@ def with_back_off(model: NgramModel) -> NgramModel:
         kept, below = left_over(whole)
         context = level.keys // len(model.words)
         log_prob = level.log_prob
-        # Every word was seen after this history, so no other can take what is left: the seen ones share it.
+        # Every word was seen after this history: they share the probability that is left.
         full = (below <= EPSILON) & (kept > EPSILON)
         if full.any():
             log_prob = log_prob - np.log10(np.where(full, 1 - kept, 1.0))[context]
@@ -40,7 +40,7 @@ def with_back_off(model: NgramModel) -> NgramModel:
 
 
 def left_over(model: NgramModel) -> tuple[Floats, Floats]:
-    """For each history of the model's highest order: 1 - sum p(w | h) and 1 - sum p(w | h'), w being seen after h."""
+    """For each history h of the highest order: 1 - sum p(w | h) and 1 - sum p(w | h') over the words w seen after h."""
     level, histories = model.levels[-1], len(model.levels[-2])
     context = level.keys // len(model.words)
     shorter = model.last_word_log_probs(model.ngrams(model.order)[:, 1:])
@@ -50,10 +50,10 @@ def left_over(model: NgramModel) -> tuple[Floats, Floats]:
 
 
 def prune(model: NgramModel, threshold: float) -> NgramModel:
-    """Without n-grams whose loss changes the model's perplexity by less than a share `threshold` (Stolcke 1998).
+    """The model without n-grams whose removal changes its perplexity by less than a share `threshold` (Stolcke 1998).
 
-    As SRILM does it: the highest order first; each n-gram by itself, the others of its history being there; none that
-    a longer one begins with; single words never. The weights are made anew at the end.
+    As in SRILM: orders are pruned from the highest down; each n-gram is examined as if it alone were removed; prefixes
+    of longer n-grams and unigrams are kept. The back-off weights are recomputed at the end.
     """
     levels = list(model.levels)
     for order in range(model.order, 1, -1):
@@ -67,14 +67,14 @@ def prune(model: NgramModel, threshold: float) -> NgramModel:
 
 
 def _perplexity_change(model: NgramModel) -> Floats:
-    """By what share the perplexity grows where an n-gram of the highest order is taken out, one a time."""
+    """The relative increase in perplexity if an n-gram of the highest order were removed, for each alone."""
     level, below = model.levels[-1], model.levels[-2]
     context = level.keys // len(model.words)
     kept, lower = (array[context] for array in left_over(model))
     own = 10.0**level.log_prob
     shorter = model.last_word_log_probs(model.ngrams(model.order)[:, 1:])
-    # Stolcke's equation, in logarithms of base 10 as SRILM has it: the n-gram's own loss, and that of all words whose
-    # probability follows the history's weight.
+    # Stolcke's equation, in base-10 logarithms as in SRILM: the n-gram's own loss, and that of all words whose
+    # probability depends on the history's back-off weight.
     new_weight = np.log10(kept + own) - np.log10(lower + 10.0**shorter)
     old_weight = below.back_off[context]
     history = 10.0 ** _history_log_prob(model)[context]
@@ -84,7 +84,7 @@ def _perplexity_change(model: NgramModel) -> Floats:
 
 
 def _history_log_prob(model: NgramModel) -> Floats:
-    """log10 p of each history of the highest order; a sentence's start is as frequent as its end."""
+    """log10 p of each history of the highest order; the start of a sentence is as frequent as its end."""
     words = model.ngrams(model.order - 1)
     total = np.zeros(len(words))
     for width in range(1, words.shape[1] + 1):
@@ -97,7 +97,7 @@ def _history_log_prob(model: NgramModel) -> Floats:
 
 
 def _without(levels: list[Level], order: int, gone: np.typing.NDArray[np.bool_], size: int) -> list[Level]:
-    """The levels without some n-grams of one order, which no longer one begins with."""
+    """The levels without some n-grams of one order, none of which is the prefix of a longer one."""
     place = np.cumsum(~gone) - 1
     changed = list(levels)
     changed[order - 1] = _kept(levels[order - 1], ~gone)
@@ -112,5 +112,5 @@ def _kept(level: Level, which: np.typing.NDArray[np.bool_]) -> Level:
 
 
 def level_of(keys: Ints, log_prob: Floats) -> Level:
-    """A level whose weights are still to be made."""
+    """A level whose back-off weights are not computed yet."""
     return Level(keys, log_prob, np.zeros(len(keys)))

@@ -13,7 +13,7 @@ from rejoinder.language_models.ngram.model import SPECIAL, START, ended, with_sp
 
 @dataclass(frozen=True, eq=False)
 class CountLevel:
-    """The n-grams of one order that occur, sorted by their keys (as in `model`)."""
+    """The n-grams of one order that occur, sorted by their keys (see `model`)."""
 
     keys: Ints  # (n-grams,)
     counts: Ints  # (n-grams,)
@@ -28,14 +28,14 @@ class Counts:
 
     words: tuple[str, ...]
     levels: tuple[CountLevel, ...]
-    """Level 1 has every word of the vocabulary, `<unk>` with 0."""
+    """Level 1 has every word of the vocabulary; `<unk>` has count 0."""
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], sentences: Ragged, order: int) -> Counts:
-        """Of sentences as codes into a vocabulary, up to n-grams of `order` words."""
+        """Count n-grams of up to `order` words in sentences given as codes into a vocabulary."""
         words = with_special(vocabulary)
         number = {word: place for place, word in enumerate(words)}
-        # A text that spells a mark means the letters, not the mark.
+        # A special token that is spelled out in a text is treated as an unknown word.
         code = np.array([number[word] if word not in SPECIAL else 0 for word in vocabulary], np.int64)
         text = ended(Ragged(code[sentences.values], sentences.offsets))
         size, firsts, start = len(words), text.offsets[:-1], START
@@ -56,11 +56,11 @@ class Counts:
 
     @property
     def size(self) -> int:
-        """How many words the vocabulary has, marks included."""
+        """The size of the vocabulary, special tokens included."""
         return len(self.words)
 
     def contexts(self, order: int) -> Ints:
-        """The place, one level below, of the words before the last of each n-gram."""
+        """The position, one level below, of each n-gram without its last word."""
         return self.levels[order - 1].keys // self.size
 
     def last_words(self, order: int) -> Ints:

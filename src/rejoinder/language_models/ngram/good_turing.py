@@ -1,10 +1,10 @@
-"""Katz's back-off model with Good-Turing discounts, as SRILM's `ngram-count` makes it unless told otherwise.
+"""Katz's back-off model with Good-Turing discounts, the default of SRILM's `ngram-count`.
 
-A count c from 1 to the order's maximum m is worth d_c * c, with n_c the number of n-grams that occur c times:
+A count c from 1 to the order's maximum m is discounted to d_c * c, with n_c the number of n-grams that occur c times:
 
     d_c = (g_c - a) / (1 - a),  g_c = (c + 1) n_(c+1) / (c n_c),  a = (m + 1) n_(m+1) / n_1
 
-Larger counts are reliable and stay as they are (Katz 1987). N-grams below the order's minimum are left out.
+Larger counts are reliable and are not discounted (Katz 1987). N-grams below the order's minimum count are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rejoinder.language_models.ngram.model import START, UNKNOWN, Level, NgramMo
 
 
 def min_count(order: int) -> int:
-    """The least count of an n-gram that is kept: SRILM's -gt1min 1, -gt2min 1, -gt3min 2, and 2 for longer ones."""
+    """The smallest count of an n-gram that is kept: SRILM's -gt1min 1, -gt2min 1, -gt3min 2, and 2 for longer ones."""
     return 1 if order <= 2 else 2
 
 
@@ -30,13 +30,13 @@ def max_count(order: int) -> int:
 def good_turing(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
     """The back-off model of some counts.
 
-    With `open_vocabulary` unknown words have the probability of a word that would come once in a text one word longer
-    (SRILM's -unk). SRILM leaves a history without weight where discounting is impossible for want of rare n-grams;
-    here one is added to its total, as SRILM does in all other cases where nothing is left.
+    With `open_vocabulary`, unknown words have the probability of a word that would occur once in a text one word longer
+    (SRILM's -unk). If discounting is impossible because there are no rare n-grams, SRILM leaves a history without a
+    back-off weight; here 1 is added to its total, as SRILM does in all other cases where no probability is left.
     """
     size = counts.size
     levels: list[Level] = []
-    place = np.arange(size)  # in the level below, once what is too rare has gone; -1: gone
+    place = np.arange(size)  # new position in the level below, after rare n-grams were removed; -1: removed
     for order, level in enumerate(counts.levels, start=1):
         events = level.counts.copy()
         if order == 1:
@@ -55,10 +55,10 @@ def good_turing(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
 
 
 def discounts(counts: Ints, order: int) -> Floats:
-    """What each count is multiplied by."""
+    """The factor by which each count is multiplied."""
     most = max_count(order)
     occur = np.bincount(np.minimum(counts, most + 2), minlength=most + 3).astype(np.float64)
-    while most and not occur[most + 1]:  # nothing to estimate from: counts up to one less are discounted
+    while most and not occur[most + 1]:  # cannot be estimated: the maximum is lowered by one
         most -= 1
     factors = np.ones(max_count(order) + 1)
     if most and occur[1]:
@@ -68,7 +68,7 @@ def discounts(counts: Ints, order: int) -> Floats:
                 continue
             ratio = (count + 1) * occur[count + 1] / (count * occur[count])
             factor = (ratio - reliable) / (1 - reliable)
-            # Else it is out of range, as SRILM says, and the count stays as it is.
+            # Otherwise the factor is out of range and, as in SRILM, the count is not discounted.
             if EPSILON < factor <= 1 and ratio <= 1:
                 factors[count] = factor
     factor_of = factors[np.minimum(counts, len(factors) - 1)]
@@ -77,7 +77,7 @@ def discounts(counts: Ints, order: int) -> Floats:
 
 
 def _shares(discounted: Floats, events: Ints, context: Ints, vocabulary: int) -> Floats:
-    """Discounted counts over their history's total; where that leaves nothing for words not seen, the total grows."""
+    """Discounted counts over their history's total, which grows until some probability is left for other words."""
     histories = int(context.max(initial=-1)) + 1
     total = np.bincount(context, events, histories)
     seen = np.bincount(context, events > 0, histories)
@@ -92,7 +92,7 @@ def _shares(discounted: Floats, events: Ints, context: Ints, vocabulary: int) ->
 
 
 def _shared_out(prob: Floats, open_vocabulary: bool) -> Floats:
-    """Probabilities of single words, what is left given to those without any, or to all alike."""
+    """Unigram probabilities; what is left is shared among words without any, or among all words."""
     event = np.ones(len(prob), np.bool_)
     event[START] = False
     event[UNKNOWN] = open_vocabulary

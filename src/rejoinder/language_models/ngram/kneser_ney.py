@@ -1,7 +1,7 @@
-"""Interpolated Kneser-Ney smoothing with three discounts an order (Chen & Goodman 1998), as KenLM's `lmplz` defines it.
+"""Interpolated Kneser-Ney smoothing with three discounts per order (Chen & Goodman 1998), as in KenLM's `lmplz`.
 
-Below the highest order an n-gram counts how many different words stand before it, not how often it occurs; one that
-begins a sentence has no word before it and keeps its count (Heafield et al. 2013).
+Below the highest order, the count of an n-gram is the number of different words that precede it; an n-gram at the start
+of a sentence has no preceding word and keeps its count (Heafield et al. 2013).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from rejoinder.language_models.ngram.counts import Counts
 from rejoinder.language_models.ngram.model import START, UNKNOWN, Level, NgramModel
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts of 1, 2 and 3 or more where a text is too small to estimate them from: lmplz's --discount_fallback."""
+"""Discounts of counts 1, 2 and 3 or more if a text is too small to estimate them: lmplz's --discount_fallback."""
 
 
 def kneser_ney(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
-    """The interpolated model of some counts; without `open_vocabulary` unknown words have no probability."""
+    """The interpolated model of some counts; without `open_vocabulary`, unknown words have no probability."""
     size = counts.size
     levels: list[Level] = []
     lower = np.zeros(0)
@@ -45,7 +45,7 @@ def kneser_ney(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
 
 
 def adjusted_counts(counts: Counts) -> list[Ints]:
-    """For each order the counts that are smoothed."""
+    """The counts that are smoothed, for each order."""
     adjusted = [level.counts for level in counts.levels]
     for order in range(1, len(counts.levels)):
         before = np.bincount(suffixes(counts, order + 1), minlength=len(counts.levels[order - 1]))
@@ -57,7 +57,7 @@ def adjusted_counts(counts: Counts) -> list[Ints]:
 
 
 def discounts(adjusted: Ints) -> tuple[float, float, float]:
-    """What is taken from a count of 1, of 2, and of 3 or more."""
+    """What is subtracted from a count of 1, of 2, and of 3 or more."""
     n1, n2, n3, n4 = np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5].astype(float).tolist()
     if not (n1 and n2 and n3):
         return FALLBACK
@@ -67,11 +67,11 @@ def discounts(adjusted: Ints) -> tuple[float, float, float]:
 
 
 def suffixes(counts: Counts, order: int) -> Ints:
-    """The place, one level below, of each n-gram without its first word."""
+    """The position, one level below, of each n-gram without its first word."""
     if order == 2:
         return counts.last_words(2)
     shorter = suffixes(counts, order - 1)[counts.contexts(order)]
-    # What stands in the text without its first word stands there with it: every suffix is found.
+    # An n-gram's suffix occurs wherever the n-gram does: every suffix is found.
     return np.searchsorted(counts.levels[order - 2].keys, shorter * counts.size + counts.last_words(order))
 
 

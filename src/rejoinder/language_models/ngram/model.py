@@ -1,8 +1,9 @@
-"""A language model with back-off, as arrays.
+"""A language model with back-off, stored as arrays.
 
-Words are numbered; the first three are `<unk>`, `<s>` and `</s>`. An n-gram is a place in the level of its order: the
-place of its first n - 1 words one level below, and its last word. At level 1 the place is the word's number. So the
-n-grams that end at each word of a text are found level by level, for all words of all sentences at once.
+Words are numbered; the first three are `<unk>`, `<s>` and `</s>`. An n-gram is identified by its position in the arrays
+of its order (its level). Its key combines the position of its first n - 1 words in the level below with the number of
+its last word; at level 1 the position is the word's number. The n-grams that end at each word of a text are therefore
+found level by level, for all words of all sentences at once.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: a bije
 class Level:
     """All n-grams of one order, sorted by their keys."""
 
-    keys: Ints  # (n-grams,): place of the first n - 1 words * vocabulary + last word
-    log_prob: Floats  # (n-grams,): log10 of the last word's probability after the others; -inf: never
-    back_off: Floats  # (n-grams,): log10 of what the next order is weighted by, where it does not know the next word
+    keys: Ints  # (n-grams,): position of the first n - 1 words * size of the vocabulary + last word
+    log_prob: Floats  # (n-grams,): log10 of the last word's probability after the others; -inf for probability 0
+    back_off: Floats  # (n-grams,): log10 of the back-off weight, for longer n-grams that were not seen
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -36,17 +37,17 @@ class Level:
         return _KeyTable(self.keys)
 
     def find(self, keys: Ints) -> Ints:
-        """The place of each key; -1 for one that is not there."""
+        """The position of each key; -1 for one that is not in the level."""
         return self._table.find(keys) if len(self.keys) else np.full(len(keys), -1)
 
 
 class _KeyTable:
-    """Finds keys by the leading bits of a product that spreads them: nearly all at the first look."""
+    """A hash table of keys by the leading bits of a multiplicative hash; nearly all are found at the first look."""
 
     def __init__(self, keys: Ints) -> None:
         mixed = keys.view(np.uint64) * _ODD
         self._order = np.argsort(mixed)
-        # One at the end that is above all others: no search runs over.
+        # A sentinel above all others ends every search.
         self._mixed = np.append(mixed[self._order], np.uint64(2**64 - 1))
         bits = len(keys).bit_length() + 2
         self._shift = np.uint64(64 - bits)
@@ -68,19 +69,19 @@ class _KeyTable:
 
 @dataclass(frozen=True, eq=False)
 class NgramModel:
-    """Says how likely each word is after the words before it."""
+    """The probability of each word after the words before it."""
 
     words: tuple[str, ...]
     levels: tuple[Level, ...]
 
     @property
     def order(self) -> int:
-        """The number of words in its longest n-grams."""
+        """The length of its longest n-grams, in words."""
         return len(self.levels)
 
     @property
     def is_open(self) -> bool:
-        """Whether words that it does not know have a probability."""
+        """Whether unknown words have a probability."""
         return bool(np.isfinite(self.levels[0].log_prob[UNKNOWN]))
 
     @cached_property
@@ -88,15 +89,15 @@ class NgramModel:
         return {word: number for number, word in enumerate(self.words) if number not in {START, END}}
 
     def numbers(self, words: Sequence[str]) -> Ints:
-        """The number of each word; that of `<unk>` for one that it does not know."""
+        """The number of each word; that of `<unk>` for an unknown word."""
         number = self._number.get
         return np.fromiter((number(word, UNKNOWN) for word in words), np.int64, len(words))
 
     def word_log_probs(self, sentences: Ragged) -> Floats:
         """log10 p of each word after those before it in its sentence. (words,)
 
-        Sentences are rows of word numbers; `ended` gives them with their ends. In a model that is not open an unknown
-        word has NaN.
+        Sentences are rows of word numbers; `ended` adds the end of each. In a model that is not open, unknown words
+        have NaN.
         """
         firsts = sentences.offsets[:-1][sentences.lengths > 0]
         log_probs = self._log_probs(sentences.values, firsts, START)
@@ -105,16 +106,16 @@ class NgramModel:
         return log_probs
 
     def mean_log_probs(self, sentences: Ragged) -> Floats:
-        """The mean over a sentence's words of log10 p; NaN for one in which no word has a probability. (sentences,)
+        """The mean log10 p of each sentence's words; NaN if no word has a probability. (sentences,)
 
-        Words without a probability count neither in the sum nor in the number, as in SRILM's perplexities.
+        Words without a probability are left out of the mean, as in SRILM's perplexities.
         """
         means = np.full(len(sentences), np.nan)
         some = np.flatnonzero(sentences.lengths)
         if not len(some):
             return means
         log_probs, firsts = self.word_log_probs(sentences), sentences.offsets[some]
-        known = np.isfinite(log_probs)  # unknown to a closed model, or of probability 0 in the file it was read from
+        known = np.isfinite(log_probs)  # not: unknown to a closed model, or of probability 0 in the ARPA file
         if known.all():
             means[some] = np.add.reduceat(log_probs, firsts) / sentences.lengths[some]
             return means
@@ -124,7 +125,7 @@ class NgramModel:
         return means
 
     def last_word_log_probs(self, ngrams: Ints) -> Floats:
-        """log10 p of the last word of each row after the others, which begin anywhere. (rows, words) -> (rows,)"""
+        """log10 p of the last word of each row after the others, anywhere in a text. (rows, words) -> (rows,)"""
         rows, width = ngrams.shape
         log_probs = self._log_probs(ngrams.ravel(), np.arange(0, rows * width, width), -1)
         return log_probs[width - 1 :: width]
@@ -140,18 +141,18 @@ class NgramModel:
         return np.stack([places, *reversed(columns)], axis=1)
 
     def _log_probs(self, words: Ints, firsts: Ints, start: int) -> Floats:
-        """log10 p of each word of rows that lie end to end; before the first of each is `start`, or -1: nothing."""
+        """log10 p of each word of concatenated rows; before the first word of each is `start`, or nothing if -1."""
         size = len(self.words)
-        place = words  # of the n-gram that ends at each word; -1: there is none
+        place = words  # position of the n-gram that ends at each word; -1: it is not in the level
         log_prob = self.levels[0].log_prob[words]
         for below, level in zip(self.levels, self.levels[1:], strict=False):
-            before = np.empty_like(words)  # of the n-gram that ends at the word before
+            before = np.empty_like(words)  # position of the n-gram that ends at the previous word
             before[1:] = place[:-1]
             before[firsts] = start
-            start = -1  # nothing stands before the start
-            # A key below 0 is not found: there is no such history.
+            start = -1  # there is nothing before the start of a sentence
+            # A negative key is not found: the history is not in the model.
             place = level.find(np.where(before < 0, -1, before * size + words))
-            # Known n-grams have their own probability; for others the one below is weighted by its history's weight.
+            # Known n-grams have their own probability; others get that of the shorter n-gram times the back-off weight.
             if len(below):
                 log_prob = log_prob + np.where(before < 0, 0.0, below.back_off[before])
             if len(level):
@@ -160,7 +161,7 @@ class NgramModel:
 
 
 def ended(sentences: Ragged) -> Ragged:
-    """The sentences, each with its end as a last word."""
+    """The sentences, each followed by the end-of-sentence token."""
     offsets = offsets_of(sentences.lengths + 1)
     values = np.full(offsets[-1], END)
     shift = np.repeat(offsets[:-1] - sentences.offsets[:-1], sentences.lengths)
@@ -169,5 +170,5 @@ def ended(sentences: Ragged) -> Ragged:
 
 
 def with_special(words: Iterable[str]) -> tuple[str, ...]:
-    """The vocabulary of a model: the three marks, then the words, each once, in their order."""
+    """The vocabulary of a model: the three special tokens, then the different words in their order."""
     return tuple(dict.fromkeys([*SPECIAL, *words]))

@@ -1,1 +1,10 @@
-"""Recurrent networks over byte pairs, and what predicts the next token with them."""
+"""Recurrent networks over byte pairs that predict the next token.
+
+| module | content |
+|---|---|
+| `token_dialogues` | dialogues as token numbers |
+| `softmax` | the probabilities of the next token |
+| `parts` | readers, attention and the decoder |
+| `networks` | `ReplyNetwork`: what training, perplexity and decoding ask of a network |
+| `model` | `RecurrentModel`: the parameters, vocabulary, saving and loading that all models share |
+"""

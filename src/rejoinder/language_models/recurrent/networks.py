@@ -1,4 +1,4 @@
-"""What training, perplexity and decoding ask of a network that predicts replies."""
+"""The interface of networks that predict replies, which training, perplexity and decoding rely on."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ S = TypeVar("S")
 
 
 class Nats(NamedTuple):
-    """What the replies of some dialogues cost, in natural logarithms."""
+    """The negative log-likelihood of the replies of some dialogues, in nats."""
 
     words: Tensor
-    """Minus the log-probabilities of all tokens, summed. ()"""
+    """Minus the sum of the log-probabilities of all tokens. ()"""
     kl: Tensor
-    """Of a latent, summed over the replies; 0 for a network without one. ()"""
+    """The KL of a latent variable, summed over the replies; 0 for a network without one. ()"""
     tokens: int
     replies: int
-    aside: Tensor | float = 0.0
-    """What training counts besides, summed; no part of the likelihood. ()"""
+    extra: Tensor | float = 0.0
+    """The sum of an additional training loss that is not part of the likelihood. ()"""
 
 
 class Sizes(NamedTuple):
-    """How large a network is."""
+    """The sizes of a network's layers, and its dropout."""
 
     tokens: int
     embedding: int
@@ -39,7 +39,7 @@ class Sizes(NamedTuple):
 
 
 class ReplyNetwork(nn.Module, ABC, Generic[S]):
-    """What training, perplexity and decoding ask of a network; S is what it remembers of a reply that it says."""
+    """A network that predicts replies; S is its state while it writes one."""
 
     @property
     def end(self) -> int:
@@ -48,23 +48,23 @@ class ReplyNetwork(nn.Module, ABC, Generic[S]):
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """The device of its weights."""
         return next(self.parameters()).device
 
     @abstractmethod
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the replies of the dialogues cost."""
+        """The negative log-likelihood of the replies of the dialogues."""
 
     @abstractmethod
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[S, Tensor]:
-        """The state before a reply to each context, and the token that it goes on from. (contexts,)
+        """The state before a reply to each context, and the first token to be read. (contexts,)
 
-        The seeds, one a context, are for a network that draws more than words; None: it takes the likeliest.
+        The seeds, one per context, are for a network that draws a latent variable; None: it takes the most likely.
         """
 
     @abstractmethod
     def step(self, state: S, last: Tensor) -> tuple[Tensor, S]:
-        """Log-probabilities of the next token (rows, vocabulary), and the state then."""
+        """Log-probabilities of the next token (rows, vocabulary), and the new state."""
 
     @abstractmethod
     def reorder(self, state: S, rows: Tensor) -> S:
@@ -72,20 +72,20 @@ class ReplyNetwork(nn.Module, ABC, Generic[S]):
 
     @abstractmethod
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
-        """One vector a context. (contexts, width)"""
+        """One vector per context. (contexts, width)"""
 
     def objective(self, nats: Nats) -> Tensor:
-        """What training makes small; called once a batch."""
+        """The training loss; called once per batch."""
         return (nats.words + nats.kl) / nats.tokens
 
 
 class DecoderNetwork(ReplyNetwork[Writing]):
-    """A network whose replies are said by the shared decoder."""
+    """A network whose replies are written by the shared decoder."""
 
     decoder: Decoder
 
     def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
-        """Log-probabilities of the next token, and the state then."""
+        """Log-probabilities of the next token, and the new state."""
         return self.decoder.step(state, last)
 
     def reorder(self, state: Writing, rows: Tensor) -> Writing:
@@ -93,5 +93,5 @@ class DecoderNetwork(ReplyNetwork[Writing]):
         return state.rows(rows)
 
     def first(self, contexts: Sequence[TokenContext]) -> Tensor:
-        """The mark that each reply starts after. (contexts,)"""
+        """The start token of each reply. (contexts,)"""
         return torch.full((len(contexts),), START, device=self.device)

@@ -1,6 +1,6 @@
-"""The recurrent parts that reply models are made of: a turn to a vector, turns to a context, a context to a reply.
+"""The recurrent parts of reply models: a turn to a vector, turns to a context, a context to a reply.
 
-Rows of tokens are packed, never padded, so that nothing is computed for what is not there.
+Rows of tokens are packed, not padded, so that nothing is computed for padding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rejoinder.text.vocabulary import DROPPED, START, Ids
 
 
 class NormalisedGru(nn.Module):
-    """A GRU with layer normalisation of what its gates sum (Ba et al. 2016), called like torch's own."""
+    """A GRU with layer-normalised gates (Ba et al. 2016), with the interface of torch's own."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class NormalisedGru(nn.Module):
         self.remember_norm = nn.LayerNorm(3 * hidden)
 
     def forward(self, rows: PackedSequence, state: Tensor) -> tuple[PackedSequence, Tensor]:
-        """The states after each token, packed, and the last of each row. state: (1, rows, hidden)"""
+        """The states after each token, packed, and the last state of each row. state: (1, rows, hidden)"""
         order = rows.sorted_indices
         now = state[0] if order is None else state[0, order]
         read = self.read_norm(self.read(rows.data))
         states, ended, at = [], [], 0
         for size in rows.batch_sizes.tolist():
-            ended.append(now[size:])  # rows come longest first: those at the end are over
+            ended.append(now[size:])  # rows are sorted by length, longest first: the last ones have ended
             now = self.cell(read[at : at + size], now[:size])
             states.append(now)
             at += size
@@ -53,7 +53,7 @@ class NormalisedGru(nn.Module):
 
 
 class Words(nn.Embedding):
-    """A vector a token, the same for what is read and what is said."""
+    """One vector per token, shared by readers and decoder."""
 
     def read(self, rows: Sequence[Ids]) -> PackedSequence:
         """The vectors of rows of tokens."""
@@ -62,7 +62,7 @@ class Words(nn.Embedding):
 
 
 class Reader(nn.Module):
-    """A bidirectional GRU over the vectors of tokens: a turn a row, or a whole context."""
+    """A bidirectional GRU over the vectors of tokens; a row is a turn or a whole context."""
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Reader(nn.Module):
 
 
 class ContextReader(nn.Module):
-    """A GRU over the vectors of turns: its state after a turn is the context of the next one."""
+    """A GRU over the vectors of turns: its state after a turn is the context of the next turn."""
 
     def __init__(self, width: int, hidden: int, *, normalised: bool) -> None:
         super().__init__()
@@ -84,30 +84,30 @@ class ContextReader(nn.Module):
         self.hidden = hidden
 
     def forward(self, turns: Tensor, lengths: Sequence[int]) -> Tensor:
-        """The state after every turn. Turns of all dialogues in a row (turns, width) -> (dialogues, longest, hidden)"""
+        """The state after every turn. Turns of all dialogues (turns, width) -> (dialogues, longest, hidden)"""
         padded = nn.utils.rnn.pad_sequence(list(torch.split(turns, list(lengths))), batch_first=True)
         rows = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
-        nothing = turns.new_zeros(1, len(lengths), self.hidden)
-        states: Tensor = pad_packed_sequence(self.gru(rows, nothing)[0], batch_first=True)[0]
+        zeros = turns.new_zeros(1, len(lengths), self.hidden)
+        states: Tensor = pad_packed_sequence(self.gru(rows, zeros)[0], batch_first=True)[0]
         return states
 
 
 class Memory(NamedTuple):
-    """States at each token that was read, for attention."""
+    """The states at each token of the context, for attention."""
 
     states: Tensor  # (rows, longest, width)
     absent: Tensor  # (rows, longest), True beyond the end of a row
 
     @classmethod
     def of(cls, states: PackedSequence) -> Memory:
-        """From what a reader gives."""
+        """From the states of a reader."""
         padded, lengths = pad_packed_sequence(states, batch_first=True)
         places = torch.arange(padded.shape[1], device=padded.device)
         return cls(padded, places[None] >= lengths[:, None].to(padded.device))
 
 
 class Attention(nn.Module):
-    """tanh(W [h; c]) with c the mean of what was read, weighted by softmax(h^T M s) (Luong et al. 2015, "general")."""
+    """tanh(W [h; c]) with c the mean of the states s, weighted by softmax(h^T M s) (Luong et al. 2015, "general")."""
 
     def __init__(self, hidden: int, width: int) -> None:
         super().__init__()
@@ -120,28 +120,28 @@ class Attention(nn.Module):
         fit = asked @ memory.states.transpose(1, 2)  # (rows, tokens, longest)
         weights = fit.masked_fill(memory.absent[:, None], -torch.inf).softmax(2)
         found = weights @ memory.states  # (rows, tokens, width)
-        if states.sorted_indices is not None:  # back into the very order of the states, not one that sorts as well
+        if states.sorted_indices is not None:  # in the exact order of the states: rows of equal length could be swapped
             found, lengths = found[states.sorted_indices], lengths[states.sorted_indices.cpu()]
         seen = pack_padded_sequence(found, lengths, batch_first=True).data
         return torch.tanh(self.mix(torch.cat([states.data, seen], dim=1)))
 
 
 class Writing(NamedTuple):
-    """Where a decoder is with some replies."""
+    """The state of a decoder in some replies."""
 
     hidden: Tensor  # (rows, hidden)
     given: Tensor
-    """What the replies are conditioned on, as it is added to every word. (rows, width)"""
+    """The condition of each reply, projected to the width of a token, to which it is added. (rows, width)"""
     memory: Memory | None = None
 
     def rows(self, wanted: Tensor) -> Writing:
-        """Those of some rows."""
+        """The state of some rows."""
         memory = self.memory and Memory(self.memory.states[wanted], self.memory.absent[wanted])
         return Writing(self.hidden[wanted], self.given[wanted], memory)
 
 
 class Decoder(nn.Module):
-    """A GRU that says a reply; it begins in a state made of what it is conditioned on, and sees it at every word."""
+    """A GRU that writes a reply; its first state is computed from the condition, which is also added to every token."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Decoder(nn.Module):
         normalised: bool = False,
         attention: int = 0,
     ) -> None:
-        """`width`: of a token's vector; `attention`: of what it attends to, 0: it does not."""
+        """`width`: of a token's vector; `attention`: width of the states that it attends to, 0 for no attention."""
         super().__init__()
         self.words, self.word_drop, self.dropout = Words(tokens, width), word_drop, nn.Dropout(dropout)
         self.begin = nn.Linear(condition, hidden)
@@ -166,7 +166,7 @@ class Decoder(nn.Module):
         self.next_token = NextToken(width, tokens)
 
     def start(self, condition: Tensor, memory: Memory | None = None) -> Writing:
-        """Before the first word. (rows, condition)"""
+        """The state before the first token. (rows, condition)"""
         return Writing(torch.tanh(self.begin(condition)), self.give(condition), memory)
 
     def forward(self, replies: Sequence[Ids], condition: Tensor, memory: Memory | None = None) -> Tensor:
@@ -183,7 +183,7 @@ class Decoder(nn.Module):
         return nats
 
     def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
-        """Log-probabilities after one more token, and the state then: see `reply_models/neural/search.py`."""
+        """Log-probabilities after one more token, and the new state: see `reply_models/neural/search.py`."""
         inputs = self.words(last) + state.given
         if isinstance(self.gru, NormalisedGru):
             hidden = self.gru.cell(self.gru.read_norm(self.gru.read(inputs)), state.hidden)
@@ -196,7 +196,7 @@ class Decoder(nn.Module):
         return self.next_token.logs(torch.tanh(self.out(said))), state._replace(hidden=hidden)
 
     def _hidden_at_random(self, ids: Tensor) -> Tensor:
-        """The same with a share of the words hidden, so that the decoder leans on what it is conditioned on."""
+        """The tokens with a share of them hidden, so that the decoder relies on its condition."""
         if not (self.training and self.word_drop):
             return ids
         drawn = torch.rand(ids.shape, device=ids.device) < self.word_drop
@@ -204,6 +204,6 @@ class Decoder(nn.Module):
 
 
 def packed_rows(rows: Tensor, packing: PackedSequence) -> Tensor:
-    """One vector a row, repeated at each of its tokens. (rows, width) -> (tokens, width)"""
+    """One vector per row, repeated at each of its tokens. (rows, width) -> (tokens, width)"""
     ordered = rows if packing.sorted_indices is None else rows[packing.sorted_indices]
     return torch.cat([ordered[:size] for size in packing.batch_sizes.tolist()])

@@ -1,8 +1,8 @@
-"""The probabilities of the next token, which cost more than all else of a small model's training.
+"""The probabilities of the next token, the most expensive part of training a small model.
 
-Above some thousand tokens the rare ones get less: the adaptive softmax of Grave et al. 2017 scores the commonest eighth
-with the full width, the rest in two groups by half and by a quarter of it, and only where they come. The probabilities
-are still exact and sum to 1. Tokens must be numbered by frequency, as `vocabulary.py` does.
+For a large vocabulary the adaptive softmax (Grave et al. 2017) is used: the most frequent eighth of the tokens is
+scored with the full width, the others in two groups with a half and a quarter of it, and only where they occur. The
+probabilities are still exact and sum to 1. Tokens must be numbered by frequency, as in `text/vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from rejoinder.text.vocabulary import UNSAID
 
 FULL_UP_TO = 2000
-"""A vocabulary of so many tokens is not divided."""
+"""The largest vocabulary for which a full softmax is used."""
 
 
 class NextToken(nn.Module):
@@ -30,14 +30,14 @@ class NextToken(nn.Module):
         )
 
     def forward(self, hidden: Tensor, wanted: Tensor) -> Tensor:
-        """Minus the log-probability of each wanted token, in nats. (tokens, width) and (tokens,) -> (tokens,)"""
+        """Minus the log-probability of each target token, in nats. (tokens, width) and (tokens,) -> (tokens,)"""
         if isinstance(self.scores, nn.AdaptiveLogSoftmaxWithLoss):
             nats: Tensor = -self.scores(hidden, wanted).output
             return nats
         return cross_entropy(self.scores(hidden), wanted, reduction="none")
 
     def logs(self, hidden: Tensor) -> Tensor:
-        """Those of every token; -inf for what no reply has. (rows, width) -> (rows, vocabulary)"""
+        """The log-probability of every token; -inf for special tokens. (rows, width) -> (rows, vocabulary)"""
         found: Tensor = (
             self.scores.log_prob(hidden)
             if isinstance(self.scores, nn.AdaptiveLogSoftmaxWithLoss)

@@ -1,4 +1,4 @@
-"""Dialogues as token numbers: which turns are learned to be said, and rows of tokens as tensors without padding."""
+"""Dialogues as token numbers, with the turns that are learned, and rows of tokens as packed tensors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rejoinder.text.vocabulary import START, Ids
 from rejoinder.types import Dialogue
 
 TokenContext = tuple[Ids, ...]
-"""Turns, oldest first; one at least, and each ends with its mark."""
+"""At least one turn, oldest first; each ends with the end token."""
 
 
 class Tokens(Protocol):
-    """What turns texts into token numbers: a vocabulary of our own, or a pretrained model's tokeniser."""
+    """What turns texts into token numbers: our own vocabulary, or a pretrained model's tokeniser."""
 
     def __len__(self) -> int:
         """How many tokens there are."""
 
     def encode(self, texts: Sequence[str], longest: int) -> list[Ids]:
-        """The tokens of each text and the one that ends it, at most `longest` together."""
+        """The tokens of each text followed by the end token, at most `longest` in total."""
 
     def decode(self, replies: Sequence[Sequence[int]]) -> list[str]:
         """The text of each row of tokens."""
@@ -39,16 +39,16 @@ class TokenDialogue(NamedTuple):
 
     turns: tuple[Ids, ...]
     replies: tuple[int, ...]
-    """Numbers of the turns that are learned, 0 never among them."""
+    """Numbers of the turns that are learned; never 0."""
 
     @property
     def size(self) -> int:
-        """How many tokens it has."""
+        """The number of tokens."""
         return sum(map(len, self.turns))
 
 
 class Targets(NamedTuple):
-    """The turns that a batch of dialogues has to say."""
+    """The replies of a batch of dialogues that are learned."""
 
     dialogue: Tensor  # (replies,)
     turn: Tensor  # (replies,)
@@ -58,7 +58,7 @@ class Targets(NamedTuple):
 def token_dialogues(
     dialogues: Iterable[Dialogue], vocabulary: Tokens, *, turns: int, longest: int
 ) -> list[TokenDialogue]:
-    """Those that have a reply in them. A dialogue of more than `turns` turns comes in pieces that share a turn."""
+    """The dialogues that contain a reply. One of more than `turns` turns is cut into pieces that overlap by a turn."""
     found = []
     for dialogue in dialogues:
         ids = vocabulary.encode(dialogue.turns, longest)
@@ -73,41 +73,41 @@ def token_dialogues(
 def token_contexts(
     contexts: Iterable[Sequence[str]], vocabulary: Tokens, *, turns: int, longest: int
 ) -> list[TokenContext]:
-    """The last turns of each context; one without turns counts as one empty turn."""
+    """The last turns of each context; a context without turns counts as one empty turn."""
     spoken = [context[-turns:] or ("",) for context in contexts]
-    # All at once: a call for each context costs more than its tokens.
+    # All in one call: a call per context would take longer than the tokenisation itself.
     ids = iter(vocabulary.encode([turn for each in spoken for turn in each], longest))
     return [tuple(next(ids) for _ in each) for each in spoken]
 
 
 def targets_of(dialogues: Sequence[TokenDialogue], device: torch.device) -> Targets:
-    """All that these dialogues have to say, in order."""
+    """All replies of these dialogues that are learned, in order."""
     places = [(number, turn) for number, dialogue in enumerate(dialogues) for turn in dialogue.replies]
     where = torch.tensor(places, device=device)
     return Targets(where[:, 0], where[:, 1], [dialogues[number].turns[turn] for number, turn in places])
 
 
 def context_of(turns: Sequence[Ids], most: int) -> Ids:
-    """The last turns as one row of tokens, at most so many of them."""
+    """The turns as one row of tokens: the last `most` of them."""
     return tuple(token for turn in turns for token in turn)[-most:]
 
 
 def packed(rows: Sequence[Sequence[int]], device: torch.device) -> PackedSequence:
-    """Rows of tokens, none empty, as torch's recurrent networks read them without padding."""
+    """Rows of tokens, none empty, in the packed form that torch's recurrent networks read without padding."""
     return pack_sequence([torch.tensor(row, device=device) for row in rows], enforce_sorted=False)
 
 
 def packed_like(data: Tensor, packing: PackedSequence) -> PackedSequence:
-    """Other values for the same rows."""
+    """Other values with the same packing."""
     return PackedSequence(data, packing.batch_sizes, packing.sorted_indices, packing.unsorted_indices)
 
 
 def shifted(reply: Ids) -> Ids:
-    """What is read while a reply is said: the mark it starts after, then each token but the last."""
+    """The input for a reply: the start token, then each token but the last."""
     return (START, *reply[:-1])
 
 
 def _pieces(length: int, most: int) -> Iterator[tuple[int, int]]:
-    """Start and stop of stretches of at most `most` turns; each starts with the last turn of the one before."""
+    """Start and stop of pieces of at most `most` turns; each starts with the last turn of the previous one."""
     for start in range(0, max(1, length - 1), most - 1):
         yield start, min(length, start + most)

@@ -1,6 +1,6 @@
-"""What reply models that write have in common: tokens, training, perplexity, decoding and their folder.
+"""What reply models that write token by token share: tokens, training, perplexity, decoding, saving and loading.
 
-A model names its parameters and builds its network; see `recurrent.py`.
+A subclass declares its parameters and builds its network; see `recurrent.py`.
 """
 
 from __future__ import annotations
@@ -8,18 +8,17 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rejoinder.arrays import Vectors
-from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
 from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.learning.extras import require_extra
+from rejoinder.learning.fitted import DialogueData
 from rejoinder.learning.settings import TrainingSettings
-from rejoinder.reply_models.base import Context, ReplyData, ReplyModel, Request
+from rejoinder.reply_models.base import Context, ReplyModel, Request
 from rejoinder.reply_models.decoding import Decoding
 from rejoinder.types import Dialogue
 
@@ -27,18 +26,16 @@ if TYPE_CHECKING:
     from rejoinder.language_models.recurrent.networks import ReplyNetwork
     from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, Tokens
 
-WEIGHTS = "model.safetensors"
-
 _AT_ONCE = 64
-"""Contexts that are answered together."""
+"""Contexts per batch of replies."""
 
-OWN_DECODING = Decoding(method="greedy", block_ngrams=3)
-"""Where none is asked for."""
+DEFAULT_DECODING = Decoding(method="greedy", block_ngrams=3)
+"""Used if no decoding is given."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NeuralReplyModel(TrainingSettings, ReplyModel):
-    """A model that says a reply token by token."""
+    """A model that writes a reply token by token."""
 
     decodes: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
@@ -48,55 +45,43 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
-    def make_vocabulary(self, data: ReplyData) -> Tokens:
-        """How texts are written in tokens."""
+    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+        """What training starts from: a tokeniser and a network; the same for the same data and seed."""
 
-    @abstractmethod
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """The network before it has learned; what is random in it is drawn from torch's own seed."""
-
-    @abstractmethod
-    def load_vocabulary(self, folder: Path) -> Tokens:
-        """What `vocabulary_.save` wrote."""
-
-    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The vocabulary, and the network with the weights of the best validation perplexity."""
         require_extra("train", self.name)
-        import torch
+        from rejoinder.learning.loop import train_stage
+        from rejoinder.reply_models.neural.training import ReplyStage
 
-        from rejoinder.reply_models.neural.training import ReplyStage, train_replies
-
-        vocabulary = self.make_vocabulary(data)
+        vocabulary, network = self.untrained(data)
         dialogues = self._token_dialogues(data.dialogues, vocabulary)
         if not dialogues:
-            raise NeedsError(f"{self.name} learns to reply: expected a dialogue of two turns at least")
-        with torch.random.fork_rng():
-            torch.manual_seed(data.seed)
-            network = self.make_network(vocabulary)
+            raise NeedsError(f"{self.name} learns to reply: expected a dialogue of at least two turns")
         stage = ReplyStage(network, dialogues, self._token_dialogues(data.valid, vocabulary), data.seed)
-        key = digest_of([self.name, self.parameters, data.digest, data.seed])
-        return {"vocabulary_": vocabulary, "network_": train_replies(stage, self.schedule, data.run, key)}
+        train_stage(stage, self.schedule, data.seed, data.run, self.training_key(data))
+        return {"vocabulary_": vocabulary, "network_": network}
 
     @property
-    def learned_at_once(self) -> int:
-        """Turns of a piece into which a longer dialogue is cut."""
+    def turns_per_piece(self) -> int:
+        """Longer dialogues are cut into pieces of this many turns for training."""
         return self.turns
 
     def likelihood(self, dialogues: Iterable[Dialogue]) -> Likelihood:
-        """What every reply of the dialogues costs, with `perplexity` over the model's own tokens."""
+        """The likelihood of every reply of the dialogues, with `perplexity` over the model's own tokens."""
         from rejoinder.reply_models.neural.training import likelihood
 
         _ = self.fitted
         tokens = self._token_dialogues(dialogues, self.vocabulary_)
         if not tokens:
-            raise NeedsError("perplexity is that of replies: expected a dialogue of two turns at least")
+            raise NeedsError("perplexity is computed over replies: expected a dialogue of at least two turns")
         return likelihood(self.network_, tokens)
 
     def answer(self, request: Request) -> list[str]:
-        """One reply a context."""
+        """One reply per context."""
         from rejoinder.reply_models.neural.search import search
 
-        decoding = request.decoding or OWN_DECODING
+        decoding = request.decoding or DEFAULT_DECODING
         contexts, seeds = self._token_contexts(request.contexts), request.seeds
         replies: list[list[int]] = [[] for _ in contexts]
         for rows in _by_size(contexts):
@@ -108,7 +93,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
         return self.vocabulary_.decode(replies)
 
     def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
-        """One vector a context: what the network has read when a reply begins. (contexts, width)"""
+        """One vector per context: the network's state before the reply. (contexts, width)"""
         import torch
 
         tokens = self._token_contexts(contexts)
@@ -120,32 +105,6 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
                     found[row] = vector
         return np.stack(found)
 
-    def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write vocabulary and weights."""
-        from safetensors.torch import save_file
-
-        from rejoinder.learning.weights import plain_state
-
-        self.vocabulary_.save(folder)
-        save_file(plain_state(self.network_), folder / WEIGHTS)
-        return {}
-
-    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `save_learned` wrote."""
-        del plain
-        require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
-
-        vocabulary = self.load_vocabulary(folder)
-        network = self.load_network(folder, vocabulary)
-        load_weights(network, folder / WEIGHTS)
-        return {"vocabulary_": vocabulary, "network_": network.eval()}
-
-    def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """A network of the saved shape, whatever its weights."""
-        del folder
-        return self.make_network(vocabulary)
-
     def _start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> Any:
         import torch
 
@@ -155,7 +114,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     def _token_dialogues(self, dialogues: Iterable[Dialogue], vocabulary: Tokens) -> list[TokenDialogue]:
         from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
 
-        return token_dialogues(dialogues, vocabulary, turns=self.learned_at_once, longest=self.longest)
+        return token_dialogues(dialogues, vocabulary, turns=self.turns_per_piece, longest=self.longest)
 
     def _token_contexts(self, contexts: Iterable[Context]) -> list[TokenContext]:
         from rejoinder.language_models.recurrent.token_dialogues import token_contexts
@@ -164,6 +123,6 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
 
 
 def _by_size(contexts: Sequence[TokenContext]) -> list[list[int]]:
-    """Row numbers of contexts that are read together: those of like length."""
+    """Row numbers in batches of contexts of similar length."""
     order = sorted(range(len(contexts)), key=lambda row: sum(map(len, contexts[row])))
     return [order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)]

@@ -1,34 +1,37 @@
-"""Fine-tuning of a pretrained causal language model (GPT-2, SmolLM2, ...) to reply, as roberta-eval did with GPT-2."""
+"""Fine-tuning of a pretrained causal language model (GPT-2, SmolLM2, ...) to reply, as in Zhao et al. 2020."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rejoinder.errors import CallError
-from rejoinder.reply_models.base import ReplyData
+from rejoinder.learning.extras import require_extra
+from rejoinder.learning.fitted import DialogueData
+from rejoinder.learning.saving import WEIGHTS
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 
 if TYPE_CHECKING:
     from rejoinder.language_models.recurrent.networks import ReplyNetwork
     from rejoinder.language_models.recurrent.token_dialogues import Tokens
-    from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens
+    from rejoinder.reply_models.neural.causal_network import CausalReplies
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CausalLanguageModel(NeuralReplyModel):
-    """A pretrained language model that goes on with the dialogue as a script, one turn a line."""
+    """A pretrained language model that continues the dialogue as a script, one turn per line."""
 
     name: ClassVar[str] = "causal-lm"
-    about: ClassVar[str] = "a pretrained causal language model, trained further on dialogues as scripts"
+    about: ClassVar[str] = "a pretrained causal language model, fine-tuned on dialogues as scripts"
     citation: ClassVar[str] = "Radford et al. 2019, Language Models are Unsupervised Multitask Learners"
 
     model: str
-    """A Hugging Face name, a folder, or a GGUF file."""
+    """Hugging Face name, folder, or GGUF file of the pretrained model."""
     turns: int = 20
     context_tokens: int = 512
-    """Tokens of a script that are learned at once; half of them are read before a reply."""
+    """Maximum number of tokens of a training script; a context is cut to half as many."""
     batch: int = 8
     epochs: int = 2
     learning_rate: float = 5e-5
@@ -39,33 +42,31 @@ class CausalLanguageModel(NeuralReplyModel):
         if self.context_tokens <= 2 * self.longest:
             raise CallError(f"{self.name}: context_tokens must have room for two turns of {self.longest}")
 
-    def make_vocabulary(self, data: ReplyData) -> Tokens:
-        """The pretrained tokeniser."""
-        del data
+    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+        """The pretrained tokeniser and model."""
+        from rejoinder.learning.weights import seeded
         from rejoinder.reply_models.neural.causal_network import CausalReplies
 
-        return CausalReplies.pretrained(self.model, self.context_tokens)[1]
-
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """The pretrained model."""
-        del vocabulary
-        from rejoinder.reply_models.neural.causal_network import CausalReplies
-
-        return CausalReplies.pretrained(self.model, self.context_tokens)[0]
-
-    def load_vocabulary(self, folder: Path) -> Tokens:
-        """The tokeniser that was saved."""
-        from rejoinder.reply_models.neural.causal_network import ScriptTokens
-
-        return ScriptTokens.load(folder)
-
-    def load_network(self, folder: Path, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """A network of the saved shape: the pretrained model is not needed any more."""
-        from rejoinder.reply_models.neural.causal_network import CausalReplies
-
-        return CausalReplies.of_shape(folder, cast("ScriptTokens", vocabulary), self.context_tokens)
+        network, tokens = seeded(data.seed, lambda: CausalReplies.pretrained(self.model, self.context_tokens))
+        return tokens, network
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write tokeniser, shape and weights."""
+        """Write tokeniser, architecture and weights."""
+        from rejoinder.learning.weights import save_weights
+
+        self.vocabulary_.save(folder)
         cast("CausalReplies", self.network_).save_shape(folder)
-        return super().save_learned(folder)
+        save_weights(self.network_, folder / WEIGHTS["torch"])
+        return {}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote: the pretrained model is no longer needed."""
+        del plain
+        require_extra("train", self.name)
+        from rejoinder.learning.weights import load_weights
+        from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens
+
+        tokens = ScriptTokens.load(folder)
+        network = CausalReplies.of_shape(folder, tokens, self.context_tokens)
+        load_weights(network, folder / WEIGHTS["torch"])
+        return {"vocabulary_": tokens, "network_": network.eval()}

@@ -1,6 +1,6 @@
-"""A pretrained causal language model that learns to reply, and writes through its cache of keys and values.
+"""A pretrained causal language model that learns to reply, and writes with its key-value cache.
 
-A dialogue is a script: one turn a line, the speakers unnamed. The line break ends a turn; only replies are learned.
+A dialogue is a script: one turn per line, without speaker names. The line break ends a turn; only replies are learned.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rejoinder.language_models.causal import CausalModel
 from rejoinder.language_models.recurrent.networks import Nats, ReplyNetwork
 from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue
 from rejoinder.learning.pretrained import encoder_definition, longest_input, quiet_transformers
+from rejoinder.learning.saving import TOKENISER
 from rejoinder.text.cleaning import writable
 from rejoinder.text.vocabulary import Ids
 
-TOKENISER = "tokenizer.json"
 SHAPE = "language-model.json"
-"""The model's own config.json, which in our folder is another file."""
+"""The model's architecture, its Hugging Face config.json; our own file of that name holds something else."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ScriptTokens:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write it into the folder."""
+        """Write the definition into the folder."""
         (folder / TOKENISER).write_text(self.definition, encoding="utf-8")
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class ScriptTokens:
         return found[-1]
 
     def encode(self, texts: Sequence[str], longest: int) -> list[Ids]:
-        """The tokens of each text and of the line break, at most `longest` together."""
+        """The tokens of each text followed by the line break, at most `longest` in total."""
         lines = [" ".join(writable(text).split()) for text in texts]
         found = self._tokeniser.encode_batch(lines, add_special_tokens=False)
         return [(*one.ids[: longest - 1], self.end) for one in found]
@@ -84,17 +84,17 @@ class ScriptTokens:
 
 
 class Reading(NamedTuple):
-    """What a causal model remembers of the scripts so far, which are filled up on the left."""
+    """The state of a causal model after the scripts so far, which are padded on the left."""
 
     cache: Any  # keys and values, of transformers
-    present: Tensor  # (rows, tokens), 1 where a token is and 0 where a row was filled up
+    present: Tensor  # (rows, tokens), 1 for a token and 0 for padding
 
 
 class CausalReplies(ReplyNetwork[Reading]):
-    """Any causal model of transformers, as a network that replies."""
+    """Any causal model of transformers, as a reply network."""
 
     def __init__(self, model: Any, end: int, start: int, context_tokens: int) -> None:
-        """`start`: the token that a script begins after; `context_tokens`: those that are read of a script, at most."""
+        """`start`: the token before a script; `context_tokens`: how many tokens of a script are read at most."""
         super().__init__()
         longest = longest_input(model)
         self.model, self._end, self.begin = model, end, start
@@ -111,7 +111,7 @@ class CausalReplies(ReplyNetwork[Reading]):
 
     @classmethod
     def of_shape(cls, folder: Path, tokens: ScriptTokens, context_tokens: int) -> CausalReplies:
-        """A network of the shape that `save_shape` wrote; its weights are random."""
+        """A network of the architecture that `save_shape` wrote; its weights are random."""
         import transformers
 
         shape = json.loads(read_text(folder / SHAPE))
@@ -134,7 +134,7 @@ class CausalReplies(ReplyNetwork[Reading]):
         return self._end
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the replies cost; of a script that is too long, the beginning alone is learned."""
+        """The negative log-likelihood of the replies; of a script that is too long, only the beginning is learned."""
         rows = [[self.begin, *(token for turn in dialogue.turns for token in turn)] for dialogue in dialogues]
         marks = [
             [0, *(int(place in dialogue.replies) for place, turn in enumerate(dialogue.turns) for _ in turn)]
@@ -149,14 +149,14 @@ class CausalReplies(ReplyNetwork[Reading]):
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), replies)
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Reading, Tensor]:  # noqa: ARG002
-        """All of the scripts but the last line break, which the reply goes on from."""
+        """The state after the scripts without their last line break, which is the first token to be read."""
         ids, present = self._filled([self._script(context)[:-1] for context in contexts], left=True)
         read = self.model(input_ids=ids, attention_mask=present, position_ids=_positions(present), use_cache=True)
         last = torch.full((len(contexts),), self.end, device=self.device)
         return Reading(read.past_key_values, present), last
 
     def step(self, state: Reading, last: Tensor) -> tuple[Tensor, Reading]:
-        """Log-probabilities of the next token, and the state then."""
+        """Log-probabilities of the next token, and the new state."""
         present = torch.cat([state.present, torch.ones_like(state.present[:, :1])], dim=1)
         read = self.model(
             input_ids=last[:, None],
@@ -169,7 +169,7 @@ class CausalReplies(ReplyNetwork[Reading]):
 
     def reorder(self, state: Reading, rows: Tensor) -> Reading:
         """The state of these rows."""
-        state.cache.batch_select_indices(rows)  # in place: a state is not used after it was reordered
+        state.cache.batch_select_indices(rows)  # in place: the old state is not used again
         return Reading(state.cache, state.present[rows])
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
@@ -182,12 +182,12 @@ class CausalReplies(ReplyNetwork[Reading]):
         return vectors
 
     def _script(self, context: TokenContext) -> list[int]:
-        """Tokens of a context, from its end, with room for a reply."""
+        """The last tokens of a context, leaving room for a reply."""
         tokens = [token for turn in context for token in turn]
         return [self.begin, *tokens[-max(1, self.context_tokens // 2) :]]
 
     def _filled(self, rows: Sequence[Sequence[int]], *, left: bool) -> tuple[Tensor, Tensor]:
-        """The rows filled up to the longest, and where tokens are. Each (rows, longest)"""
+        """The rows padded to the longest, and a mask with 1 for tokens. Each (rows, longest)"""
         longest = max(map(len, rows))
         blank = [[0] * (longest - len(row)) for row in rows]
         ids = [[*fill, *row] if left else [*row, *fill] for row, fill in zip(rows, blank, strict=True)]
@@ -197,5 +197,5 @@ class CausalReplies(ReplyNetwork[Reading]):
 
 
 def _positions(present: Tensor) -> Tensor:
-    """Where each token is in its own script. (rows, tokens)"""
+    """The position of each token in its own script. (rows, tokens)"""
     return (present.cumsum(1) - 1).clamp(min=0)

@@ -1,7 +1,7 @@
-"""Networks that say the next turn of a dialogue: a language model, seq2seq with and without attention, HRED.
+"""Networks that predict the next turn of a dialogue: a language model, seq2seq with and without attention, HRED.
 
-A dialogue is learned whole, in one pass: every reply in it is said from the turns before it. All networks answer the
-same few calls, so that training, perplexity and decoding are written once.
+A dialogue is learned in one pass: every reply in it is predicted from the turns before it. All networks share the
+interface `ReplyNetwork`, so that training, perplexity and decoding are written once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rejoinder.text.vocabulary import END, PAD, START
 
 
 class Seq2Seq(DecoderNetwork):
-    """The last turns as one row of tokens, read by one GRU and answered by another (Vinyals and Le 2015)."""
+    """One GRU reads the last turns as one row of tokens, another writes the reply (Vinyals and Le 2015)."""
 
     def __init__(self, sizes: Sizes, *, attention: bool, turns: int, context_tokens: int) -> None:
         super().__init__()
@@ -37,14 +37,14 @@ class Seq2Seq(DecoderNetwork):
         )
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the replies cost."""
+        """The negative log-likelihood of the replies."""
         said = targets_of(dialogues, self.device)
         contexts = [dialogue.turns[:turn] for dialogue in dialogues for turn in dialogue.replies]
         nats = self.decoder(said.ids, *self._read(contexts))
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
-        """Before the first word."""
+        """The state before the first token of the replies."""
         return self.decoder.start(*self._read(contexts)), self.first(contexts)
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
@@ -67,14 +67,14 @@ class Hred(DecoderNetwork):
         self.decoder = Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout)
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the replies cost."""
+        """The negative log-likelihood of the replies."""
         said = targets_of(dialogues, self.device)
         states = self._contexts([dialogue.turns[:-1] for dialogue in dialogues])
         nats = self.decoder(said.ids, states[said.dialogue, said.turn - 1])
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
-        """Before the first word."""
+        """The state before the first token of the replies."""
         return self.decoder.start(self.encode(contexts)), self.first(contexts)
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
@@ -88,23 +88,23 @@ class Hred(DecoderNetwork):
         return states
 
 
-class LanguageModel(ReplyNetwork["Recalled"]):
-    """An LSTM over the dialogue as one row of tokens; it goes on where the context ends (how-not, section 3)."""
+class LanguageModel(ReplyNetwork["LstmState"]):
+    """An LSTM over the dialogue as one row of tokens, which it continues (Liu et al. 2016, section 3)."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.words, self.dropout = Words(sizes.tokens, sizes.embedding), nn.Dropout(sizes.dropout)
         self.lstm = nn.LSTM(sizes.embedding, sizes.hidden)
-        # It starts out remembering (Jozefowicz et al. 2015): a dialogue is long.
+        # A forget bias of 1 helps with long rows (Jozefowicz et al. 2015).
         forget = dict(self.lstm.named_parameters())["bias_ih_l0"].data[sizes.hidden : 2 * sizes.hidden]
         nn.init.ones_(forget)
         self.out = nn.Linear(sizes.hidden, sizes.embedding)
         self.next_token = NextToken(sizes.embedding, sizes.tokens)
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """What the replies cost; the first turn is read and not learned."""
-        # Filled up, not packed: on a processor torch reads packed rows of different lengths eleven times as slowly, and
-        # dialogues of like length share a batch.
+        """The negative log-likelihood of the replies; the first turn is read but not learned."""
+        # Padded, not packed: on a CPU torch's LSTM reads packed rows of different lengths eleven times more slowly, and
+        # the dialogues of a batch have similar lengths.
         ids, counted = (
             nn.utils.rnn.pad_sequence([torch.tensor(row, device=self.device) for row in rows], padding_value=PAD)
             for rows in ([_stream(one.turns) for one in dialogues], [_in_replies(one) for one in dialogues])
@@ -114,31 +114,31 @@ class LanguageModel(ReplyNetwork["Recalled"]):
         nats = self.next_token(self.dropout(torch.tanh(self.out(states))), wanted[counted])
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), sum(len(dialogue.replies) for dialogue in dialogues))
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Recalled, Tensor]:  # noqa: ARG002
-        """The state before the mark that ends the context."""
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[LstmState, Tensor]:  # noqa: ARG002
+        """The state before the end token of the context, which is the first token to be read."""
         first = torch.full((len(contexts),), END, device=self.device)
         return self._read([_stream(context)[:-1] for context in contexts]), first
 
-    def step(self, state: Recalled, last: Tensor) -> tuple[Tensor, Recalled]:
-        """Log-probabilities of the next token, and the state then."""
+    def step(self, state: LstmState, last: Tensor) -> tuple[Tensor, LstmState]:
+        """Log-probabilities of the next token, and the new state."""
         states, (hidden, cell) = self.lstm(self.words(last)[None], (state.hidden[None], state.cell[None]))
-        return self.next_token.logs(torch.tanh(self.out(states[0]))), Recalled(hidden[0], cell[0])
+        return self.next_token.logs(torch.tanh(self.out(states[0]))), LstmState(hidden[0], cell[0])
 
-    def reorder(self, state: Recalled, rows: Tensor) -> Recalled:
+    def reorder(self, state: LstmState, rows: Tensor) -> LstmState:
         """The state of these rows."""
-        return Recalled(state.hidden[rows], state.cell[rows])
+        return LstmState(state.hidden[rows], state.cell[rows])
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
         """The hidden state after the context."""
         return self._read([_stream(context) for context in contexts]).hidden
 
-    def _read(self, rows: Sequence[Sequence[int]]) -> Recalled:
+    def _read(self, rows: Sequence[Sequence[int]]) -> LstmState:
         _, (hidden, cell) = self.lstm(self.words.read([tuple(row) for row in rows]))
-        return Recalled(hidden[0], cell[0])
+        return LstmState(hidden[0], cell[0])
 
 
-class Recalled(NamedTuple):
-    """What an LSTM remembers."""
+class LstmState(NamedTuple):
+    """The state of an LSTM."""
 
     hidden: Tensor  # (rows, hidden)
     cell: Tensor  # (rows, hidden)
@@ -154,7 +154,7 @@ def _stream(turns: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _in_replies(dialogue: TokenDialogue) -> list[int]:
-    """1 for each token that is to be said, one a token of all turns."""
+    """A 1 or 0 per token of all turns: whether it belongs to a reply that is learned."""
     ends = list(accumulate(map(len, dialogue.turns)))
     counted = [0] * ends[-1]
     for turn in dialogue.replies:

@@ -3,48 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rejoinder.language_models.recurrent.settings import RecurrentSettings
-from rejoinder.reply_models.base import ReplyData
+from rejoinder.language_models.recurrent.model import RecurrentModel
+from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 
 if TYPE_CHECKING:
-    from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes
+    from rejoinder.language_models.recurrent.networks import ReplyNetwork
     from rejoinder.language_models.recurrent.token_dialogues import Tokens
+    from rejoinder.text.vocabulary import Vocabulary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecurrentReplyModel(RecurrentSettings, NeuralReplyModel):
-    """A network of its own, over byte pairs of the dialogues that it learns from."""
+class RecurrentReplyModel(RecurrentModel, NeuralReplyModel):
+    """A recurrent network over byte pairs, both learned from the dialogues."""
 
-    def make_vocabulary(self, data: ReplyData) -> Tokens:
-        """Byte pairs, learned from the same dialogues."""
-        from rejoinder.text.vocabulary import Vocabulary
+    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
-        return Vocabulary.learn((turn for dialogue in data.dialogues for turn in dialogue.turns), self.vocabulary)
+    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+        """The byte pairs of the dialogues, and a network with random weights."""
+        from rejoinder.learning.weights import seeded
 
-    def load_vocabulary(self, folder: Path) -> Tokens:
-        """What was learned."""
-        from rejoinder.text.vocabulary import Vocabulary
-
-        return Vocabulary.load(folder)
-
-    def sizes(self, vocabulary: Tokens) -> Sizes:
-        """How large the network is."""
-        return self.sizes_for(len(vocabulary))
+        vocabulary = self.learned_vocabulary(data.dialogues)
+        return vocabulary, seeded(data.seed, lambda: self.make_network(vocabulary))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LstmLanguageModel(RecurrentReplyModel):
-    """An LSTM that reads the dialogue as one text and goes on."""
+    """An LSTM that reads the dialogue as one text and continues it."""
 
     name: ClassVar[str] = "lstm-lm"
-    about: ClassVar[str] = "an LSTM language model that goes on where the context ends"
+    about: ClassVar[str] = "an LSTM language model that continues the context"
     citation: ClassVar[str] = "Mikolov et al. 2010, Recurrent neural network based language model; Liu et al. 2016"
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """An LSTM."""
         from rejoinder.reply_models.neural.networks import LanguageModel
 
@@ -53,27 +47,27 @@ class LstmLanguageModel(RecurrentReplyModel):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seq2SeqModel(RecurrentReplyModel):
-    """One GRU reads the last turns as one text, another replies."""
+    """One GRU reads the last turns as one text, another writes the reply."""
 
     name: ClassVar[str] = "seq2seq"
-    about: ClassVar[str] = "a GRU reads the last turns as one text, another says the reply"
+    about: ClassVar[str] = "one GRU reads the last turns as one text, another writes the reply"
     citation: ClassVar[str] = "Vinyals and Le 2015, A Neural Conversational Model"
     attention: ClassVar[bool] = False
 
     turns: int = 3
     context_tokens: int = 80
-    """Tokens of the context that are read, from its end."""
+    """How many of a context's last tokens are read."""
 
     @property
-    def learned_at_once(self) -> int:
-        """Turns of a piece into which a longer dialogue is cut: more than are read for a reply."""
+    def turns_per_piece(self) -> int:
+        """Longer dialogues are cut into pieces of this many turns for training: more than are read for a reply."""
         return NeuralReplyModel.turns
 
     def least(self) -> dict[str, float]:
-        """Parameter -> its least value."""
+        """Parameter -> its smallest allowed value."""
         return super().least() | {"turns": 1, "context_tokens": 1}
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """Encoder and decoder."""
         from rejoinder.reply_models.neural.networks import Seq2Seq
 
@@ -83,23 +77,23 @@ class Seq2SeqModel(RecurrentReplyModel):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seq2SeqAttention(Seq2SeqModel):
-    """The same; each word of the reply looks back at every word of the context."""
+    """seq2seq with attention to the tokens of the context."""
 
     name: ClassVar[str] = "seq2seq-attention"
-    about: ClassVar[str] = "seq2seq whose every word looks back at the words of the context"
+    about: ClassVar[str] = "seq2seq with attention to the tokens of the context"
     citation: ClassVar[str] = "Luong et al. 2015, Effective Approaches to Attention-based Neural Machine Translation"
     attention: ClassVar[bool] = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HredModel(RecurrentReplyModel):
-    """A GRU reads each turn, another the turns, a third replies."""
+    """One GRU reads the tokens of each turn, one the turns, and one writes the reply."""
 
     name: ClassVar[str] = "hred"
     about: ClassVar[str] = "a hierarchical encoder-decoder: words to turns, turns to a context, the context to a reply"
     citation: ClassVar[str] = "Serban et al. 2016, Building End-To-End Dialogue Systems"
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """The hierarchical encoder-decoder."""
         from rejoinder.reply_models.neural.networks import Hred
 
@@ -108,36 +102,38 @@ class HredModel(RecurrentReplyModel):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VhredModel(RecurrentReplyModel):
-    """HRED with a Gaussian latent a turn; its perplexity is a bound."""
+    """HRED with a Gaussian latent variable per turn; its perplexity is an upper bound."""
 
     name: ClassVar[str] = "vhred"
-    about: ClassVar[str] = "HRED with a Gaussian latent for each turn"
+    about: ClassVar[str] = "HRED with a Gaussian latent variable for each turn"
     citation: ClassVar[str] = (
         "Serban et al. 2017, A Hierarchical Latent Variable Encoder-Decoder Model; Lowe et al. 2017"
     )
 
     patience: int = 4
     latent: int = 64
-    """Numbers of the latent."""
+    """Dimensions of the latent variable."""
     annealing: int = 4000
-    """Batches over which the KL comes to count fully; 60,000 in Lowe et al. 2017, who trained for days."""
+    """Batches over which the weight of the KL term rises from 0 to 1; 60,000 in Lowe et al. 2017, who trained for
+    days."""
     word_drop: float = 0.25
-    """The share of words that are hidden from the decoder while it learns."""
+    """The share of input tokens hidden from the decoder in training."""
     free_nats: float = 0.0
-    """So much KL a reply costs nothing in training; 0 in the papers."""
+    """This much KL per reply is not penalised in training; 0 in the papers."""
     bag: float = 0.0
-    """How much it counts that context and latent foretell all words of the reply at once; 0 in the papers."""
+    """Weight of the bag-of-words loss, by which context and latent variable predict all tokens of the reply at once;
+    0 in the papers."""
 
     def least(self) -> dict[str, float]:
-        """Parameter -> its least value."""
+        """Parameter -> its smallest allowed value."""
         return super().least() | {"latent": 1, "annealing": 0, "free_nats": 0, "bag": 0}
 
     def shares(self) -> dict[str, float]:
-        """Parameters that are shares -> their value."""
+        """Parameters that must be from 0 to below 1 -> their value."""
         return super().shares() | {"word_drop": self.word_drop}
 
-    def make_network(self, vocabulary: Tokens) -> ReplyNetwork[Any]:
-        """HRED with prior and posterior."""
+    def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
+        """HRED with a prior and a posterior."""
         from rejoinder.reply_models.neural.vhred import Vhred
 
         chosen = {name: getattr(self, name) for name in ("latent", "annealing", "word_drop", "free_nats", "bag")}

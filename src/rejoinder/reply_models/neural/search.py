@@ -1,8 +1,8 @@
-"""From the probabilities of a next token to whole replies: greedy, beam and sampling, for many contexts at once.
+"""From the probabilities of the next token to whole replies: greedy, beam search and sampling, for many contexts.
 
-A model is asked for no more than a `Stepper`: what comes next after these tokens, and a state that can be reordered.
-What is drawn for a context comes from its own seed, one number a token, so that a reply depends neither on the other
-contexts nor on their order.
+A model has to implement `Stepper`: the probabilities of the next token, and a state that can be reordered. Random
+numbers are drawn from each context's own seed, one per token, so that a reply depends neither on the other contexts
+nor on their order.
 """
 
 from __future__ import annotations
@@ -19,44 +19,42 @@ from torch import Tensor
 from rejoinder.reply_models.decoding import Decoding
 
 S = TypeVar("S")
-"""What a model remembers of the rows that it writes: hidden states, or keys and values."""
+"""A model's state after the tokens so far: hidden states, or keys and values."""
 
 _NEVER = -torch.inf
 
 
 class Stepper(Protocol[S]):
-    """A model that writes one token after the other, several replies (rows) at once."""
+    """A model that writes several replies (rows) at once, token by token."""
 
     @property
     def end(self) -> int:
         """The token that ends a reply."""
 
     def step(self, state: S, last: Tensor) -> tuple[Tensor, S]:
-        """Log-probabilities of the next token (rows, vocabulary) after the last one (rows,), and the state then.
+        """Log-probabilities of the next token (rows, vocabulary) after the last one (rows,), and the new state.
 
-        A token that is never said, such as padding, has -inf.
+        Tokens that cannot be part of a reply, such as padding, have -inf.
         """
 
     def reorder(self, state: S, rows: Tensor) -> S:
-        """The state of these rows, in this order; a row may be left out, or come twice."""
+        """The state of these rows, in this order; rows may be left out or repeated."""
 
 
 def search(stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding, seeds: Sequence[int]) -> list[list[int]]:
-    """The tokens of one reply a row, without the one that ends it: at least one, at most `decoding.max_tokens`.
+    """The tokens of one reply per row, without the end token: at least one, at most `decoding.max_tokens`.
 
-    `state` is that after all that was read but its last token, which `first` has (rows,): the start mark of a decoder,
-    or the last token of a script. `seeds` has one number a row.
+    `first` (rows,) is the first token to be read: the start token of a decoder, or the last token of a script. `state`
+    is the state before it. `seeds` has one number per row.
     """
     with torch.inference_mode():
         if decoding.method == "beam":
             return _beam(stepper, state, first, decoding)
-        return _one_by_one(stepper, state, first, decoding, seeds)
+        return _single(stepper, state, first, decoding, seeds)
 
 
-def _one_by_one(
-    stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding, seeds: Sequence[int]
-) -> list[list[int]]:
-    """One token a row and step, greedily or drawn. Rows that have ended are computed no further."""
+def _single(stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding, seeds: Sequence[int]) -> list[list[int]]:
+    """Greedy decoding or sampling: one reply per row. Rows that have ended are removed from the batch."""
     draws = np.stack([np.random.default_rng(seed).random(decoding.max_tokens) for seed in seeds])
     replies: list[list[int]] = [[] for _ in seeds]
     live, last = list(range(len(seeds))), first
@@ -77,14 +75,14 @@ def _one_by_one(
 
 
 def _draw(logs: Tensor, decoding: Decoding, draws: NDArray[np.float64]) -> Tensor:
-    """One token a row by the number in [0, 1) that was drawn for it. (rows,)"""
+    """One token per row, chosen by the number in [0, 1) that was drawn for it. (rows,)"""
     sharpened = (logs.double() / decoding.temperature).softmax(1)
     shares, order = sharpened.sort(dim=1, descending=True, stable=True)  # (rows, vocabulary)
     if decoding.method == "top-k":
         shares = shares[:, : decoding.k]
     if decoding.method == "nucleus" and decoding.p < 1:
         before = shares.cumsum(1) - shares
-        shares = shares.masked_fill(before >= decoding.p, 0.0)  # the most likely one always stays
+        shares = shares.masked_fill(before >= decoding.p, 0.0)  # the most likely token is always kept
     sums = shares.cumsum(1)
     wanted = torch.from_numpy(draws).to(sums.device)[:, None] * sums[:, -1:]
     places = torch.searchsorted(sums, wanted, right=True).clamp(max=shares.shape[1] - 1)
@@ -92,7 +90,7 @@ def _draw(logs: Tensor, decoding: Decoding, draws: NDArray[np.float64]) -> Tenso
 
 
 class _Candidate(NamedTuple):
-    """A reply with one more token, which may be the end."""
+    """A hypothesis with one more token, which may be the end token."""
 
     log_prob: float
     row: int
@@ -101,22 +99,22 @@ class _Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class _Hypothesis:
-    """A reply so far, of one context."""
+    """An unfinished reply to one context."""
 
     context: int
     tokens: tuple[int, ...] = ()
     log_prob: float = 0.0
 
     def score(self, penalty: float, *, ended: bool) -> float:
-        """log p / n ** penalty; the end counts as a token."""
+        """log p / n ** penalty; the end token counts."""
         return self.log_prob / float((len(self.tokens) + ended) ** penalty)
 
 
 def _beam(stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding) -> list[list[int]]:
-    """The best reply a context that a beam finds; one that ends leaves the beam, which is then narrower by it.
+    """The best reply per context that beam search finds; each finished reply narrows the beam by one.
 
-    So a beam of 1 is greedy, and a beam as wide as there are replies finds the best of all. A reply that is cut at
-    `max_tokens` counts like one that ended.
+    A beam of 1 is therefore greedy decoding, and a beam as wide as the number of possible replies finds the best of
+    all. A reply cut off at `max_tokens` counts as finished.
     """
     best: dict[int, tuple[float, tuple[int, ...]]] = {}
     live = [_Hypothesis(context) for context in range(len(first))]
@@ -131,7 +129,7 @@ def _beam(stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding) -> l
     for _ in range(decoding.max_tokens):
         logs, state = stepper.step(state, last)
         logs = _allowed(logs, [one.tokens for one in live], stepper.end, decoding.block_ngrams)
-        grown: list[tuple[int, _Hypothesis]] = []  # with the row that each comes from
+        grown: list[tuple[int, _Hypothesis]] = []  # each with the row that it extends
         for context, candidates in _best_candidates(logs, live, room).items():
             for log_prob, row, token in candidates:
                 if token == stepper.end:
@@ -151,7 +149,7 @@ def _beam(stepper: Stepper[S], state: S, first: Tensor, decoding: Decoding) -> l
 
 
 def _best_candidates(logs: Tensor, live: Sequence[_Hypothesis], room: dict[int, int]) -> dict[int, list[_Candidate]]:
-    """Context -> its most likely replies with one more token, as many as the beam has room for."""
+    """Context -> its most likely candidates, as many as there is room for in its beam."""
     so_far = torch.tensor([one.log_prob for one in live], dtype=torch.float64, device=logs.device)
     sums, tokens = (logs.double() + so_far[:, None]).topk(min(max(room.values()), logs.shape[1]), dim=1)
     found: dict[int, list[_Candidate]] = {}
@@ -165,24 +163,24 @@ def _best_candidates(logs: Tensor, live: Sequence[_Hypothesis], room: dict[int, 
 
 
 def _allowed(logs: Tensor, replies: Sequence[Sequence[int]], end: int, block_ngrams: int) -> Tensor:
-    """The same with -inf for what may not come: an end before anything is said, and n-grams that were said already.
+    """The log-probabilities with -inf for an end token in an empty reply and for tokens that would repeat an n-gram.
 
-    A row of which nothing is left ends.
+    If no token is left for a row, its reply ends.
     """
     logs = logs.clone()
     for row, tokens in enumerate(replies):
         if not tokens:
             logs[row, end] = _NEVER
         elif block_ngrams:
-            logs[row, list(_said_after(tokens, block_ngrams) - {end})] = _NEVER
+            logs[row, list(_repeating(tokens, block_ngrams) - {end})] = _NEVER
     stuck = torch.isneginf(logs).all(1)
     if stuck.any():
         logs[stuck, end] = 0.0
     return logs
 
 
-def _said_after(tokens: Sequence[int], size: int) -> set[int]:
-    """What came after earlier occurrences of the last `size` - 1 tokens: it would repeat an n-gram of that size."""
+def _repeating(tokens: Sequence[int], size: int) -> set[int]:
+    """Tokens that would repeat an n-gram of this size: they followed the last `size` - 1 tokens before."""
     tail = tuple(tokens[len(tokens) - size + 1 :]) if size > 1 else ()
     if len(tail) < size - 1:
         return set()

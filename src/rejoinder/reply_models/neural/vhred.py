@@ -1,10 +1,10 @@
-"""VHRED: HRED with a Gaussian latent a turn (Serban et al. 2017), trained as ADEM's was (Lowe et al. 2017).
+"""VHRED: HRED with a Gaussian latent variable per turn (Serban et al. 2017), trained as by Lowe et al. 2017 [ADEM].
 
-The latent z of a reply has a prior, made of the context, and an approximate posterior, made of the context and the
-reply itself. log p(reply) is at least E[log p(reply | z)] - KL(posterior || prior), and this bound is what is learned
-and measured. The KL counts little at first and fully after `annealing` batches, and a quarter of the decoder's words
-is hidden: else the decoder learns to do without z (Bowman et al. 2016). Where that is not enough, z can be asked to
-foretell which words the reply has, in whatever order (Zhao et al. 2017).
+The latent variable z of a reply has a prior, computed from the context, and an approximate posterior, computed from the
+context and the reply. log p(reply) is at least E[log p(reply | z)] - KL(posterior || prior); this bound is what is
+optimised and measured. The weight of the KL rises from 0 to 1 over `annealing` batches, and a quarter of the decoder's
+input tokens are hidden: otherwise the decoder learns to ignore z (Bowman et al. 2016). If that is not enough, z can
+also be trained to predict which tokens the reply contains, in any order (Zhao et al. 2017).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rejoinder.reply_models.neural.networks import last_states
 from rejoinder.text.vocabulary import Ids
 
 _LEAST_DEVIATION = 1e-3
-"""Keeps a posterior from becoming a point, whose KL is infinite."""
+"""Keeps the posterior from collapsing to a point, whose KL would be infinite."""
 
 
 class Gaussian(NamedTuple):
@@ -34,18 +34,18 @@ class Gaussian(NamedTuple):
     deviation: Tensor  # (rows, latent), above 0
 
     def at(self, noise: Tensor) -> Tensor:
-        """What standard normal noise becomes: a draw through which gradients flow. (rows, latent)"""
+        """The draw that belongs to standard normal noise; gradients flow through it. (rows, latent)"""
         return self.mean + self.deviation * noise
 
     def kl(self, other: Gaussian) -> Tensor:
-        """KL(self || other) in nats, summed over the latent's numbers. (rows,)"""
+        """KL(self || other) in nats, summed over the dimensions. (rows,)"""
         ratio = self.deviation / other.deviation
         apart = (self.mean - other.mean) / other.deviation
         return 0.5 * (ratio**2 + apart**2 - 1 - 2 * ratio.log()).sum(1)
 
 
 class ToGaussian(nn.Module):
-    """A network of one hidden layer that gives a normal distribution."""
+    """A network with one hidden layer whose output is a normal distribution."""
 
     def __init__(self, width: int, hidden: int, latent: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class ToGaussian(nn.Module):
 
 
 class Vhred(DecoderNetwork):
-    """HRED with a latent; the gates of context and decoder are layer-normalised."""
+    """HRED with a latent variable; the gates of the context GRU and of the decoder are layer-normalised."""
 
     batches: Tensor
 
@@ -72,9 +72,9 @@ class Vhred(DecoderNetwork):
         free_nats: float = 0.0,
         bag: float = 0.0,
     ) -> None:
-        """`free_nats`: so much of a reply's KL, on average over a batch, costs nothing in training.
+        """`free_nats`: this much KL per reply, on average over a batch, is not penalised in training.
 
-        `bag`: how much the words of the reply count that context and latent foretell at once.
+        `bag`: the weight of the bag-of-words loss, by which context and latent variable predict all tokens at once.
         """
         super().__init__()
         self.latent, self.annealing, self.free_nats, self.bag = latent, annealing, free_nats, bag
@@ -99,11 +99,11 @@ class Vhred(DecoderNetwork):
             self.bag_of_words = nn.Sequential(
                 nn.Linear(hidden + latent, width), nn.Tanh(), nn.Linear(width, sizes.tokens)
             )
-        # Among the weights, so that a run that goes on from a checkpoint goes on with its annealing.
+        # Saved with the weights, so that a resumed run continues its annealing.
         self.register_buffer("batches", torch.zeros((), dtype=torch.long))
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
-        """Reconstruction and KL of the replies, z drawn from the posterior."""
+        """Reconstruction and KL of the replies, with z drawn from the posterior."""
         said = targets_of(dialogues, self.device)
         lengths = [len(dialogue.turns) for dialogue in dialogues]
         turns = self._turns([dialogue.turns for dialogue in dialogues])
@@ -114,22 +114,22 @@ class Vhred(DecoderNetwork):
         latent = posterior.at(torch.randn_like(posterior.mean))
         given = torch.cat([context, latent], dim=1)
         nats = self.decoder(said.ids, given)
-        return Nats(nats.sum(), posterior.kl(prior).sum(), len(nats), len(said.ids), self._aside(given, said.ids))
+        return Nats(nats.sum(), posterior.kl(prior).sum(), len(nats), len(said.ids), self._bag_loss(given, said.ids))
 
     @property
     def kl_weight(self) -> float:
-        """How much the KL counts in the next batch: from 0 to 1."""
+        """The weight of the KL in the next batch: from 0 to 1."""
         return min(1.0, int(self.batches) / self.annealing) if self.annealing else 1.0
 
     def objective(self, nats: Nats) -> Tensor:
-        """Reconstruction and weighted KL, a token; counts the batch."""
+        """Reconstruction and weighted KL per token; also counts the batch."""
         weight = self.kl_weight
         self.batches += 1
         kl = (nats.kl - self.free_nats * nats.replies).clamp(min=0)
-        return (nats.words + weight * kl + nats.aside) / nats.tokens
+        return (nats.words + weight * kl + nats.extra) / nats.tokens
 
     def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:
-        """Before the first word; z is the prior's mean, or drawn by the seeds."""
+        """The state before the first token; z is the prior's mean, or drawn from the prior with the seeds."""
         context = self.encode(contexts)
         noise = torch.zeros(len(contexts), self.latent)
         if seeds is not None:
@@ -142,8 +142,8 @@ class Vhred(DecoderNetwork):
         """The last hidden state of the context-level encoder."""
         return last_states(self.context(self._turns(contexts), list(map(len, contexts))), contexts)
 
-    def _aside(self, given: Tensor, replies: Sequence[Ids]) -> Tensor | float:
-        """What the replies' words cost when all are foretold at once; nothing where it is not learned."""
+    def _bag_loss(self, given: Tensor, replies: Sequence[Ids]) -> Tensor | float:
+        """The weighted cost of predicting all tokens of a reply at once; 0 if this is not trained."""
         if self.bag_of_words is None or not self.training:
             return 0.0
         logs = self.bag_of_words(given).log_softmax(1)  # (replies, vocabulary)

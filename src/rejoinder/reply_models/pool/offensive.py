@@ -1,4 +1,4 @@
-"""What keeps a reply out of a pool for judging: offensive words, or a metric on the wrong side of a threshold."""
+"""Filters that leave replies out of a pool: offensive words, or a metric above or below a threshold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.registry import load
 from rejoinder.types import Example
 
 _LOOKALIKES = str.maketrans("@$013457", "asoieast")
-"""Signs that stand for a letter in words that should not be recognised."""
+"""Characters that stand for a letter in disguised words."""
 _STRETCHED = re.compile(r"(.)\1{2,}")
 _STARS = re.compile(r"[*#]+")
 _STARRED = re.compile(r"(?<!\w)[a-z]+[*#]+[a-z]+(?!\w)")
@@ -28,11 +28,11 @@ _THRESHOLD = re.compile(r"(?P<metric>.+?)\s*(?P<side>[<>])\s*(?P<value>-?\d+(?:\
 
 
 class Filter(Protocol):
-    """Tells which replies are left out."""
+    """Decides which replies are left out."""
 
     @property
     def signature(self) -> str:
-        """All that decides, in one line."""
+        """Everything that determines the decision, in one line."""
 
     def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
         """Which replies are left out. (examples,)"""
@@ -40,7 +40,7 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class WordFilter:
-    """Refuses replies with a word of the project's list, `resources/offensive_words.txt`."""
+    """Refuses replies that contain a word of the list `resources/offensive_words.txt`."""
 
     @property
     def signature(self) -> str:
@@ -48,13 +48,13 @@ class WordFilter:
         return f"offensive-words:{digest_of(offensive_words())[:8]}"
 
     def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which replies hold such a word. (examples,)"""
+        """Which replies contain such a word. (examples,)"""
         return np.array([is_offensive(example.response) for example in examples], np.bool_)
 
 
 @dataclass(frozen=True)
 class MetricFilter:
-    """Refuses replies that a metric, which may be a classifier of toxic language, scores above or below a threshold."""
+    """Refuses replies that a metric, such as a toxicity classifier, scores above or below a threshold."""
 
     metric: Metric
     threshold: float
@@ -62,7 +62,7 @@ class MetricFilter:
 
     @classmethod
     def parse(cls, spec: str) -> MetricFilter:
-        """From 'NAME>0.5' or 'NAME<0.5', as the command line gives it; the name is whatever `load` takes."""
+        """From 'NAME>0.5' or 'NAME<0.5', the form of the command line; NAME is anything that `load` accepts."""
         matched = _THRESHOLD.fullmatch(spec.strip())
         if not matched:
             raise CallError(f"cannot read {spec!r}: expected a metric and a threshold, such as 'NAME>0.5'")
@@ -70,11 +70,11 @@ class MetricFilter:
 
     @property
     def signature(self) -> str:
-        """The metric's own, and the threshold."""
+        """The metric's signature and the threshold."""
         return f"{self.metric.signature}{'>' if self.above else '<'}{self.threshold}"
 
     def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which replies score beyond the threshold; one that cannot be scored is kept. (examples,)"""
+        """Which replies score beyond the threshold; those that cannot be scored are kept. (examples,)"""
         if not examples:
             return np.zeros(0, np.bool_)
         scores = self.metric.score(examples)
@@ -83,7 +83,7 @@ class MetricFilter:
 
 
 def is_offensive(text: str) -> bool:
-    """Whether a text holds a word of the list, also with letters stretched, replaced by signs, or starred out."""
+    """Whether a text contains a word of the list, even with letters repeated, replaced by symbols, or starred out."""
     readings = _readings(text)
     return any(_pattern().search(reading) for reading in readings) or any(
         _is_starred(word) for reading in readings for word in _STARRED.findall(reading)
@@ -92,20 +92,20 @@ def is_offensive(text: str) -> bool:
 
 @cache
 def offensive_words() -> tuple[str, ...]:
-    """The list, a word a line; one that ends in * stands for whatever begins like it."""
+    """The words of the list; one that ends in * matches every word with that prefix."""
     text = files("rejoinder").joinpath("resources/offensive_words.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def _readings(text: str) -> set[str]:
-    """The text in lower case without accents; as it is, and with what may stand for letters read as such."""
+    """The text in lower case without accents: as it is, and with disguised letters replaced."""
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     plain = plain.casefold()
     return {plain, _STRETCHED.sub(r"\1", plain.translate(_LOOKALIKES))}
 
 
 def _is_starred(word: str) -> bool:
-    """Whether a word with asterisks may be one of the list: f**k."""
+    """Whether a word with asterisks, such as f**k, matches a word of the list."""
     form = re.compile(_STARS.sub(lambda stars: rf"\w{{{len(stars[0])}}}", word))
     return any(form.fullmatch(listed.removesuffix("*")) for listed in offensive_words())
 

@@ -1,8 +1,8 @@
-"""A pool for judging: several systems' replies to the same contexts, without duplicates and without offensive ones.
+"""A pool of replies to be judged: several systems' replies to the same contexts, without duplicate or offensive ones.
 
-So the papers' data sets were built: every context is answered by each system, by a random reply and by the true one
-(how-not, section 4; roberta-eval, section 3), and offensive replies are left out (adem, section 3). A row is an example
-as `score` and `annotate` read it.
+The data sets of the papers were built in this way: every context is answered by each system, by a random reply and by
+the true one (Liu et al. 2016, section 4; Zhao et al. 2020, section 3), and offensive replies are left out (Lowe et al.
+2017, section 3). A row is an example as `score` and `annotate` read it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rejoinder.types import Example
 _TRIES = 50
 
 Tally = Counter[str]
-"""What happened -> how often: 'replies:hred', 'duplicate:hred', 'offensive:hred', 'empty:hred', 'missing:true'."""
+"""Event -> count: 'replies:hred', 'duplicate:hred', 'offensive:hred', 'empty:hred', 'missing:true'."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A reply of the pool."""
+    """One reply of the pool."""
 
     example: Example
     also: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def json(self) -> str:
-        """One line; what is empty is left out."""
+        """One line of JSON; empty fields are left out."""
         example = self.example
         fields: dict[str, Any] = {
             "id": example.id,
@@ -62,29 +62,29 @@ class Pool:
     """Of `true` and `random`."""
     filters: Sequence[Filter] = ()
     deduplicate: bool = True
-    """Whether equal replies to a context are given once, and empty ones not at all."""
+    """Whether equal replies to a context become one row, and empty ones are left out."""
     seed: int = 0
     others: Sequence[str] = field(default=(), repr=False)
-    """What a random reply is drawn from: the true replies of all contexts."""
+    """The true replies of all contexts, from which random replies are drawn."""
 
     @property
     def signatures(self) -> dict[str, str]:
-        """System -> all that decides its replies."""
+        """System -> everything that determines its replies."""
         return {system.name: system.signature for system in self.systems} | {name: name for name in self.also}
 
     def without_offensive_others(self) -> Pool:
-        """The same; random replies are drawn from those that pass the filters."""
+        """The same pool, which draws random replies only from those that pass the filters."""
         examples = [Example(str(number), (), text) for number, text in enumerate(self.others)]
         refused = np.zeros(len(examples), np.bool_)
         for one in self.filters:
             refused |= one.refuses(examples)
         kept = [text for text, out in zip(self.others, refused.tolist(), strict=True) if not out and text.strip()]
         if RANDOM in self.also and len({bare(text) for text in kept}) < 2:
-            raise NeedsError("random replies are drawn from true ones: expected contexts with two different ones")
+            raise NeedsError("random replies are drawn from true ones: expected at least two different true replies")
         return replace(self, others=tuple(dict.fromkeys(kept)))
 
     def rows(self, contexts: Sequence[Example], tally: Tally) -> list[Row]:
-        """The replies to some contexts; what was left out is added to the tally."""
+        """The rows for some contexts; what was kept and left out is added to the tally."""
         replies = self._replies(contexts)
         rows = [
             row for number, context in enumerate(contexts) for row in self._rows_of(context, replies, number, tally)
@@ -98,7 +98,7 @@ class Pool:
         return rows
 
     def _replies(self, contexts: Sequence[Example]) -> dict[str, list[str]]:
-        """System -> one reply a context; the true reply comes first, the random one last."""
+        """System -> one reply per context; the true reply comes first."""
         truths = [true_reply(context) or "" for context in contexts]
         turns = [context.context for context in contexts]
         replies = {TRUE: truths} if TRUE in self.also else {}
@@ -132,19 +132,19 @@ class Pool:
                 yield Row(_answered(context, RANDOM, drawn))
 
     def _random(self, context: Example, taken: set[str]) -> str | None:
-        """A true reply of another context, unlike any that is in the pool already."""
+        """A true reply of another context that differs from all replies in the pool so far."""
         rng = np.random.default_rng([self.seed, context_seed(context.context, self.seed)])
         drawn = (self.others[int(place)] for place in rng.integers(len(self.others), size=_TRIES))
         return next((text for text in drawn if bare(text) not in taken), None)
 
 
 def true_reply(context: Example) -> str | None:
-    """The first reference of a context, if it has one."""
+    """The first reference of a context, or None."""
     return context.references[0] if context.references else None
 
 
 def bare(text: str) -> str:
-    """A text by which two replies are the same: without case, and without white space at its ends or doubled."""
+    """The form in which replies are compared: lower case, white space normalised."""
     return " ".join(text.casefold().split())
 
 

@@ -1,7 +1,7 @@
-"""Writing a pool, batch by batch, so that an interrupted run goes on where it stopped.
+"""Writing a pool batch by batch, so that an interrupted run can be resumed.
 
-While it runs, `replies.jsonl.part` holds the finished rows and `replies.jsonl.part.json` says which run they belong to
-and how far it came. At the end `replies.jsonl` appears whole, with `replies.pool.json` beside it.
+During the run, `replies.jsonl.part` holds the finished rows and `replies.jsonl.part.json` records the run and its
+progress. At the end they are replaced by the complete `replies.jsonl`, with `replies.pool.json` beside it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,13 @@ _START_OVER = "start over without --resume"
 
 @dataclass(frozen=True)
 class PoolSummary:
-    """What became of a pool."""
+    """The counts of a finished pool."""
 
     contexts: int
     systems: tuple[str, ...]
     tally: Tally
     trained_on: dict[str, int]
-    """Model -> how many of the contexts it was trained on."""
+    """System -> how many of the contexts its model was trained on."""
 
     def count(self, what: str, system: str) -> int:
         """How many `replies`, `duplicate`, `offensive`, `empty` or `missing` a system has."""
@@ -60,7 +60,7 @@ class PoolSummary:
 
 @dataclass(frozen=True)
 class PoolRun:
-    """One run of a pool over contexts that can be read through more than once."""
+    """One run of a pool over contexts that can be iterated more than once."""
 
     pool: Pool
     contexts: Iterable[Example]
@@ -68,7 +68,7 @@ class PoolRun:
     quiet: bool = True
 
     def write(self, target: Path, *, resume: bool = False) -> PoolSummary:
-        """Write the replies to the target."""
+        """Write the pool to the target."""
         count, digest, trained_on, pool = self._look_through()
         part, state = Path(f"{target}.part"), Path(f"{target}.part.json")
         run = self._run(digest)
@@ -79,7 +79,7 @@ class PoolRun:
             tally = Counter()
         try:
             self._fill(pool, part, done, count, tally, lambda so_far: _write_state(state, part, run, so_far, tally))
-        except RejoinderError:  # the data or the call are wrong: no use in going on from here
+        except RejoinderError:  # the data or the call are wrong: resuming would not help
             part.unlink()
             state.unlink(missing_ok=True)
             raise
@@ -90,7 +90,7 @@ class PoolRun:
         return summary
 
     def _look_through(self) -> tuple[int, str, dict[str, int], Pool]:
-        """How many contexts there are, what identifies them, who was trained on how many, and the pool to draw from."""
+        """The number of contexts, their digest, how many each system was trained on, and the pool with its `others`."""
         count, parts, others = 0, list[str](), list[str]()
         trained_on = {system.name: 0 for system in self.pool.systems}
         for batch in in_batches(each_once(self.contexts), 4096):
@@ -100,11 +100,10 @@ class PoolRun:
             for system in self.pool.systems:
                 trained_on[system.name] += int(system.model.trained_contexts.holds(batch).sum())
         if not count:
-            raise DataError("holds no contexts: expected at least one", file=self.name)
+            raise DataError("contains no contexts: expected at least one", file=self.name)
         pool = self.pool
         if RANDOM in pool.also:
-            pool = Pool(pool.systems, pool.also, pool.filters, pool.deduplicate, pool.seed, others)
-            pool = pool.without_offensive_others()
+            pool = replace(pool, others=others).without_offensive_others()
         return count, digest_of(parts), {name: held for name, held in trained_on.items() if held}, pool
 
     def _run(self, digest: str) -> dict[str, Any]:
@@ -135,7 +134,7 @@ class PoolRun:
 
 
 def about_path(target: Path) -> Path:
-    """Where signatures, seed, version and counts go: replies.jsonl -> replies.pool.json."""
+    """The file for signatures, seed, version and counts: replies.jsonl -> replies.pool.json."""
     return target.with_suffix(".pool.json")
 
 
@@ -145,18 +144,20 @@ def _write_state(state: Path, part: Path, run: dict[str, Any], done: int, tally:
 
 
 def _restored(part: Path, state: Path, run: dict[str, Any]) -> tuple[int, Tally]:
-    """How many contexts an interrupted run has finished, and its tally; rows beyond them are cut off."""
+    """How many contexts an interrupted run finished, and its tally; incomplete rows after them are cut off."""
     if not part.exists() or not state.exists():
         return 0, Counter()
     try:
         kept = json.loads(state.read_text(encoding="utf-8"))
         same, done, size, tally = kept["run"] == run, int(kept["done"]), int(kept["bytes"]), Counter(kept["tally"])
     except (ValueError, LookupError, TypeError):
-        raise DataError(f"is damaged: expected JSON about an unfinished run; {_START_OVER}", file=str(state)) from None
+        raise DataError(
+            f"is damaged: expected the state of an unfinished run; {_START_OVER}", file=str(state)
+        ) from None
     if not same:
-        raise CallError(f"{part} is of another run: its contexts, systems, seed or version differ; {_START_OVER}")
+        raise CallError(f"{part} belongs to another run: its contexts, systems, seed or version differ; {_START_OVER}")
     if part.stat().st_size < size:
-        raise DataError(f"is damaged: expected {size} bytes at least; {_START_OVER}", file=str(part))
+        raise DataError(f"is damaged: expected at least {size} bytes; {_START_OVER}", file=str(part))
     with part.open("r+b") as file:
         file.truncate(size)
     return done, tally

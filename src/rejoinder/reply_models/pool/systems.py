@@ -1,4 +1,4 @@
-"""Who replies in a pool: trained models, each under a name, with how it decodes."""
+"""The systems of a pool: trained reply models, each under a name and with its decoding."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rejoinder.reply_models.base import ReplyModel
 from rejoinder.reply_models.decoding import Decoding
 
 TRUE, RANDOM = "true", "random"
-"""Systems that are no model: the true reply, and a true reply of another context."""
+"""Systems that are not models: the true reply, and the true reply of another context."""
 
-_BETWEEN = re.compile(r",(?![^()]*\))")  # a comma that is not within the parentheses of a decoding
+_SEPARATOR = re.compile(r",(?![^()]*\))")  # a comma outside the parentheses of a decoding
 
 
 @dataclass(frozen=True)
 class System:
-    """A reply model under the name that its replies bear."""
+    """A reply model, and the name that is given to its replies."""
 
     name: str
     model: ReplyModel
@@ -28,7 +28,7 @@ class System:
 
     @property
     def signature(self) -> str:
-        """All that decides its replies, in one line."""
+        """Everything that determines its replies, in one line."""
         decoded = "" if self.decoding is None else f"|decoding:{self.decoding.signature}"
         return f"{self.model.signature}{decoded}"
 
@@ -36,13 +36,13 @@ class System:
 def systems_of(specs: Iterable[str], decoding: Decoding | None = None) -> list[System]:
     """From 'NAME=FOLDER' or 'NAME=FOLDER@nucleus(p=0.9)', several of them separated by commas.
 
-    The name may be left out: it is then the model's own. `decoding` is for models that decode and name none.
+    NAME defaults to the model's own name. `decoding` is used for models that decode and are given none.
     """
     systems: dict[str, System] = {}
-    for spec in (part.strip() for given in specs for part in _BETWEEN.split(given)):
+    for spec in (part.strip() for given in specs for part in _SEPARATOR.split(given)):
         system = _system(spec, decoding)
         if system.name in systems or system.name in {TRUE, RANDOM}:
-            raise CallError(f"two systems are named {system.name!r}: expected a name of its own for each, NAME=FOLDER")
+            raise CallError(f"two systems are named {system.name!r}: expected a different name for each, NAME=FOLDER")
         systems[system.name] = system
     return list(systems.values())
 
@@ -57,9 +57,9 @@ def also_of(given: str) -> list[str]:
 
 
 def check_decodes(model: ReplyModel, asked: str) -> None:
-    """Raise a CallError where a model that copies replies is given a decoding, in what was `asked`."""
+    """Raise a CallError if a model that copies replies is given a decoding; `asked` is what the user wrote."""
     if not model.decodes:
-        raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, as {asked!r} would have it")
+        raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, but {asked!r} gives one")
 
 
 def _system(spec: str, decoding: Decoding | None) -> System:

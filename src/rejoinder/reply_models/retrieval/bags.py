@@ -1,4 +1,4 @@
-"""Texts as bags of words: a vocabulary, and sparse rows of counts."""
+"""Texts as bags of words: a vocabulary, and sparse rows of word counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = TextOptions()
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words that are known, each with its number."""
+    """The known words; a word's number is its position."""
 
     words: tuple[str, ...]
 
@@ -34,7 +34,7 @@ class Vocabulary:
         """Every word of the texts, in alphabetical order."""
         found, _ = _coded(texts)
         if not len(found):
-            raise NeedsError("the dialogues hold no word: expected text to learn from")
+            raise NeedsError("the dialogues contain no words: expected text to learn from")
         return cls(tuple(sorted(found)))
 
     @classmethod
@@ -50,7 +50,7 @@ class Vocabulary:
         return len(self.words)
 
     def counts(self, texts: Sequence[str]) -> Any:
-        """How often each known word is in each text, as a sparse matrix. (texts, words)"""
+        """How often each known word occurs in each text, as a sparse matrix. (texts, words)"""
         found, rows = _coded(texts)
         number = np.fromiter((self._numbers.get(word, -1) for word in found), np.int64, len(found))
         columns, owners = number[rows.values], rows.row_of_value
@@ -66,23 +66,23 @@ class Vocabulary:
 
 
 def times_columns(matrix: Any, weights: NDArray[np.floating]) -> Any:
-    """The sparse matrix with each column times its weight."""
+    """The sparse matrix with each column multiplied by its weight."""
     return csr_matrix(matrix @ diags_array(weights.astype(np.float32)))
 
 
 def of_length_one(matrix: Any) -> Any:
-    """The sparse matrix with rows of length 1; an empty row stays empty."""
+    """The sparse matrix with its rows scaled to length 1; an empty row stays empty."""
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64)).ravel()
     return csr_matrix(diags_array((1 / np.where(lengths > 0, lengths, 1)).astype(np.float32)) @ matrix)
 
 
 def document_frequencies(counts: Any) -> NDArray[np.float64]:
-    """In how many rows each column is not 0. (words,)"""
+    """In how many rows each column is non-zero. (words,)"""
     return np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.float64)
 
 
 def plain_arrays(matrix: Any) -> dict[str, NDArray[Any]]:
-    """A sparse matrix as the arrays that it is made of, to be saved."""
+    """The arrays that a sparse matrix consists of, to be saved."""
     return {
         "values": matrix.data.astype(np.float32),
         "columns": matrix.indices.astype(np.int32),
@@ -91,7 +91,7 @@ def plain_arrays(matrix: Any) -> dict[str, NDArray[Any]]:
 
 
 def matrix_of(arrays: Mapping[str, NDArray[Any]], columns: int) -> Any:
-    """The sparse matrix that `plain_arrays` took apart."""
+    """The sparse matrix of what `plain_arrays` returned."""
     parts = (arrays["values"], arrays["columns"], arrays["offsets"])
     return csr_matrix(parts, shape=(len(arrays["offsets"]) - 1, columns))
 

@@ -1,7 +1,7 @@
-"""Models that copy a reply of their corpus, and how one occurrence of the true reply is left out of it.
+"""Models that copy a reply of their corpus, and how one occurrence of the true reply is ignored.
 
-how-not (section 3) takes one occurrence of the true reply out of the corpus before asking for the best of the rest. It
-may still be found where other contexts were answered by the same words.
+Liu et al. 2016 (section 3) remove one occurrence of the true reply from the corpus before retrieving the best of the
+rest. The same text may still be found where it answered another context.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ ROWS = "rows.safetensors"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Corpus:
-    """What may be copied. A row is one that a context is compared with: a reply, or a context with its reply."""
+    """What may be copied. A row is what a context is compared with: a reply, or a context with its reply."""
 
     replies: tuple[str, ...]
     """The different ones."""
     reply_of_row: Ints  # (rows,)
     occurrences: Ints
-    """How often what a row stands for was said. (rows,)"""
+    """How often each row occurs in the dialogues. (rows,)"""
     context_hashes: NDArray[np.uint64]
-    """Which context each row answers; empty where rows are replies. (rows,) or (0,)"""
+    """The context that each row answers; empty if rows are replies. (rows,) or (0,)"""
 
     @classmethod
     def of_replies(cls, places: Sequence[Place]) -> Corpus:
-        """A row a different reply."""
+        """One row per different reply."""
         counted: dict[str, int] = {}
         for place in places:
             counted[place.response] = counted.get(place.response, 0) + 1
@@ -50,7 +50,7 @@ class Corpus:
 
     @classmethod
     def of_contexts(cls, places: Sequence[Place]) -> Corpus:
-        """A row a place, by its context."""
+        """One row per place, compared by its context."""
         numbers: dict[str, int] = {}
         owner = [numbers.setdefault(place.response, len(numbers)) for place in places]
         hashes = np.fromiter((context_hash(place.context) for place in places), np.uint64, len(places))
@@ -71,7 +71,7 @@ class Corpus:
         return len(self.reply_of_row)
 
     def left_out(self, request: Request) -> Ints:
-        """The row that each context must not be answered with, -1 for none. (contexts,)"""
+        """The row that each context must not be answered with; -1 for none. (contexts,)"""
         if request.true_replies is None:
             return np.full(len(request.contexts), -1)
         pairs = zip(request.contexts, request.true_replies, strict=True)
@@ -99,17 +99,17 @@ class Corpus:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Retrieval(ReplyModel):
-    """Copies the reply of the row that is nearest to the context."""
+    """Copies the reply of the row nearest to the context."""
 
     corpus_: Corpus = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
     def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
-        """The row nearest to each context that is not the one left out; the seed chooses where none is near."""
+        """The row nearest to each context, except the one left out; the seed decides where no row is near."""
 
     @abstractmethod
     def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
-        """How well each candidate answers its context; higher is better. One array a context."""
+        """How well each candidate answers its context; higher is better. One array per context."""
 
     def answer(self, request: Request) -> list[str]:
         """The reply of the nearest row."""
@@ -118,19 +118,19 @@ class Retrieval(ReplyModel):
 
 
 def places_to_learn(name: str, dialogues: Iterable[Dialogue]) -> list[Place]:
-    """Every reply of the dialogues; NeedsError unless there are two, so that one may be left out."""
+    """Every reply of the dialogues; NeedsError if there are less than two, because one may be left out."""
     places = places_of(dialogues)
     if len(places) < 2:
-        raise NeedsError(f"{name} copies replies: expected dialogues with two at least, found {len(places)}")
+        raise NeedsError(f"{name} copies replies: expected dialogues with at least two replies, found {len(places)}")
     return places
 
 
 def context_hash(context: Context) -> int:
-    """A number for a context's exact text."""
+    """A hash of a context's exact text."""
     text = "\n".join(context).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
 def context_text(context: Context, turns: int | None) -> str:
-    """The last turns of a context as one text; all where `turns` is None."""
+    """The last turns of a context as one text; all of them if `turns` is None."""
     return "\n".join(context if turns is None else context[-turns:])

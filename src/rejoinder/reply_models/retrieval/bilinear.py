@@ -1,4 +1,4 @@
-"""Retrieval by p = sigmoid(c^T M r + b), whatever reads contexts and replies: what both dual encoders share."""
+"""Retrieval by p = sigmoid(c^T M r + b), whatever encodes contexts and replies: what both dual encoders share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRAPH = "graph.safetensors"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BilinearRetrieval(Retrieval):
-    """The reply r of the highest p = sigmoid(c^T M r + b)."""
+    """Copies the reply r with the highest p = sigmoid(c^T M r + b)."""
 
     has_encoder: ClassVar[bool] = True
     extra: ClassVar[str] = "train"
@@ -32,15 +32,15 @@ class BilinearRetrieval(Retrieval):
     """M. (width, width)"""
     bias_: float = dataclasses.field(init=False, repr=False, compare=False)
     vectors_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
-    """Those of the corpus's replies. (rows, width)"""
+    """One per row of the corpus. (rows, width)"""
     index_: Index = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
     def encode_replies(self, texts: Sequence[str]) -> Vectors:
-        """One vector a reply. (texts, width)"""
+        """One vector per reply. (texts, width)"""
 
     def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
-        """The row of the highest p; every row has one, so that the seeds are not used."""
+        """The row with the highest p; every row has one, so that the seeds are not used."""
         del seeds
         queries = self.encode_contexts(tuple(contexts)) @ self.matrix_
         found = self.index_.search(queries, 2)  # (contexts, 2)
@@ -49,7 +49,7 @@ class BilinearRetrieval(Retrieval):
         return best
 
     def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
-        """p of each candidate."""
+        """The probability p of each candidate."""
         flat = [text for texts in candidates for text in texts]
         sizes = [len(texts) for texts in candidates]
         queries = np.repeat(self.encode_contexts(tuple(contexts)) @ self.matrix_, sizes, axis=0)
@@ -57,7 +57,7 @@ class BilinearRetrieval(Retrieval):
         return np.split(1 / (1 + np.exp(-logits)), np.cumsum(sizes)[:-1])
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write corpus, vectors and M; b is given back."""
+        """Write corpus, vectors and M; b is returned for config.json."""
         self.corpus_.save(folder)
         write_arrays(folder / BILINEAR, {"matrix": self.matrix_, "vectors": self.vectors_})
         graph = self.index_.arrays()

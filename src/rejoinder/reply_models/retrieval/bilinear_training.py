@@ -1,84 +1,95 @@
-"""p(r | c) = sigmoid(c^T M r + b) over vectors that are given: the last step of how-not's dual encoder (section 3)."""
+"""The training of M and b in p(r | c) = sigmoid(c^T M r + b), over fixed vectors of contexts and replies.
+
+This is the last step of the dual encoder of Lowe et al. 2015 and Liu et al. 2016 (section 3).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from rejoinder.arrays import Vectors
+from rejoinder.arrays import Ints, Vectors
 
 _START = 5.0
-"""M starts as so many times the identity: what is alike fits, before anything is learned."""
+"""M starts as this multiple of the identity: before training, similar vectors fit each other."""
 
 
-@dataclass(frozen=True)
-class BilinearTraining:
-    """How M and b are learned."""
+class BilinearHead(nn.Module):
+    """M and b."""
 
-    negatives: int = 9
-    """Random replies a context, beside the true one."""
-    epochs: int = 20
-    """At most."""
-    patience: int = 3
-    """Epochs without a better validation loss after which it is over."""
-    batch: int = 256
-    learning_rate: float = 1e-3
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.matrix = nn.Parameter(torch.eye(width) * _START)
+        self.bias = nn.Parameter(torch.full((), -_START / 2))
+
+    def forward(self, contexts: Tensor, replies: Tensor) -> Tensor:
+        """c^T M r + b for several replies per context. (rows, width), (rows, replies, width) -> (rows, replies)"""
+        logits: Tensor = torch.einsum("rw,row->ro", contexts @ self.matrix, replies) + self.bias
+        return logits
 
 
 @dataclass(frozen=True, eq=False)
 class VectorPairs:
-    """Vectors of contexts, and which reply each was answered with."""
+    """Vectors of contexts and of the different replies, and which reply each context was answered with."""
 
     contexts: Vectors  # (pairs, width)
     replies: Vectors  # (replies, width)
-    answers: NDArray[np.int64]  # (pairs,)
+    answers: Ints  # (pairs,)
 
 
-def learn_bilinear(
-    pairs: VectorPairs, valid: VectorPairs | None, how: BilinearTraining, seed: int
-) -> tuple[Vectors, float]:
-    """M (width, width) and b by cross-entropy of true replies against random ones; the best by validation, if any."""
-    draws = torch.Generator().manual_seed(seed)
-    contexts, replies, answers = map(torch.from_numpy, (pairs.contexts, pairs.replies, pairs.answers))
-    matrix = (torch.eye(contexts.shape[1]) * _START).requires_grad_()
-    bias = torch.full((), -_START / 2).requires_grad_()
-    optimiser = torch.optim.Adam([matrix, bias], lr=how.learning_rate)
-    best, least, since = (matrix.detach().clone(), bias.item()), np.inf, 0
-    for _ in range(how.epochs):
-        for rows in torch.split(torch.randperm(len(contexts), generator=draws), how.batch):
-            wrong = torch.randint(len(replies), (len(rows), how.negatives), generator=draws)
-            loss = _loss(matrix, bias, contexts[rows], replies, answers[rows], wrong)
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-        found = 0.0 if valid is None else _valid_loss(matrix, bias, valid, how, seed)
-        since = 0 if valid is None or found < least else since + 1
-        if not since:
-            best, least = (matrix.detach().clone(), bias.item()), found
-        if since >= how.patience:
-            break
-    return best[0].numpy(), best[1]
+@dataclass(eq=False)
+class PairStage:
+    """The true reply of each context against random replies."""
 
+    name: ClassVar[str] = "pairs"
+    figure: ClassVar[str] = "log-likelihood"
 
-def _loss(matrix: Tensor, bias: Tensor, contexts: Tensor, replies: Tensor, answers: Tensor, wrong: Tensor) -> Tensor:
-    """Mean cross-entropy. A wrong reply that happens to be the true one is left out."""
-    offered = torch.cat([answers[:, None], wrong], dim=1)  # (rows, 1 + negatives)
-    logits = torch.einsum("rw,row->ro", contexts @ matrix, replies[offered]) + bias
-    target = torch.zeros_like(logits)
-    target[:, 0] = 1
-    counts = torch.ones_like(logits)
-    counts[:, 1:] = (wrong != answers[:, None]).to(logits.dtype)
-    return binary_cross_entropy_with_logits(logits, target, weight=counts, reduction="sum") / counts.sum()
+    network: BilinearHead
+    pairs: VectorPairs
+    held_out: VectorPairs | None
+    seed: int
+    negatives: int
+    """Random replies per context."""
 
+    def __len__(self) -> int:
+        return len(self.pairs.contexts)
 
-def _valid_loss(matrix: Tensor, bias: Tensor, valid: VectorPairs, how: BilinearTraining, seed: int) -> float:
-    """The same over all validation pairs, with the same wrong replies each time."""
-    contexts, replies, answers = map(torch.from_numpy, (valid.contexts, valid.replies, valid.answers))
-    wrong = torch.randint(len(replies), (len(contexts), how.negatives), generator=torch.Generator().manual_seed(seed))
-    with torch.no_grad():
-        return float(_loss(matrix, bias, contexts, replies, answers, wrong))
+    def batches(self, epoch: int, size: int) -> list[list[int]]:
+        """All pairs in random order."""
+        order = np.random.default_rng([self.seed, 9, epoch]).permutation(len(self)).tolist()
+        return [order[start : start + size] for start in range(0, len(order), size)]
+
+    def loss(self, forward: Any, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - drawn by step
+        """Mean cross-entropy of true and random replies."""
+        # The training loop seeds torch before each step, so that a resumed run draws the same replies.
+        wrong = torch.randint(len(self.pairs.replies), (len(rows), self.negatives))
+        return self._cross_entropy(forward, self.pairs, torch.tensor(rows), wrong)
+
+    def validate(self) -> float | None:
+        """Minus the cross-entropy on the validation pairs, with the same random replies each time."""
+        if self.held_out is None:
+            return None
+        rows = torch.arange(len(self.held_out.contexts))
+        draws = torch.Generator().manual_seed(self.seed)
+        wrong = torch.randint(len(self.held_out.replies), (len(rows), self.negatives), generator=draws)
+        with torch.no_grad():
+            return -float(self._cross_entropy(self.network, self.held_out, rows, wrong))
+
+    def _cross_entropy(self, forward: Any, pairs: VectorPairs, rows: Tensor, wrong: Tensor) -> Tensor:
+        """A random reply that happens to be the true one does not count."""
+        answers = torch.from_numpy(pairs.answers)[rows][:, None]
+        contexts = torch.from_numpy(pairs.contexts)[rows]
+        replies = torch.from_numpy(pairs.replies)[torch.cat([answers, wrong], dim=1)]  # (rows, 1 + negatives, width)
+        device = self.network.matrix.device
+        logits: Tensor = forward(contexts.to(device), replies.to(device))
+        target = torch.zeros_like(logits)
+        target[:, 0] = 1
+        counts = torch.ones_like(logits)
+        counts[:, 1:] = (wrong != answers).to(logits)
+        return binary_cross_entropy_with_logits(logits, target, weight=counts, reduction="sum") / counts.sum()

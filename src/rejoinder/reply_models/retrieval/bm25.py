@@ -1,7 +1,7 @@
 """BM25: the reply that a search engine would find with the context as its query.
 
-A word counts idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length)) with
-idf = log(1 + (N - n + 0.5) / (n + 0.5)): of N replies n hold the word, f times in this one.
+A word adds idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length)) to the score, with
+idf = log(1 + (N - n + 0.5) / (n + 0.5)): n of N replies contain the word, this one f times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rejoinder.errors import CallError
-from rejoinder.reply_models.base import ReplyData
+from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.retrieval.bags import Vocabulary, document_frequencies
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.lexical import Lexical
@@ -22,16 +22,16 @@ from rejoinder.reply_models.retrieval.lexical import Lexical
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Bm25(Lexical):
-    """The reply of the highest BM25 score for the words of the context."""
+    """Copies the reply with the highest BM25 score for the words of the context."""
 
     name: ClassVar[str] = "bm25"
     about: ClassVar[str] = "copies the reply that BM25 finds with the words of the context"
     citation: ClassVar[str] = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
 
     k1: float = 1.2
-    """How soon a word that is repeated counts no more."""
+    """How soon repetitions of a word stop adding to the score: the smaller, the sooner."""
     b: float = 0.75
-    """How far long replies are marked down: 0 not at all, 1 by their whole length."""
+    """How strongly long replies are penalised: from 0, not at all, to 1, in proportion to their length."""
 
     mean_length_: float = dataclasses.field(init=False, repr=False, compare=False)
 
@@ -43,7 +43,7 @@ class Bm25(Lexical):
         if not 0 <= self.b <= 1:
             raise CallError(f"{self.name}: b must be from 0 to 1, not {self.b}")
 
-    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """Word weights of the different replies."""
         corpus = Corpus.of_replies(places_to_learn(self.name, data.dialogues))
         vocabulary = Vocabulary.of(corpus.replies)
@@ -60,7 +60,7 @@ class Bm25(Lexical):
         }
 
     def query_rows(self, counts: Any) -> Any:
-        """1 for each word of the context, however often it is there."""
+        """1 for each word of the context, however often it occurs."""
         return counts.sign()
 
     def reply_rows(self, counts: Any) -> Any:

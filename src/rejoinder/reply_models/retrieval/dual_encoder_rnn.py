@@ -1,4 +1,4 @@
-"""The dual encoder of how-not (section 3) as the paper has it: two GRUs, M and b, all learned together."""
+"""The dual encoder of Liu et al. 2016 (section 3) in the form of the paper: two GRUs, M and b, trained together."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rejoinder.arrays import Vectors
-from rejoinder.data.digests import digest_of
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.language_models.recurrent.settings import RecurrentSettings
+from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.extras import require_extra
-from rejoinder.reply_models.base import Context, ReplyData
-from rejoinder.reply_models.neural.base import WEIGHTS
+from rejoinder.learning.fitted import DialogueData
+from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
 from rejoinder.reply_models.retrieval.nearest import EXACT_UP_TO, index_of
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from rejoinder.text.vocabulary import Ids, Vocabulary
 
 _AT_ONCE = 256
-"""Texts that are read together."""
+"""Texts that are encoded at once."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
-    """The reply r of the highest p = sigmoid(c^T M r + b), where one GRU reads c and another r."""
+class RecurrentDualEncoder(RecurrentModel, BilinearRetrieval):
+    """Copies the reply r with the highest p = sigmoid(c^T M r + b), where one GRU reads c and another r."""
 
     name: ClassVar[str] = "dual-encoder-rnn"
     about: ClassVar[str] = "copies the reply that fits best by two GRUs, one for contexts and one for replies"
@@ -40,40 +39,35 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
 
     turns: int = 3
     batch: int = 64
-    """Replies that are learned from at once; each is learned against the others."""
+    """Replies per batch; each is learned against the others."""
     context_tokens: int = 80
-    """Tokens of the context that are read, from its end."""
+    """How many of a context's last tokens are read."""
     negatives: int = 9
-    """How much the wrong replies of a context weigh together, beside its true one."""
+    """Weight of all wrong replies of a context together; its true reply has weight 1."""
     exact_up_to: int = EXACT_UP_TO
-    """Above so many replies the nearest are found by a graph, not by comparing all."""
+    """Up to this many replies, all are compared; above it, the nearest are found with an HNSW graph."""
 
     vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
     network_: DualNetwork = dataclasses.field(init=False, repr=False, compare=False)
 
     def least(self) -> dict[str, float]:
-        """Parameter -> its least value."""
+        """Parameter -> its smallest allowed value."""
         own = {"turns": 1, "batch": 2, "context_tokens": 1, "negatives": 1, "exact_up_to": 1}
         return super().least() | own
 
-    def learn(self, data: ReplyData) -> Mapping[str, Any]:
-        """The vocabulary, the networks with the best weights by recall, and the vectors of all replies."""
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
+        """The vocabulary, the network with the weights of the best recall, and the vectors of all replies."""
         require_extra("train", self.name)
-        import torch
-
         from rejoinder.learning.loop import train_stage
-        from rejoinder.reply_models.retrieval.dual_network import DualNetwork, PlaceStage
-        from rejoinder.text.vocabulary import Vocabulary
+        from rejoinder.learning.weights import seeded
+        from rejoinder.reply_models.retrieval.dual_network import PlaceStage
 
         places = places_to_learn(self.name, data.dialogues)
-        vocabulary = Vocabulary.learn((turn for one in data.dialogues for turn in one.turns), self.vocabulary)
-        with torch.random.fork_rng():
-            torch.manual_seed(data.seed)
-            network = DualNetwork(self.sizes_for(len(vocabulary)))
+        vocabulary = self.learned_vocabulary(data.dialogues)
+        network = seeded(data.seed, lambda: self.make_network(vocabulary))
         learned, held_out = (self._token_places(some, vocabulary) for some in (places, places_of(data.valid)))
         stage = PlaceStage(network, learned, held_out, data.seed, self.negatives)
-        key = digest_of([self.name, self.parameters, data.digest, data.seed])
-        train_stage(stage, self.schedule, data.seed, data.run, key)
+        train_stage(stage, self.schedule, data.seed, data.run, self.training_key(data))
         corpus = Corpus.of_replies(places)
         vectors = _vectors(network.replies, vocabulary.encode(corpus.replies, self.longest))
         return {
@@ -87,35 +81,29 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
         }
 
     def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
-        """One vector a context: the last states of the GRU that reads contexts. (contexts, hidden)"""
+        """One vector per context: the last states of the GRU that reads contexts. (contexts, hidden)"""
         return _vectors(self.network_.contexts, self._context_rows(contexts, self.vocabulary_))
 
     def encode_replies(self, texts: Sequence[str]) -> Vectors:
-        """One vector a reply: the last states of the GRU that reads replies. (texts, hidden)"""
+        """One vector per reply: the last states of the GRU that reads replies. (texts, hidden)"""
         return _vectors(self.network_.replies, self.vocabulary_.encode(texts, self.longest))
+
+    def make_network(self, vocabulary: Vocabulary) -> DualNetwork:
+        """Two GRUs, M and b."""
+        from rejoinder.reply_models.retrieval.dual_network import DualNetwork
+
+        return DualNetwork(self.sizes(vocabulary))
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write vocabulary and weights with the rest."""
-        from safetensors.torch import save_file
-
-        from rejoinder.learning.weights import plain_state
-
-        self.vocabulary_.save(folder)
-        save_file(plain_state(self.network_), folder / WEIGHTS)
-        return super().save_learned(folder)
+        return RecurrentModel.save_learned(self, folder) | BilinearRetrieval.save_learned(self, folder)
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
-        from rejoinder.reply_models.retrieval.dual_network import DualNetwork
-        from rejoinder.text.vocabulary import Vocabulary
-
-        vocabulary = Vocabulary.load(folder)
-        network = DualNetwork(self.sizes_for(len(vocabulary)))
-        load_weights(network, folder / WEIGHTS)
-        found = super().load_learned(folder, plain)
-        return {**found, "vocabulary_": vocabulary, "network_": network.eval()}
+        return {
+            **RecurrentModel.load_learned(self, folder, plain),
+            **BilinearRetrieval.load_learned(self, folder, plain),
+        }
 
     def _token_places(self, places: Sequence[Place], vocabulary: Vocabulary) -> list[TokenPlace]:
         from rejoinder.reply_models.retrieval.dual_network import TokenPlace
@@ -133,7 +121,7 @@ class RecurrentDualEncoder(RecurrentSettings, BilinearRetrieval):
 
 
 def _vectors(read: Callable[[Sequence[Ids]], Tensor], rows: Sequence[Ids]) -> Vectors:
-    """What a reader makes of each row; rows of like length are read together. (rows, hidden)"""
+    """The vector that a reader gives for each row; rows of similar length are read together. (rows, hidden)"""
     import torch
 
     order = sorted(range(len(rows)), key=lambda row: len(rows[row]))

@@ -1,7 +1,7 @@
 """Two GRUs, one for contexts and one for replies, and p = sigmoid(c^T M r + b) over their last states.
 
-This is the dual encoder of Lowe et al. 2015 (The Ubuntu Dialogue Corpus), whose parts are all learned together. Each
-true reply is learned against those of the other places in its batch, so that a wrong reply costs no reading.
+This is the dual encoder of Lowe et al. 2015 (The Ubuntu Dialogue Corpus), all of whose parts are trained together. Each
+true reply is learned against those of the other places in its batch, so that wrong replies need no extra encoding.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from rejoinder.language_models.recurrent.networks import Sizes
 from rejoinder.language_models.recurrent.parts import Reader, Words
 from rejoinder.learning.batching import buckets
+from rejoinder.learning.in_batch import recall_in_batches
 from rejoinder.text.vocabulary import Ids
 
 VALIDATED_AT_ONCE = 10
-"""Replies among which the true one is looked for, as in recall@1 of 10."""
+"""Replies among which the true one is looked for in validation, as in recall@1 of 10."""
 
 
 class TokenPlace(NamedTuple):
@@ -43,17 +44,17 @@ class DualNetwork(nn.Module):
         self.bias = nn.Parameter(torch.zeros(()))
 
     def contexts(self, rows: Sequence[Ids]) -> Tensor:
-        """One vector a context. (rows, hidden)"""
+        """One vector per context. (rows, hidden)"""
         found: Tensor = self.context_reader(self.words.read(rows))[0]
         return found
 
     def replies(self, rows: Sequence[Ids]) -> Tensor:
-        """One vector a reply. (rows, hidden)"""
+        """One vector per reply. (rows, hidden)"""
         found: Tensor = self.reply_reader(self.words.read(rows))[0]
         return found
 
     def forward(self, places: Sequence[TokenPlace]) -> Tensor:
-        """Every context with every reply: c^T M r + b. (places, places)"""
+        """c^T M r + b for every context (rows) and every reply (columns). (places, places)"""
         contexts = self.contexts([place.context for place in places])
         replies = self.replies([place.reply for place in places])
         logits: Tensor = contexts @ self.matrix @ replies.T + self.bias
@@ -72,20 +73,19 @@ class PlaceStage:
     held_out: Sequence[TokenPlace]
     seed: int
     negatives: int
-    """How much the wrong replies of a place weigh together, beside its true one."""
+    """Weight of all wrong replies of a place together; its true reply has weight 1."""
 
     def __len__(self) -> int:
         return len(self.places)
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Places of like length together; a place that would be alone joins another batch."""
+        """Places of similar length together."""
         rng = np.random.default_rng([self.seed, 5, epoch])
         lengths = [len(place.context) + len(place.reply) for place in self.places]
-        found = buckets(lengths, size, rng)
-        return [rows if len(rows) > 1 else [*rows, *found[at - 1]] for at, rows in enumerate(found)]
+        return buckets(lengths, size, rng, fewest=2)
 
     def loss(self, forward: Any, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - the text never changes
-        """Cross-entropy of true against wrong."""
+        """Cross-entropy of true and wrong replies."""
         places = [self.places[row] for row in rows]
         return pair_loss(forward(places), wrong_replies(places), self.negatives)
 
@@ -93,28 +93,24 @@ class PlaceStage:
         """How often the true reply is the best of ten; the same ten each time."""
         if len(self.held_out) < 2:
             return None
-        order = np.random.default_rng(0).permutation(len(self.held_out)).tolist()  # neighbours are of one dialogue
-        training, right = self.network.training, 0
-        self.network.eval()
-        with torch.inference_mode():
-            for start in range(0, len(order), VALIDATED_AT_ONCE):
-                places = [self.held_out[row] for row in order[start : start + VALIDATED_AT_ONCE]]
-                own = torch.eye(len(places), dtype=torch.bool)
-                logits = self.network(places).cpu().masked_fill(~(wrong_replies(places) | own), -torch.inf)
-                right += int((logits.argmax(1) == torch.arange(len(places))).sum())
-        self.network.train(training)
-        return right / len(order)
+        return recall_in_batches(self.network, len(self.held_out), VALIDATED_AT_ONCE, self._scores)
+
+    def _scores(self, rows: Sequence[int]) -> Tensor:
+        places = [self.held_out[row] for row in rows]
+        compared = wrong_replies(places) | torch.eye(len(places), dtype=torch.bool)
+        logits: Tensor = self.network(places)
+        return logits.cpu().masked_fill(~compared, -torch.inf)
 
 
 def wrong_replies(places: Sequence[TokenPlace]) -> Tensor:
-    """Whether each reply is of another text than the context's own. (places, places)"""
+    """Whether the text of each reply differs from that of the context's own reply. (places, places)"""
     numbers: dict[Ids, int] = {}
     texts = torch.tensor([numbers.setdefault(place.reply, len(numbers)) for place in places])
     return texts[:, None] != texts
 
 
 def pair_loss(logits: Tensor, wrong: Tensor, negatives: int) -> Tensor:
-    """Cross-entropy of each place's true reply (the diagonal) against its wrong ones, weighted as if it had so many."""
+    """Cross-entropy of each place's true reply (the diagonal) and its wrong ones, which together weigh `negatives`."""
     wrong = wrong.to(logits.device)
     own = torch.eye(len(logits), device=logits.device)
     shares = wrong / wrong.sum(1, keepdim=True).clamp(min=1)  # (places, places)

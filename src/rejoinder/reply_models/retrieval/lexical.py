@@ -1,6 +1,7 @@
 """Retrieval by words: what R-TFIDF, C-TFIDF and BM25 share.
 
-A context is a sparse row of word weights, and so is each row of the corpus; the nearest has the largest dot product.
+A context is a sparse row of word weights, and so is each row of the corpus; the nearest row has the largest dot
+product.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rejoinder.reply_models.retrieval.base import Corpus, Retrieval, context_tex
 from rejoinder.types import Scores
 
 MATRIX = "matrix.safetensors"
-_BLOCK_CELLS = 1 << 23  # contexts x rows that are compared at once: 32 MiB
+_BLOCK_CELLS = 1 << 23  # contexts times rows compared at once: 32 MiB
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,11 +32,11 @@ class Lexical(Retrieval):
     """Compares the words of a context with those of each row."""
 
     turns: int | None = None
-    """How many of a context's last turns are read; by default all."""
+    """How many of a context's last turns are read; all if None."""
 
     vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
     word_weights_: NDArray[np.float64] = dataclasses.field(init=False, repr=False, compare=False)
-    """How much each word counts: its inverse document frequency. (words,)"""
+    """The inverse document frequency of each word. (words,)"""
     matrix_: Any = dataclasses.field(init=False, repr=False, compare=False)
     """Sparse. (words, rows)"""
 
@@ -46,28 +47,28 @@ class Lexical(Retrieval):
 
     @abstractmethod
     def query_rows(self, counts: Any) -> Any:
-        """The weights of words in contexts, from their counts. (contexts, words)"""
+        """Word weights of contexts, from their word counts. (contexts, words)"""
 
     @abstractmethod
     def reply_rows(self, counts: Any) -> Any:
-        """The weights of words in replies, from their counts. (replies, words)"""
+        """Word weights of replies, from their word counts. (replies, words)"""
 
     def queries(self, contexts: Sequence[Context]) -> Any:
         """The contexts as sparse rows. (contexts, words)"""
         return self.query_rows(self.vocabulary_.counts([context_text(context, self.turns) for context in contexts]))
 
     def best_rows(self, contexts: Sequence[Context], left_out: Ints, seeds: Sequence[int]) -> Ints:
-        """The row of the largest dot product; a row drawn by the seed where no row shares a word with the context."""
+        """The row with the largest dot product; a random row, by the seed, if none shares a word with the context."""
         queries, rows = self.queries(contexts), self.matrix_.shape[1]
         best = np.empty(len(contexts), np.int64)
         size = max(1, _BLOCK_CELLS // rows)
         for start in range(0, len(contexts), size):
-            likeness = (queries[start : start + size] @ self.matrix_).toarray()
+            similarity = (queries[start : start + size] @ self.matrix_).toarray()
             here = left_out[start : start + size]
             some = np.flatnonzero(here >= 0)
-            likeness[some, here[some]] = -1
-            found = likeness.argmax(axis=1)
-            for place in np.flatnonzero(likeness.max(axis=1) <= 0):
+            similarity[some, here[some]] = -1
+            found = similarity.argmax(axis=1)
+            for place in np.flatnonzero(similarity.max(axis=1) <= 0):
                 drawn = seeds[start + int(place)] % max(1, rows - 1)
                 found[place] = drawn if drawn != here[place] else rows - 1
             best[start : start + size] = found
@@ -78,11 +79,11 @@ class Lexical(Retrieval):
         flat = [text for texts in candidates for text in texts]
         owner = np.repeat(np.arange(len(candidates)), [len(texts) for texts in candidates])
         replies = self.reply_rows(self.vocabulary_.counts(flat))
-        likeness = np.asarray(self.queries(contexts)[owner].multiply(replies).sum(axis=1), np.float64).ravel()
-        return np.split(likeness, np.cumsum([len(texts) for texts in candidates])[:-1])
+        similarity = np.asarray(self.queries(contexts)[owner].multiply(replies).sum(axis=1), np.float64).ravel()
+        return np.split(similarity, np.cumsum([len(texts) for texts in candidates])[:-1])
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write corpus, words and matrix; what is plain is given back."""
+        """Write corpus, words and matrix; plain values are returned for config.json."""
         self.corpus_.save(folder)
         self.vocabulary_.save(folder)
         arrays = {**plain_arrays(self.matrix_.T.tocsr()), "word_weights": self.word_weights_}

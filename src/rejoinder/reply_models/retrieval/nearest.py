@@ -1,8 +1,7 @@
-"""The rows of a matrix whose dot product with a query is largest: exactly, or by a graph where there are many.
+"""The rows of a matrix with the largest dot product with a query: exactly, or with a graph if there are many rows.
 
-The graph is faiss-cpu's HNSW (Malkov and Yashunin 2016): of the two libraries that are common for it, faiss-cpu
-is released several times a year with wheels for every platform, hnswlib has had no release since 0.8.0 (2023) and has
-no wheels.
+The graph is the HNSW index of faiss-cpu (Malkov and Yashunin 2016). Of the two common libraries, faiss-cpu is released
+several times a year with wheels for every platform; hnswlib has had no release since 0.8.0 (2023) and has no wheels.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from rejoinder.arrays import Ints, Vectors
 from rejoinder.learning.extras import require_extra
 
 EXACT_UP_TO = 300_000
-"""Rows up to which every one is compared: at 384 dimensions some 30 ms a query on one core."""
+"""Number of rows up to which all are compared: with 384 dimensions about 30 ms per query on one core."""
 _BLOCK_CELLS = 1 << 23
 _LINKS, _BUILD_BREADTH, _SEARCH_BREADTH = 32, 80, 128
-"""Of the graph: neighbours a node, and how many are looked at while building it and while searching."""
+"""HNSW's M, efConstruction and efSearch: links per node, and candidates examined in building and in searching."""
 
 
 class Index(Protocol):
-    """Finds rows."""
+    """Finds the rows nearest to a query."""
 
     def search(self, queries: Vectors, k: int) -> Ints:
         """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What must be saved beside the vectors."""
+        """What must be saved in addition to the vectors."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExactIndex:
-    """Compares with every row."""
+    """Compares every row."""
 
     vectors: Vectors  # (rows, width)
 
@@ -59,13 +58,13 @@ class ExactIndex:
 
 @dataclass(frozen=True, eq=False)
 class GraphIndex:
-    """Walks a graph of near rows; misses the very nearest now and then."""
+    """Walks a graph of neighbouring rows; approximate: it sometimes misses the nearest row."""
 
     graph: Any
 
     @classmethod
     def of(cls, vectors: Vectors) -> GraphIndex:
-        """A graph over the rows."""
+        """Build the graph over the rows."""
         faiss = _faiss()
         graph = faiss.IndexHNSWFlat(vectors.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
         graph.hnsw.efConstruction = _BUILD_BREADTH
@@ -74,7 +73,7 @@ class GraphIndex:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> GraphIndex:
-        """What `arrays` gave."""
+        """The index of what `arrays` returned."""
         return cls(_faiss().deserialize_index(arrays["graph"]))
 
     def search(self, queries: Vectors, k: int) -> Ints:
@@ -85,17 +84,17 @@ class GraphIndex:
         return rows
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The graph as bytes; it holds the vectors too."""
+        """The graph as bytes, which include the vectors."""
         return {"graph": _faiss().serialize_index(self.graph)}
 
 
 def index_of(vectors: Vectors, exact_up_to: int = EXACT_UP_TO) -> Index:
-    """An exact index, or a graph where there are more rows than `exact_up_to`."""
+    """An exact index, or a graph if there are more rows than `exact_up_to`."""
     return ExactIndex(vectors) if len(vectors) <= exact_up_to else GraphIndex.of(vectors)
 
 
 def _faiss() -> Any:
-    require_extra("retrieval", "searching many replies for neighbours")
+    require_extra("retrieval", "nearest-neighbour search among many replies")
     import faiss
 
     return faiss

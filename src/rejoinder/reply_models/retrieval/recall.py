@@ -1,7 +1,7 @@
 """How often a retrieval model ranks the true reply among the first k of n candidates: recall@k of n.
 
-The others are replies of other dialogues, drawn by the seed, as Lowe et al. 2015 (The Ubuntu Dialogue Corpus) made
-their test: 1 in 10 R@1 and R@5.
+The other candidates are random replies of other dialogues, as in the test of Lowe et al. 2015 (The Ubuntu Dialogue
+Corpus): 1 in 10 R@1 and R@5.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Recall:
-    """recall@k of n, each with its interval over dialogues."""
+    """recall@k of n for several k, each with its confidence interval."""
 
     candidates: int
     contexts: int
@@ -44,7 +44,7 @@ def recall(
     seed: int = 0,
     resamples: int = 1000,
 ) -> Recall:
-    """recall@k for each k of `at`, over every reply in the dialogues; intervals draw whole dialogues."""
+    """recall@k for each k of `at`, over every reply in the dialogues; intervals resample whole dialogues."""
     if candidates < 2 or not at or not all(1 <= k < candidates for k in at):
         raise CallError(f"recall@{list(at)} of {candidates}: expected each k from 1 to one less than the candidates")
     places = places_of(dialogues)
@@ -57,15 +57,15 @@ def recall(
 
 
 def drawn_candidates(places: Sequence[Place], candidates: int, seed: int) -> list[list[str]]:
-    """For each place its true reply, first, and others of other dialogues that differ from it and from each other."""
+    """For each place its true reply, then replies of other dialogues; all candidates of a place are different."""
     if len({place.response for place in places}) < candidates:
-        raise NeedsError(f"recall of {candidates} needs {candidates} different replies at least")
+        raise NeedsError(f"recall of {candidates} needs at least {candidates} different replies")
     rng = np.random.default_rng(seed)
     return [_drawn(places, place, candidates, rng) for place in places]
 
 
 def chance_of_rank(scores: Scores, k: int) -> float:
-    """The chance that the first candidate is among the best k, where those that tie are put in random order."""
+    """The probability that the first candidate is among the best k, if ties are ordered at random."""
     above, equal = int((scores > scores[0]).sum()), int((scores == scores[0]).sum())
     return float(np.clip((k - above) / equal, 0.0, 1.0))
 

@@ -1,6 +1,6 @@
-"""TF-IDF retrieval as how-not has it (section 3): tfidf(w, c) = f(w, c) * log(N / N_w), nearest by cosine.
+"""TF-IDF retrieval of Liu et al. 2016 (section 3): tfidf(w, c) = f(w, c) * log(N / N_w), nearest by cosine.
 
-f(w, c) counts a word in a context or reply; N is the number of dialogues, N_w of those with the word.
+f(w, c) is the count of a word in a context or reply, N the number of dialogues, N_w the number of those with the word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rejoinder.reply_models.base import Context, ReplyData
+from rejoinder.learning.fitted import DialogueData
+from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.bags import Vocabulary, document_frequencies, of_length_one, times_columns
 from rejoinder.reply_models.retrieval.base import Corpus, context_text, places_to_learn
 from rejoinder.reply_models.retrieval.lexical import Lexical
@@ -19,14 +20,14 @@ from rejoinder.types import Scores
 
 _CITATION = "Liu et al. 2016, How NOT To Evaluate Your Dialogue System; Lowe et al. 2015, The Ubuntu Dialogue Corpus"
 _NEAREST = 50
-"""Contexts whose replies a candidate is compared with (C-TFIDF)."""
+"""How many of the nearest contexts' replies a candidate is compared with (C-TFIDF)."""
 _BLOCK = 64
 """Contexts whose candidates are scored at once."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Tfidf(Lexical):
-    """Cosine of TF-IDF vectors."""
+    """Compares by the cosine of TF-IDF vectors."""
 
     citation: ClassVar[str] = _CITATION
 
@@ -35,15 +36,15 @@ class _Tfidf(Lexical):
         return of_length_one(times_columns(counts, self.word_weights_))
 
     def reply_rows(self, counts: Any) -> Any:
-        """The same."""
+        """TF-IDF vectors of length 1."""
         return self.query_rows(counts)
 
-    def _learned(self, data: ReplyData, corpus: Corpus, texts: Sequence[str]) -> dict[str, Any]:
-        """Everything, from what the rows of the corpus are compared by."""
+    def _learned(self, data: DialogueData, corpus: Corpus, texts: Sequence[str]) -> dict[str, Any]:
+        """Every learned field; `texts` are what contexts are compared with, one per row of the corpus."""
         whole = ["\n".join(dialogue.turns) for dialogue in data.dialogues]
         vocabulary = Vocabulary.of(whole)
         weights = np.log(len(whole) / document_frequencies(vocabulary.counts(whole)))
-        if not weights.any():  # one dialogue, or all of the same words: every word then counts the same
+        if not weights.any():  # a single dialogue, or all with the same words: every word gets the same weight
             weights = np.ones(len(vocabulary))
         rows = of_length_one(times_columns(vocabulary.counts(texts), weights))
         return {
@@ -61,7 +62,7 @@ class ResponseTfidf(_Tfidf):
     name: ClassVar[str] = "r-tfidf"
     about: ClassVar[str] = "copies the reply whose words are nearest to those of the context"
 
-    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """Vectors of the different replies."""
         corpus = Corpus.of_replies(places_to_learn(self.name, data.dialogues))
         return self._learned(data, corpus, corpus.replies)
@@ -74,16 +75,16 @@ class ContextTfidf(_Tfidf):
     name: ClassVar[str] = "c-tfidf"
     about: ClassVar[str] = "copies the reply that was given to the context nearest to this one"
 
-    def learn(self, data: ReplyData) -> Mapping[str, Any]:
+    def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """Vectors of all contexts."""
         places = places_to_learn(self.name, data.dialogues)
         texts = [context_text(place.context, self.turns) for place in places]
         return self._learned(data, Corpus.of_contexts(places), texts)
 
     def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
-        """The largest product, over the nearest contexts, of their likeness and that of their reply to the candidate.
+        """The largest product, over the nearest contexts, of their cosine and that of their reply with the candidate.
 
-        The papers rank no candidates by contexts; this is the nearest that keeps to the model.
+        The papers do not rank candidates with this model; this definition stays closest to it.
         """
         return [
             scores
@@ -92,9 +93,9 @@ class ContextTfidf(_Tfidf):
         ]
 
     def _by_neighbours(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> Iterator[Scores]:
-        likeness = (self.queries(contexts) @ self.matrix_).toarray()  # (contexts, rows)
-        most = min(_NEAREST, likeness.shape[1])
-        near = np.argpartition(-likeness, most - 1, axis=1)[:, :most]
+        similarity = (self.queries(contexts) @ self.matrix_).toarray()  # (contexts, rows)
+        most = min(_NEAREST, similarity.shape[1])
+        near = np.argpartition(-similarity, most - 1, axis=1)[:, :most]
         given = [self.corpus_.text(row) for row in near.ravel().tolist()]
         known = self.reply_rows(self.vocabulary_.counts(given))
         offered = self.reply_rows(self.vocabulary_.counts([text for texts in candidates for text in texts]))
@@ -102,4 +103,4 @@ class ContextTfidf(_Tfidf):
         for place, (texts, end) in enumerate(zip(candidates, ends, strict=True)):
             own = known[place * most : (place + 1) * most]
             fitting = (offered[end - len(texts) : end] @ own.T).toarray()  # (candidates, near)
-            yield (fitting * likeness[place, near[place]]).max(axis=1).astype(np.float64)
+            yield (fitting * similarity[place, near[place]]).max(axis=1).astype(np.float64)

@@ -1,0 +1,86 @@
+"""What models with a recurrent network over byte pairs share: parameters, vocabulary, saving and loading."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.errors import CallError
+from rejoinder.learning.extras import require_extra
+from rejoinder.learning.saving import WEIGHTS
+from rejoinder.learning.settings import TrainingSettings
+from rejoinder.types import Dialogue
+
+if TYPE_CHECKING:
+    from rejoinder.language_models.recurrent.networks import Sizes
+    from rejoinder.text.vocabulary import Vocabulary
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecurrentModel(TrainingSettings, ABC):
+    """A model that learns a vocabulary of byte pairs and a recurrent network over them."""
+
+    vocabulary: int = 8000
+    """Maximum number of tokens: byte pairs of the training dialogues."""
+    embedding: int = 256
+    """Width of a token's vector."""
+    hidden: int = 320
+    """Width of a recurrent state."""
+    dropout: float = 0.2
+    """Share of the inputs that are set to 0 in training."""
+
+    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    network_: Any = dataclasses.field(init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def make_network(self, vocabulary: Any) -> Any:
+        """The untrained network over the tokens of a vocabulary; its weights are drawn with torch's random state."""
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its smallest allowed value."""
+        return super().least() | {"vocabulary": 300, "embedding": 2, "hidden": 2}
+
+    def shares(self) -> dict[str, float]:
+        """Parameters that must be from 0 to below 1 -> their value."""
+        return super().shares() | {"dropout": self.dropout}
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        if self.hidden % 2:
+            raise CallError(f"{self.name}: hidden must be even, half for each reading direction, not {self.hidden}")
+
+    def learned_vocabulary(self, dialogues: Iterable[Dialogue]) -> Vocabulary:
+        """The byte pairs of all turns."""
+        require_extra("train", f"training {self.name}")
+        from rejoinder.text.vocabulary import Vocabulary
+
+        return Vocabulary.learn((turn for dialogue in dialogues for turn in dialogue.turns), self.vocabulary)
+
+    def sizes(self, vocabulary: Any) -> Sizes:
+        """The sizes of the network's layers."""
+        from rejoinder.language_models.recurrent.networks import Sizes
+
+        return Sizes(len(vocabulary), self.embedding, self.hidden, self.dropout)
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write vocabulary and weights."""
+        from rejoinder.learning.weights import save_weights
+
+        self.vocabulary_.save(folder)
+        save_weights(self.network_, folder / WEIGHTS["torch"])
+        return {}
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
+        """What `save_learned` wrote."""
+        require_extra("train", self.name)
+        from rejoinder.learning.weights import load_weights
+        from rejoinder.text.vocabulary import Vocabulary
+
+        vocabulary = Vocabulary.load(folder)
+        network = self.make_network(vocabulary)
+        load_weights(network, folder / WEIGHTS["torch"])
+        return {"vocabulary_": vocabulary, "network_": network.eval()}
