@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types format clean
+.PHONY: demo test fuzz lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder score src/rejoinder/examples/demo.jsonl --metric all --report report.html
@@ -11,6 +11,13 @@ demo: .venv/core
 
 test: .venv/test
 	$(BIN)/python -m pytest --numprocesses 2
+
+# Seconds per target: with eleven targets this is about three hours. `make fuzz FUZZ_SECONDS=60` is a short run.
+FUZZ_SECONDS ?= 900
+
+fuzz: .venv/test
+	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
+		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -80,3 +80,12 @@ def test_gguf_files_are_found(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "b.gguf").touch()
     with pytest.raises(CallError, match="contains 2 GGUF files: expected the path of one of them"):
         place_of(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "content", [b"GGUF", b"", b"GGUF\x03\x00\x00\x00", b"GGUF\x03\x00\x00\x00" + b"\xff" * 16, b"text" * 9]
+)
+def test_a_damaged_gguf_file_is_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(content)
+    with pytest.raises(CallError, match=r"^the language model \S*m\.gguf cannot be loaded \([^\n]+\)$"):
+        CausalModel.load(str(tmp_path / "m.gguf"))

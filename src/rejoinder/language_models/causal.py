@@ -40,7 +40,7 @@ class CausalModel:
             with quiet_transformers(), redirect_stderr(io.StringIO()):  # unpacking GGUF shows a progress bar
                 network = transformers.AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, **options)
                 tokeniser = transformers.AutoTokenizer.from_pretrained(where, **options)
-        except (OSError, ValueError, ImportError) as error:
+        except Exception as error:  # on a damaged file the libraries raise anything, struct.error for one
             raise CallError(f"the language model {source} cannot be loaded ({why_not(source, error)})") from error
         network.train(False)
         return cls(network, tokeniser)

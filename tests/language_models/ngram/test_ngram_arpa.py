@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,32 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
     (tmp_path / "lm.arpa").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="is not an ARPA file"):
         read_arpa(tmp_path / "lm.arpa")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("ngram 2=2", f"ngram 2={'9' * 5000}", r"lm\.arpa:4: expected 'ngram 2=\.\.\.'"),
+        ("ngram 2=2", f"ngram {'9' * 5000}=2", r"lm\.arpa:4: expected 'ngram 2=\.\.\.'"),
+        ("ngram 2=2", f"ngram 2=1{'0' * 17}", "contains 2 2-grams: expected 1000"),
+        ("-0.1\ta b", "nan\ta b", r"lm\.arpa:14: expected a number, 2 words"),
+        ("-0.1\ta b", "1e400\ta b", r"lm\.arpa:14: expected a number, 2 words"),
+        ("-0.1\ta b", f"-0.1\ta {'b' * 100_000}", r"lm\.arpa:14: the word 'bbb"),
+    ],
+)
+def test_numbers_and_words_of_any_length(old: str, new: str, problem: str, tmp_path: Path) -> None:
+    assert old in FILE
+    (tmp_path / "lm.arpa").write_text(FILE.replace(old, new))
+    with pytest.raises(DataError, match=problem) as caught:
+        read_arpa(tmp_path / "lm.arpa")
+    assert len(str(caught.value)) < 500
+
+
+def test_damaged_gzip_files_and_folders(tmp_path: Path) -> None:
+    packed = gzip.compress(FILE.encode() * 100)
+    for damaged in (packed[:-20], packed[:30] + b"????" + packed[34:], packed[:-8] + b"????" + packed[-4:], b"no gzip"):
+        (tmp_path / "lm.arpa.gz").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"lm\.arpa\.gz: is not an ARPA file \("):
+            read_arpa(tmp_path / "lm.arpa.gz")
+    with pytest.raises(DataError, match="is a folder: expected a file"):
+        read_arpa(tmp_path)

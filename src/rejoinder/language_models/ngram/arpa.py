@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Literal
@@ -11,13 +13,14 @@ from typing import IO, Literal
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.errors import DataError
+from rejoinder.data.rows import unreadable
+from rejoinder.errors import DataError, shortened
 from rejoinder.language_models.ngram.model import UNKNOWN, Level, NgramModel, with_special
 
 NEVER = -99.0
 """Stands for log10 of 0."""
 
-_COUNT = re.compile(r"ngram (\d+)\s*=\s*(\d+)")
+_COUNT = re.compile(r"ngram ([0-9]{1,9})\s*=\s*([0-9]{1,18})")
 
 
 def write_arpa(model: NgramModel, path: str | Path) -> None:
@@ -58,10 +61,10 @@ def read_arpa(path: str | Path) -> NgramModel:
     try:
         with _open(Path(path), "rt") as file:
             return _Reader(str(path), file).model()
-    except FileNotFoundError:
-        raise DataError("no such file", file=str(path)) from None
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+    except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(f"is not an ARPA file ({error})", file=str(path)) from None
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
 
 
 class _Reader:
@@ -88,6 +91,8 @@ class _Reader:
             level, places = self._level(rows, number, places)
             levels.append(level)
         self._expect("\\end\\")
+        for _ in self._lines():  # the checksum of a compressed file is at its end
+            pass
         return NgramModel(words, tuple(levels))
 
     def _level(self, rows: list[_Row], number: dict[str, int], below: _Places) -> tuple[Level, _Places]:
@@ -96,7 +101,7 @@ class _Reader:
         for ngram, row in zip(coded, rows, strict=True):
             if ngram[:-1] not in below:
                 prefix = " ".join(row[0][:-1])
-                raise self._error(f"{prefix!r}, the prefix of this n-gram, is not in the file", row[3])
+                raise self._error(f"{shortened(prefix)}, the prefix of this n-gram, is not in the file", row[3])
         keys = np.array([below[ngram[:-1]] * len(number) + ngram[-1] for ngram in coded], np.int64)
         order = np.argsort(keys, kind="stable")
         twice = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -109,7 +114,7 @@ class _Reader:
     def _coded(self, ngram: tuple[str, ...], number: dict[str, int], line: int) -> tuple[int, ...]:
         for word in ngram:
             if word not in number:
-                raise self._error(f"the word {word!r} is not among the 1-grams", line)
+                raise self._error(f"the word {shortened(word)} is not among the 1-grams", line)
         return tuple(number[word] for word in ngram)
 
     def _sizes(self) -> list[int]:
@@ -126,7 +131,7 @@ class _Reader:
                 continue
             matched = _COUNT.fullmatch(text)
             if not matched or int(matched[1]) != len(sizes) + 1:
-                raise self._error(f"expected 'ngram {len(sizes) + 1}=...', found {text[:40]!r}")
+                raise self._error(f"expected 'ngram {len(sizes) + 1}=...', found {shortened(text)}")
             sizes.append(int(matched[2]))
         if not sizes:
             raise self._error("lists no n-grams: expected 'ngram 1=...'")
@@ -148,17 +153,19 @@ class _Reader:
         try:
             if len(fields) not in {order + 1, order + 1 + weighted}:
                 raise ValueError
-            weight = float(fields[order + 1]) if len(fields) > order + 1 else 0.0
-            return tuple(fields[1 : order + 1]), float(fields[0]), weight, self._line
+            log_prob, weight = float(fields[0]), float(fields[order + 1]) if len(fields) > order + 1 else 0.0
+            if not (log_prob < math.inf and weight < math.inf):  # nor NaN
+                raise ValueError
+            return tuple(fields[1 : order + 1]), log_prob, weight, self._line
         except ValueError:
-            problem = f"expected a number, {order} words and optionally another number, found {text[:60]!r}"
+            problem = f"expected a number, {order} words and optionally another number, found {shortened(text)}"
             raise self._error(problem) from None
 
     def _expect(self, wanted: str) -> None:
         for text in self._lines():
             if text:
                 if text != wanted:
-                    raise self._error(f"expected {wanted}, found {text[:40]!r}")
+                    raise self._error(f"expected {wanted}, found {shortened(text)}")
                 return
         raise self._error(f"ends before {wanted}")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,12 @@ _UNREADABLE = (
     OSError,
     EOFError,
     KeyError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,  # encrypted, or of a later version
+    TypeError,  # a single array
     ValueError,
+    struct.error,
     zlib.error,
     BadZipFile,
     pl.exceptions.PolarsError,
@@ -103,10 +109,15 @@ class ParaphraseTable:
 
     @classmethod
     def _load(cls, path: Path) -> ParaphraseTable:
-        with np.load(path) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             words = stored["words"].tobytes().decode("utf-8").split("\n")
-            offsets = offsets_of(stored["counts"].astype(np.int64))
-            return cls(words, stored["keys"], Ragged(stored["paraphrases"].astype(np.int64), offsets))
+            keys, counts, paraphrases = (_integers(stored[name]) for name in ("keys", "counts", "paraphrases"))
+        nodes = len(keys) + 1
+        if len(counts) != nodes or not _is_within(counts, len(paraphrases) + 1) or counts.sum() != len(paraphrases):
+            raise ValueError("the numbers of paraphrases do not fit")
+        if not _is_within(paraphrases, nodes) or not _is_within(keys, nodes * len(words)) or (np.diff(keys) <= 0).any():
+            raise ValueError("the phrases do not fit")
+        return cls(words, keys, Ragged(paraphrases, offsets_of(counts)))
 
     @classmethod
     def _parse(cls, path: Path) -> ParaphraseTable:
@@ -124,6 +135,16 @@ class ParaphraseTable:
         order = np.argsort(phrase, kind="stable")
         counts = np.bincount(phrase, minlength=len(keys) + 1)
         return cls(words, keys, Ragged(paraphrase[order], offsets_of(counts)))
+
+
+def _integers(stored: NDArray[np.generic]) -> Ints:
+    if stored.ndim != 1 or not np.issubdtype(stored.dtype, np.integer):
+        raise ValueError(f"expected a list of integers, found {stored.dtype} {stored.shape}")
+    return stored.astype(np.int64)
+
+
+def _is_within(values: Ints, end: int) -> bool:
+    return bool(((values >= 0) & (values < end)).all())
 
 
 def _entries(path: Path) -> Iterator[pl.DataFrame]:

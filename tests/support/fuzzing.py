@@ -1,0 +1,72 @@
+"""Fuzzing within a time budget: files are mutated until the time is up, and a failure is shrunk by hypothesis.
+
+REJOINDER_FUZZ_SECONDS is the time per target, 2 by default. The seeds are 0, 1, 2, ..., so a slower machine runs the
+beginning of what a faster one runs; REJOINDER_FUZZ_SEED sets another first seed, for long runs (`make fuzz`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+Edit = tuple[int, int, bytes]
+"""Where, how many bytes are removed, what is inserted."""
+
+SECONDS = float(os.environ.get("REJOINDER_FUZZ_SECONDS", "2"))
+FIRST_SEED = int(os.environ.get("REJOINDER_FUZZ_SEED", "0"))
+_EXAMPLES_PER_SEED = 20
+
+
+def fuzz(values: st.SearchStrategy[T], target: Callable[[T], object]) -> None:
+    """Call the target with values until the time is up."""
+    until = time.monotonic() + SECONDS
+    number = FIRST_SEED
+    while number == FIRST_SEED or time.monotonic() < until:
+        _round(values, target, number)
+        number += 1
+
+
+def _round(values: st.SearchStrategy[T], target: Callable[[T], object], number: int) -> None:
+    @seed(number)
+    @settings(
+        max_examples=_EXAMPLES_PER_SEED,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(values)
+    def check(value: T) -> None:
+        target(value)
+
+    check()
+
+
+def mutated(files: Sequence[bytes], tokens: Sequence[bytes]) -> st.SearchStrategy[bytes]:
+    """One of the files with a few edits: bytes removed, and bytes or tokens of the format inserted."""
+    edit = st.tuples(
+        st.integers(0, 1 << 20),
+        st.integers(0, 30),
+        st.one_of(st.sampled_from([b"", *tokens, *HOSTILE]), st.binary(max_size=6)),
+    )
+    return st.builds(_edited, st.sampled_from(files), st.lists(edit, max_size=6))
+
+
+HOSTILE = [
+    b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", "\u202e\u2028".encode(), b"\n", b"\r",
+    b"\t", b" ", b"-1", b"0", b"1e400", b"-1e400", b"nan", b"1" + b"0" * 400, b"9" * 5000, b"[" * 5000, b"{" * 5000,
+    b"a" * 3000,
+]  # fmt: skip
+
+
+def _edited(file: bytes, edits: list[Edit]) -> bytes:
+    for where, removed, inserted in edits:
+        at = where % (len(file) + 1)
+        file = file[:at] + inserted + file[at + removed :]
+    return file
