@@ -14,7 +14,6 @@ HOSTILE = [
     Example("han", (), "你好吗,朋友们", ("你好朋友", "再见")),
     Example("thai", (), "สวัสดีครับ", ("สวัสดีค่ะ",)),
     Example("one", (), "a", ("a", "b")),
-    Example("empty reference", (), "a b", ("",)),
     Example("emoji", (), "👍🏽👍🏽 ok", ("👍🏽 ok ok",)),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -138,6 +139,44 @@ def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, bundle
 def test_without_references_there_is_no_score(name: str, bundled: list[Example]) -> None:
     scores = load(name).score([*bundled, Example("none", (), "hello there", ())])
     assert np.isnan(scores[-1])
+
+
+BLANK = [("",), (" ",), ("\t\n", "\u3000"), ("", "", "")]
+
+
+@pytest.mark.parametrize("name", WITH_REFERENCES)
+@pytest.mark.parametrize("blank", BLANK)
+def test_a_blank_reference_is_no_reference(name: str, blank: tuple[str, ...], bundled: list[Example]) -> None:
+    metric = load(name)
+    replies = ["hello there", "hello there", "  ", bundled[0].response]
+    hollow = [Example(f"blank {n}", ("hi",), reply, blank) for n, reply in enumerate(replies)]
+    without = [replace(example, references=()) for example in hollow]
+    filled = [replace(example, references=(*blank, *example.references, *blank)) for example in bundled]
+    expected = scored(metric, [*without, *bundled])
+    assert np.isnan(expected[: len(replies)]).all()
+    np.testing.assert_array_equal(scored(metric, [*hollow, *filled]), expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScoreWarning)
+        assert np.isnan(metric.corpus_score(hollow))
+        assert metric.corpus_score([*hollow, *filled]) == metric.corpus_score([*without, *bundled])
+
+
+@pytest.mark.parametrize(
+    ("name", "refs"),
+    [
+        *product(("bleu", "rouge-l", "meteor", "chrf", "embedding-average", "greedy-matching"), ("max", "mean")),
+        ("bleu", "joint"),
+        ("rouge-l", "best"),
+        ("embedding-average", "centroid"),
+        ("vector-extrema", "centroid"),
+    ],
+)
+def test_a_blank_reference_is_none_however_references_are_joined(name: str, refs: str) -> None:
+    metric = load(name, refs=refs)
+    hollow = Example("1", (), "hello there", ("",))
+    mixed, plain = Example("2", (), "hello there", ("", "hello you")), Example("2", (), "hello there", ("hello you",))
+    assert np.isnan(scored(metric, [hollow])).all()
+    np.testing.assert_array_equal(scored(metric, [mixed]), scored(metric, [plain]))
 
 
 @pytest.mark.parametrize("name", SIMILARITIES)

@@ -43,7 +43,7 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey
         keys.append(hash((example.system, example.id)))
         if digest:
             content.update(_bytes_of(example))
-        has["references"] += bool(example.references)
+        has["references"] += any(map(str.strip, example.references))  # a blank one is none
         has["context"] += bool(example.context)
         systems.setdefault(example.system)
     if not keys:

@@ -50,11 +50,15 @@ class Tokens:
 
 
 class Batch:
-    """A sequence of examples with cached results of computations on them."""
+    """A sequence of examples with cached results of computations on them.
+
+    A blank reference is no reference: it would score 0 with every reply, or 1 with an empty one. So the examples of a
+    batch come without.
+    """
 
     def __init__(self, examples: Sequence[Example]) -> None:
         check_polars_threads()
-        self.examples = examples
+        self.examples = _without_blank_references(examples)
         self._kept: dict[Hashable, object] = {}
 
     def __len__(self) -> int:
@@ -73,7 +77,7 @@ class Batch:
 
     @cached_property
     def reference_counts(self) -> Ints:
-        """How many references each example has. (examples,)"""
+        """How many references each example has, blank ones not counted. (examples,)"""
         return np.fromiter(map(len, map(_references, self.examples)), np.int64, len(self))
 
     @cached_property
@@ -103,6 +107,12 @@ class Batch:
             Ragged(rows.values[:cut], rows.offsets[: len(self) + 1]),
             Ragged(rows.values[cut:], rows.offsets[len(self) :] - cut),
         )
+
+
+def _without_blank_references(examples: Sequence[Example]) -> Sequence[Example]:
+    if all(map(str.strip, chain.from_iterable(map(_references, examples)))):
+        return examples
+    return [replace(example, references=tuple(filter(str.strip, example.references))) for example in examples]
 
 
 def encode(texts: pl.Series, options: TextOptions) -> tuple[pl.Series, Ragged]:
