@@ -15,6 +15,7 @@ dialogues    dialogues to train on
 sentences    sentences to train on
 files        single files of a model folder
 output       writing files atomically, and the formats of score files
+spreadsheets text in a CSV file that a spreadsheet would run
 pairs        a context with one reply
 contexts     hashes of contexts, to keep training and test data apart
 negatives    unsuitable replies made from dialogues

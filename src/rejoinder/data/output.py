@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet
 from rejoinder.errors import CallError
 
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -103,7 +104,9 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
             frame.sink_parquet(beside, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
             beside.replace(target)
         else:
-            frame.unnest("scores").sink_csv(beside)
+            columns = {label: for_spreadsheet(label) for label in labels}
+            texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
+            frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(beside)
             _publish_with_meta(beside, target, meta)
     finally:
         beside.unlink(missing_ok=True)
