@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rejoinder.evaluators.distillation.encoder import candidates_of
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
     from conftest import Run, WriteLines
+
+
+CANDIDATES = [
+    {"id": f"{row}-{shift}", "context": [dialogue.turns[0]], "response": dialogues()[row - shift].turns[1]}
+    for row, dialogue in enumerate(dialogues()[:5])
+    for shift in range(3)
+]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +29,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path) -> None:
     turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
-    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
+    own = write_lines(CANDIDATES, "own.jsonl")
     call = ["distill", "length", "repetition", "--encoder", tiny, "--dialogues", turns, "--candidates", own]
     ran = run(*call, "--steps", "2", "--max-length", "48", "-o", "student")
     assert ran.code == 0, ran.err
@@ -45,7 +51,7 @@ def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_
     assert ran.code == 0, ran.err
     assert ran.err.splitlines()[-1] == "model: student (rejoinder score REPLIES -m student)"
     assert not (tmp_path / "student.teacher.jsonl").exists()
-    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
+    own = write_lines(CANDIDATES, "own.jsonl")
     told = run("score", own, "-m", "student", "--json")
     assert told.code == 0, told.err
     wrong = run(*call, "--steps", "3")

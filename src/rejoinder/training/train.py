@@ -13,9 +13,9 @@ from rejoinder.data.corpora import CorpusReader
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, run_into, save_trained, writes_files
+from rejoinder.training.output import build_model, run_into, save_trained
 
 READS_SENTENCES = frozenset({"am-fm", "am", "fm"})
 """Methods that learn from sentences, so that a text file with one sentence per line may stand for dialogues."""
@@ -52,7 +52,7 @@ def train(
     given = _read(model, dialogues, judged, valid, on_error)
     on_read(given)
     _fit(model, given, seed, training)
-    if target is not None and writes_files():
+    if target is not None and is_main_process():
         save_trained(model, target, training)
     return model
 

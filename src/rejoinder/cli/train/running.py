@@ -45,10 +45,9 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
 
 def run_of(arguments: argparse.Namespace) -> TrainingRun:
     """The training run that the options describe; only one of several processes shows anything."""
-    from rejoinder.learning.run import TrainingRun
-    from rejoinder.training.output import writes_files
+    from rejoinder.learning.run import TrainingRun, is_main_process
 
-    arguments.quiet |= not writes_files()
+    arguments.quiet |= not is_main_process()
     return TrainingRun(
         resume=arguments.resume,
         minutes=getattr(arguments, "minutes", None),
