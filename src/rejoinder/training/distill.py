@@ -65,9 +65,16 @@ def distill(
     saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
     teacher = _teacher(teachers, given.dialogues, seed)
     learn: Any = distill_static if student == "static" else distill_encoder
-    more = {} if student == "static" else {"run": training}
-    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, **more}
-    fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
+    fitted = learn(
+        model,
+        teacher,
+        given.dialogues,
+        given.candidates,
+        contexts=contexts,
+        seed=seed,
+        run=training,
+        scores_file=saved,
+    )
     if target is not None and saved is not None:
         save_trained(fitted, target, training)
         saved.unlink(missing_ok=True)
