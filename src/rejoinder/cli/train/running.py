@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from rejoinder.learning.run import TrainingRun
 
 
+_USES = {
+    "evaluator": "rejoinder score REPLIES -m {output}",
+    "sentence encoder": "rejoinder train adem --encoder {output} --judged FILE -o MODEL",
+    "reply model": "rejoinder generate CONTEXTS --model {output} -o replies.jsonl",
+}
+"""Kind of model -> the command that uses it."""
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Where the model goes."""
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="folder to save the model in")
@@ -70,6 +78,6 @@ def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
         raise
 
 
-def say_model(output: Path, arguments: argparse.Namespace) -> None:
-    """Where the evaluator is, and how to use it."""
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+def say_model(kind: str, output: Path, arguments: argparse.Namespace) -> None:
+    """Where the model is, and how to use it."""
+    say(f"model: {output} ({_USES[kind].format(output=output)})", arguments)
