@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rejoinder.data.source import read
-from rejoinder.registry import load
+from rejoinder.evaluators.distillation.encoder import candidates_of
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
     from conftest import Run, WriteLines
-
-
-CANDIDATES = [
-    {"id": f"{row}-{shift}", "context": [dialogue.turns[0]], "response": dialogues()[row - shift].turns[1]}
-    for row, dialogue in enumerate(dialogues()[:5])
-    for shift in range(3)
-]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +23,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path) -> None:
     turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
-    own = write_lines(CANDIDATES, "own.jsonl")
+    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
     call = ["distill", "length", "repetition", "--encoder", tiny, "--dialogues", turns, "--candidates", own]
     ran = run(*call, "--steps", "2", "--max-length", "48", "-o", "student")
     assert ran.code == 0, ran.err
@@ -53,7 +45,7 @@ def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_
     assert ran.code == 0, ran.err
     assert ran.err.splitlines()[-1] == "model: student (rejoinder score REPLIES -m student)"
     assert not (tmp_path / "student.teacher.jsonl").exists()
-    own = write_lines(CANDIDATES, "own.jsonl")
+    own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
     told = run("score", own, "-m", "student", "--json")
     assert told.code == 0, told.err
     wrong = run(*call, "--steps", "3")
@@ -72,20 +64,20 @@ def test_a_static_student_is_resumed_and_quiet(
     run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
+    from rejoinder.evaluators.static.stages import ScoreStage
+    from rejoinder.evaluators.static.static import Static
+
     call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]
     assert run(*call, "--quiet").err == ""
-    whole = load(tmp_path / "student")
-
-    from rejoinder.evaluators.static.stages import ScoreStage
-
+    whole = Static.load(tmp_path / "student")
     with monkeypatch.context() as patch:
         patch.setattr(ScoreStage, "loss", _interrupt)
         stopped = run(*call)
     assert stopped.code == 130
     assert "run the same command with --resume to continue" in stopped.err
     assert run(*call, "--resume").code == 0
-    examples = list(read(write_lines(CANDIDATES, "own.jsonl")))
-    assert load(tmp_path / "student").score(examples).tolist() == whole.score(examples).tolist()
+    examples = candidates_of(dialogues(), 5)
+    assert Static.load(tmp_path / "student").score(examples).tolist() == whole.score(examples).tolist()
 
 
 def _interrupt(*_: object) -> None:

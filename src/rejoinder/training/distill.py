@@ -65,16 +65,8 @@ def distill(
     saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
     teacher = _teacher(teachers, given.dialogues, seed)
     learn: Any = distill_static if student == "static" else distill_encoder
-    fitted = learn(
-        model,
-        teacher,
-        given.dialogues,
-        given.candidates,
-        contexts=contexts,
-        seed=seed,
-        run=training,
-        scores_file=saved,
-    )
+    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
+    fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
     if target is not None and saved is not None:
         save_trained(fitted, target, training)
         saved.unlink(missing_ok=True)
