@@ -63,10 +63,10 @@ def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, t
 def test_a_static_student_is_resumed_and_quiet(
     run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
     from rejoinder.evaluators.static.stages import ScoreStage
     from rejoinder.evaluators.static.static import Static
 
+    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
     call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]
     assert run(*call, "--quiet").err == ""
     whole = Static.load(tmp_path / "student")
