@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
+from collections.abc import Iterator
 
 import pytest
 
 import rejoinder
 from places import DOCS
-from rejoinder.cli import VERBS
+from rejoinder.cli import VERBS, build_parser
 from rejoinder.registry import ALIASES, METRICS, metric_class
 
 
@@ -62,6 +64,26 @@ def test_the_page_of_the_command_line_is_up_to_date() -> None:
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
     assert page("cli.md") == maker.page(), "run: python docs/make_cli_help.py"
+
+
+def documented_commands() -> Iterator[tuple[str, str]]:
+    """Page and command line, of every `rejoinder ...` in a code block that is fenced or indented."""
+    for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
+        text = path.read_text(encoding="utf-8")
+        blocks = re.findall(r"^```(?:sh)?\n(.*?)^```|((?:^    .+\n)+)", text, re.DOTALL | re.MULTILINE)
+        for line in "".join(map("".join, blocks)).splitlines():
+            if line.strip().startswith("rejoinder ") and "[options]" not in line:
+                yield path.name, line.strip().partition("  #")[0]
+
+
+def test_documented_commands_are_ones_that_the_parser_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = list(documented_commands())
+    assert len(commands) > 20
+    for page_name, command in commands:
+        try:
+            build_parser().parse_args(shlex.split(command)[1:])
+        except SystemExit:
+            pytest.fail(f"{page_name}: {command}\n{capsys.readouterr().err}")
 
 
 def test_links_between_pages_lead_somewhere() -> None:

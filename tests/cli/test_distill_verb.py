@@ -58,3 +58,27 @@ def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, t
     ran = run("distill", "length", "--encoder", tiny, "--dialogues", turns, "--candidates", none, "-o", "student")
     assert ran.code == 2
     assert "none.jsonl: expected at least one reply, found none" in ran.err
+
+
+def test_a_static_student_is_resumed_and_quiet(
+    run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rejoinder.evaluators.static.stages import ScoreStage
+    from rejoinder.evaluators.static.static import Static
+
+    turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
+    call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]
+    assert run(*call, "--quiet").err == ""
+    whole = Static.load(tmp_path / "student")
+    with monkeypatch.context() as patch:
+        patch.setattr(ScoreStage, "loss", _interrupt)
+        stopped = run(*call)
+    assert stopped.code == 130
+    assert "run the same command with --resume to continue" in stopped.err
+    assert run(*call, "--resume").code == 0
+    examples = candidates_of(dialogues(), 5)
+    assert Static.load(tmp_path / "student").score(examples).tolist() == whole.score(examples).tolist()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -42,7 +42,7 @@ def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
     waiting = write_lines(RECORDS, "contexts.jsonl")
     dialogues = write_lines([{"turns": ["a", "b", "c"]}], "dialogues.jsonl")
     ResponseTfidf().fit(DIALOGUES).save("copies")
-    copies = "r-tfidf copies replies of its corpus: it takes no decoding, as '{}' would have it"
+    copies = "r-tfidf copies replies of its corpus: it takes no decoding, but '{}' gives one"
     for call, message in (
         (("generate", waiting, "--model", "nowhere", "-o", "a.jsonl"), "holds no reply model"),
         (("generate", waiting, "--model", "nowhere", "-o", "a.csv"), "cannot write .csv"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.learning.checkpoints import Checkpoints
 from topic_replies import labelled, questions, topics_in_order
 
 if TYPE_CHECKING:
@@ -52,6 +53,26 @@ def test_human_scores(run: Run, write_lines: WriteLines, talk: Path, tmp_path: P
     outside = run(*call[:-4], "2", "5", "-o", "other")
     assert outside.code == 2
     assert "has the score 1: expected 2 to 5" in outside.err
+
+
+def test_an_interrupted_run_is_resumed(run: Run, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = ("train", "ruber", "--dialogues", talk, *SMALL, "-o")
+    assert run(*call, "whole").code == 0
+    write = Checkpoints.write
+
+    def write_and_stop(*given: Any) -> None:
+        write(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "write", write_and_stop)
+        stopped = run(*call, "model")
+    assert stopped.code == 130
+    assert "checkpoints are in model.checkpoints: run the same command with --resume to continue" in stopped.err
+    assert run(*call, "model", "--resume").code == 0
+    assert not (tmp_path / "model.checkpoints").exists()
+    whole, resumed = (Ruber.load(tmp_path / name).score(topics_in_order(3)) for name in ("whole", "model"))
+    np.testing.assert_array_equal(resumed, whole)
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,8 @@ def test_records_that_cannot_be_read(write_lines: WriteLines) -> None:
         ({"name": "bm25", "k1": "x"}, CallError, "bm25: k1 must be a number, not 'x'"),
         ({"name": "dual-encoder"}, CallError, "dual-encoder needs a value for encoder"),
         ({"name": "bm25", "dialogues": []}, NeedsError, "bm25 learns from dialogues: expected at least one"),
-        ({"name": "bm25", "judged": judged()}, CallError, "bm25 is a reply model and learns from dialogues"),
-        ({"name": "tweet2vec", "judged": judged()}, CallError, "tweet2vec is a sentence encoder and learns from"),
+        ({"name": "bm25", "judged": judged()}, CallError, "bm25 learns from dialogues: it takes no judged examples"),
+        ({"name": "tweet2vec", "judged": judged()}, CallError, "tweet2vec learns from dialogues: it takes no"),
         ({"name": "ruber", "judged": []}, NeedsError, "ruber learns from judged examples: expected at least one"),
     ],
 )
@@ -154,7 +154,6 @@ def test_an_output_that_cannot_be_written_is_refused_before_reading(tmp_path: Pa
 
 
 def test_one_of_several_processes_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="needs what training needs")
     monkeypatch.setenv("RANK", "1")
     train("bm25", DIALOGUES, output=tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = Path(arguments.output)
     try:
-        distill(
+        student = distill(
             arguments.teachers,
             arguments.dialogues,
             candidates=arguments.candidates,
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         if scores.exists():
             say(f"the teacher's scores are in {scores}: run the same command with --resume to continue", arguments)
         raise
-    say_model(output, arguments)
+    say_model(student.kind, output, arguments)
     return 0
 
 

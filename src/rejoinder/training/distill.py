@@ -14,10 +14,10 @@ from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.metrics.base import Metric
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, run_into, save_trained, writes_files
+from rejoinder.training.output import build_model, run_into, save_trained
 from rejoinder.types import Dialogue
 
 STUDENTS = ("encoder", "static")
@@ -62,11 +62,10 @@ def distill(
     if not given.dialogues and not given.candidates:
         raise CallError("nothing to learn from: expected dialogues, candidates or both")
     on_read(given)
-    saved = None if target is None or not writes_files() else teacher_scores_beside(target)
+    saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
     teacher = _teacher(teachers, given.dialogues, seed)
     learn: Any = distill_static if student == "static" else distill_encoder
-    more = {} if student == "static" else {"run": training}
-    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, **more}
+    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
     fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
     if target is not None and saved is not None:
         save_trained(fitted, target, training)

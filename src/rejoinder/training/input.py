@@ -17,7 +17,7 @@ class TrainingInput:
     judged: list[JudgedExample] | None = None
     """None: none were given."""
     valid: list[Any] = field(default_factory=list)
-    """Dialogues for a reply model, judged examples for an evaluator."""
+    """Judged examples for an evaluator, dialogues for the others."""
     candidates: list[Example] = field(default_factory=list)
     """Replies that a teacher scores."""
     skipped: tuple[str, ...] = ()

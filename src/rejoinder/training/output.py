@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,15 +36,6 @@ def run_into(output: Path | None, kind: str, run: TrainingRun | None) -> Trainin
 def checkpoints_beside(output: Path) -> Path:
     """Where the checkpoints of a model go that will be saved in `output`."""
     return output.parent / f"{output.name}.checkpoints"
-
-
-def writes_files() -> bool:
-    """Whether this process saves the model: of several that `accelerate launch` started, only one does."""
-    if "RANK" not in os.environ:
-        return True
-    from rejoinder.learning.run import is_main_process
-
-    return is_main_process()
 
 
 def save_trained(model: Any, output: Path, run: TrainingRun) -> None:

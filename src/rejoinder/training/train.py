@@ -11,11 +11,11 @@ from typing import Any
 
 from rejoinder.data.corpora import CorpusReader
 from rejoinder.data.source import OnError
-from rejoinder.errors import CallError, NeedsError
+from rejoinder.errors import NeedsError
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, run_into, save_trained, writes_files
+from rejoinder.training.output import build_model, run_into, save_trained
 
 READS_SENTENCES = frozenset({"am-fm", "am", "fm"})
 """Methods that learn from sentences, so that a text file with one sentence per line may stand for dialogues."""
@@ -40,7 +40,7 @@ def train(
 
     `dialogues` is a file, several files, or an iterable of Dialogues, of records with `turns` or of lists of turns;
     `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
-    training stops: dialogues for a reply model, judged examples for an evaluator. `parameters` are those of the method.
+    training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method.
 
     With an `output`, checkpoints are kept beside it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before
@@ -51,25 +51,16 @@ def train(
     training = run_into(target, model.kind, run)
     given = _read(model, dialogues, judged, valid, on_error)
     on_read(given)
-    _fit(model, given, seed, training)
-    if target is not None and writes_files():
+    model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)
+    if target is not None and is_main_process():
         save_trained(model, target, training)
     return model
-
-
-def _fit(model: Any, given: TrainingInput, seed: int, run: TrainingRun) -> None:
-    if model.kind == "sentence encoder":
-        model.fit(given.dialogues, seed=seed, quiet=run.quiet)
-    else:
-        model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=run)
 
 
 def _read(model: Any, dialogues: Any, judged: Any, valid: Any, on_error: OnError) -> TrainingInput:
     """Read everything; an error where judged examples are given that nothing can be learned from."""
     reader, scored = CorpusReader(on_error), model.name not in READS_POOLS
-    if judged is not None and model.kind == "sentence encoder":
-        raise CallError(f"{model.name} is a sentence encoder and learns from dialogues: it takes no judged examples")
-    read_valid = reader.dialogues if model.kind == "reply model" else reader.judged
+    read_valid = reader.judged if model.kind == "evaluator" else reader.dialogues
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues, sentences=model.name in READS_SENTENCES),
         judged=None if judged is None else reader.judged(judged, scored=scored),

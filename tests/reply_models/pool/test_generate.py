@@ -49,7 +49,7 @@ def test_a_pool_of_models_and_folders(tmp_path: Path) -> None:
 def test_wrong_calls(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="also and drop are for a pool"):
         generate(MODEL, CONTEXTS, also="true")
-    with pytest.raises(CallError, match="it takes no decoding, as 'decoding greedy' would have it"):
+    with pytest.raises(CallError, match="it takes no decoding, but 'decoding greedy' gives one"):
         generate(MODEL, CONTEXTS, decoding="greedy")
     with pytest.raises(CallError, match=r"cannot write \.csv"):
         generate(MODEL, CONTEXTS, output=tmp_path / "replies.csv")

@@ -14,13 +14,6 @@ from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.cli.options import say
 from rejoinder.cli.train.names import GROUPS, TRAINED_IN_STEPS, overview
 
-_USES = {
-    "evaluator": "rejoinder score REPLIES -m {output}",
-    "sentence encoder": "rejoinder train adem --encoder {output} --judged FILE -o MODEL",
-    "reply model": "rejoinder generate CONTEXTS --model {output} -o replies.jsonl",
-}
-"""Kind of model -> the command that uses it."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A verb of its own for everything that can be trained."""
@@ -64,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and save what was named."""
     from rejoinder.cli.train.additions import ADDITIONS
     from rejoinder.cli.train.data import say_read
-    from rejoinder.cli.train.running import resumable, run_of
+    from rejoinder.cli.train.running import resumable, run_of, say_model
     from rejoinder.learning.extras import require_extra
     from rejoinder.training.train import train
 
@@ -90,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     for remark in () if addition is None else addition.remarks(model, arguments):
         say(remark, arguments)
-    say(f"model: {output} ({_USES[model.kind].format(output=output)})", arguments)
+    say_model(model.kind, output, arguments)
     return 0
 
 

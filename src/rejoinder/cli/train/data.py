@@ -38,7 +38,7 @@ def add_data(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
         add_files(group, "--pool", "--judged", purpose="replies that name the system that gave them", required=True)
     elif labels != "unused":
         add_files(group, "--judged", purpose="replies with human scores", required=labels == "needed")
-    if cls.kind == "reply model":
+    if not is_evaluator:
         add_files(group, "--valid", purpose="dialogues that decide when training stops")
     add_on_error(group)
 

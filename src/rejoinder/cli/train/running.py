@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from rejoinder.learning.run import TrainingRun
 
 
+_USES = {
+    "evaluator": "rejoinder score REPLIES -m {output}",
+    "sentence encoder": "rejoinder train adem --encoder {output} --judged FILE -o MODEL",
+    "reply model": "rejoinder generate CONTEXTS --model {output} -o replies.jsonl",
+}
+"""Kind of model -> the command that uses it."""
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Where the model goes."""
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="folder to save the model in")
@@ -45,10 +53,9 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
 
 def run_of(arguments: argparse.Namespace) -> TrainingRun:
     """The training run that the options describe; only one of several processes shows anything."""
-    from rejoinder.learning.run import TrainingRun
-    from rejoinder.training.output import writes_files
+    from rejoinder.learning.run import TrainingRun, is_main_process
 
-    arguments.quiet |= not writes_files()
+    arguments.quiet |= not is_main_process()
     return TrainingRun(
         resume=arguments.resume,
         minutes=getattr(arguments, "minutes", None),
@@ -71,6 +78,6 @@ def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
         raise
 
 
-def say_model(output: Path, arguments: argparse.Namespace) -> None:
-    """Where the evaluator is, and how to use it."""
-    say(f"model: {output} (rejoinder score REPLIES -m {output})", arguments)
+def say_model(kind: str, output: Path, arguments: argparse.Namespace) -> None:
+    """Where the model is, and how to use it."""
+    say(f"model: {output} ({_USES[kind].format(output=output)})", arguments)

@@ -13,6 +13,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.extras import require_extra
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.types import Dialogue, Example, JudgedExample
 
@@ -28,6 +29,7 @@ def distill_static(
     *,
     contexts: int = 5000,
     seed: int = 0,
+    run: TrainingRun | None = None,
     scores_file: Path | None = None,
 ) -> Static:
     """One with the student's parameters, fitted to the teacher's scores of the candidates, or of such as are made."""
@@ -35,7 +37,8 @@ def distill_static(
     from rejoinder.evaluators.distillation.encoder import candidates_of
 
     given = list(candidates) or candidates_of(dialogues, contexts, seed)
-    scores = teacher_scores(teacher, given, scores_file)
+    run = run or TrainingRun()
+    scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
     rows = [
         JudgedExample(example, {TEACHER: (score,)})
         for example, score in zip(given, scores.tolist(), strict=True)
@@ -44,7 +47,7 @@ def distill_static(
     if not rows:
         raise CallError("the teacher can score none of the replies: expected one at least")
     taught = type(student)(**student.parameters | {"dimension": TEACHER, "scale": teacher.range})
-    taught.fit(dialogues, rows, seed=seed)
+    taught.fit(dialogues, rows, seed=seed, run=run)
     if isinstance(teacher, Evaluator):
         seen = taught.trained_contexts | teacher.trained_contexts
         taught = taught._with(replace(taught.fitted, contexts=seen))
