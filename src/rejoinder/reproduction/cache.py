@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
+from rejoinder.learning.saving import CONFIG, read_arrays, write_arrays
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -46,20 +46,19 @@ class Cache:
         path = self.arrays_path(name, key)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            beside = path.with_suffix(".tmp.npz")
-            np.savez_compressed(beside, **make())
+            beside = path.with_suffix(".tmp")
+            write_arrays(beside, make())
             beside.replace(path)
-        with np.load(path, allow_pickle=False) as found:
-            return dict(found)
+        return read_arrays(path)
 
     def arrays_path(self, name: str, key: object) -> Path:
         """Where such arrays are kept."""
-        return self.folder / "arrays" / f"{name}-{digest_of([__version__, key])[:12]}.npz"
+        return self.folder / "arrays" / f"{name}-{digest_of([__version__, key])[:12]}.safetensors"
 
     def model(self, name: str, key: object, train: Callable[[], SavedT], load: Callable[[Path], SavedT]) -> SavedT:
         """A trained model, trained if it is not here yet."""
         folder = self.folder / "models" / f"{name}-{digest_of([__version__, key])[:12]}"
-        if not (folder / "config.json").exists():
+        if not (folder / CONFIG).exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             train().save(folder)
         return load(folder)

@@ -1,4 +1,4 @@
-"""`python -m rejoinder.reproduction NAME --data FOLDER -o page.md`: makes a page of docs/results, or one table of it."""
+"""`python -m rejoinder.reproduction NAME --data FOLDER -o page.md`: makes one page, or one table."""
 
 from __future__ import annotations
 
@@ -76,17 +76,20 @@ def make_page(
         raise CallError("no data were named: expected --data FOLDER, which holds judged/ and dialogues/")
     check_target(output, (".md",))
     module = PAGES[page].load()
-    wanted = tuple(sections or own_sections or module.SECTIONS)
+    every = tuple(module.SECTIONS)
+    wanted = tuple(sections or own_sections or every)
     for section in wanted:
-        if section not in module.SECTIONS:
-            raise UnknownNameError(f"section of {page}:", section, module.SECTIONS)
+        if section not in every:
+            raise UnknownNameError(f"section of {page}:", section, every)
     settings = settings_of(module.Settings, given)
     inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"))
     started = time.monotonic()
     document = module.make(inputs, settings, wanted)
-    shown = [] if wanted == module.SECTIONS or sections == () else ["--sections", *wanted]
+    given_data = ["--data DATA"] if data else []
+    shown = ["--sections", *wanted] if sections else []
     shown += [part for setting in shown_settings(settings) for part in ("--set", setting)]
-    document.write(output, " ".join([PROGRAM, name, *(["--data DATA"] if data else []), *shown, f"-o {page}.md"]))
+    made = page if wanted == every else name
+    document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {made}.md"]))
     print(f"{output}: {time.monotonic() - started:.0f} s", file=sys.stderr)
 
 

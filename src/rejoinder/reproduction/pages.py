@@ -1,13 +1,13 @@
 """The pages of docs/results and the module that makes each, imported when it is asked for.
 
-A page's module has a dataclass `Settings`, a tuple `SECTIONS` with the names of its sections, and
+A page's module has a dataclass `Settings`, the names of its sections in their order, `SECTIONS`, and
 `make(inputs, settings, sections)`, which gives the finished `Document`.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, cast
@@ -22,7 +22,7 @@ class PageModule(Protocol):
     """What the module of a page offers."""
 
     Settings: type[Any]
-    SECTIONS: tuple[str, ...]
+    SECTIONS: Collection[str]
 
     def make(self, inputs: Inputs, settings: Any, sections: Sequence[str]) -> Document:
         """The page, made of these of its sections."""
@@ -60,7 +60,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "am_fm.page",
             "AM-FM on DSTC6",
             "judged/dstc6_t2, dialogues/dailydialog and dialogues/self_dialogue; a causal language model for one row",
-            "ten minutes",
+            "two minutes",
         ),
         "ruber-figures": Page(
             "ruber.page",

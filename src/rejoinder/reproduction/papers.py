@@ -36,7 +36,7 @@ class Settings:
     """There are none."""
 
 
-def make(inputs: Inputs, settings: Settings, sections: Sequence[str] = SECTIONS) -> Document:  # noqa: ARG001
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
     """The list of all tables and figures, and that of all pages."""
     document = Document("papers")
     document.text(INTRODUCTION)

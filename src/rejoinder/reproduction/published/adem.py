@@ -128,9 +128,7 @@ TABLE_14 = PublishedTable(
 def left_out_figures() -> dict[tuple[str, str], Correlations]:
     """Table 5 as the study `leave_one_system_out` takes it: (system, what was tested) -> figures."""
     return {
-        (system, part): figures
-        for part in (LEFT_OUT, ALL)
-        for system, figures in TABLE_5.correlations(part).items()
+        (system, part): figures for part in (LEFT_OUT, ALL) for system, figures in TABLE_5.correlations(part).items()
     }
 
 
@@ -162,7 +160,11 @@ ADEM = Paper(
             table=TABLE_10,
         ),
         Item(
-            "Table 11", "time to score the test set", State.OTHER_DATA, f"{_SETS}: benchmarks/adem_speed.py", table=TABLE_11
+            "Table 11",
+            "time to score the test set",
+            State.OTHER_DATA,
+            f"{_SETS}: benchmarks/adem_speed.py",
+            table=TABLE_11,
         ),
         Item("Table 12", "replies that ADEM scores too low", State.OTHER_DATA, _SETS),
         Item("Table 13", "replies that ADEM scores too high", State.OTHER_DATA, _SETS),

@@ -100,7 +100,9 @@ AM_FM = Paper(
     _AUTHORS,
     "Automatic Evaluation of End-to-End Dialog Systems with Adequacy-Fluency Metrics",
     (
-        Item("Table 1", "metrics against people over 20 systems", State.SAME_DATA, _SAME, "am-fm-table1", table=TABLE_1),
+        Item(
+            "Table 1", "metrics against people over 20 systems", State.SAME_DATA, _SAME, "am-fm-table1", table=TABLE_1
+        ),
         Item("Table 2", "FM by the order of its n-grams", State.OTHER_DATA, _TEXT, _PAGE, "table_2", TABLE_2),
         Item("Table 3", "five replies with their scores", State.OTHER_DATA, _TEXT, _PAGE, "table_3"),
         Item("Figure 1", "AM by dimension", State.OTHER_DATA, _TEXT, _PAGE, "figure_1"),

@@ -80,9 +80,7 @@ LIU2016 = Paper(
             table=TABLE_2,
         ),
         Item("Table 3", "metrics against people", State.OTHER_DATA, _JUDGED, "evaluator-figures", table=TABLE_3),
-        Item(
-            "Table 4", "BLEU without stop words and punctuation", State.OTHER_DATA, _JUDGED, table=TABLE_4
-        ),
+        Item("Table 4", "BLEU without stop words and punctuation", State.OTHER_DATA, _JUDGED, table=TABLE_4),
         Item("Table 5", "score by difference of length", State.OTHER_DATA, _JUDGED, table=TABLE_5),
         Item("Figure 1", "scores of metrics and people, reply by reply", State.OTHER_DATA, _JUDGED),
         Item("Figure 2", "replies that metrics and people judge differently", State.OTHER_DATA, _JUDGED),

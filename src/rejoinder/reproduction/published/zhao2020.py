@@ -108,7 +108,7 @@ TABLE_6 = PublishedTable(
 )
 
 _SAME = "zhao2020_dailydialog, the same replies and split"
-_BOTH = "zhao2020_dailydialog and zhao2020_personachat; of PersonaChat only the dialogues of validation and test are at hand"
+_BOTH = "zhao2020, the same replies and splits; of PersonaChat only the dialogues of validation and test are at hand"
 
 ZHAO2020 = Paper(
     "zhao2020",
@@ -117,7 +117,14 @@ ZHAO2020 = Paper(
     (
         Item("Table 1", "parts of ADEM and RUBER", State.SAME_DATA, _SAME, "adem-figures", "tables", TABLE_1),
         Item("Table 2", "RUBER with and without labels", State.SAME_DATA, _SAME, "ruber-figures", "sets", TABLE_2),
-        Item("Table 3", "metrics and evaluators against people", State.SAME_DATA, _SAME, "evaluator-figures", table=TABLE_3),
+        Item(
+            "Table 3",
+            "metrics and evaluators against people",
+            State.SAME_DATA,
+            _SAME,
+            "evaluator-figures",
+            table=TABLE_3,
+        ),
         Item("Table 4", "from one corpus to another", State.SAME_DATA, _BOTH, "ruber-figures", "transfer", TABLE_4),
         Item("Table 5", "how Krippendorff's alpha is read", State.NOTHING_MEASURED, "rules of thumb"),
         Item("Table 6", "training settings", State.NOTHING_MEASURED, "settings", table=TABLE_6),
