@@ -27,9 +27,15 @@ def likeness_rows(study: Study) -> list[list[str]]:
             continue
         for encoder, folder in study.encoders.items():
             evaluator = HumanLikeness(encoder=folder)
-            result = cross_validate(evaluator, tested.judged, tested.dimension, folder=study.inputs.cache.cells)
+            result = cross_validate(
+                evaluator,
+                tested.judged,
+                tested.dimension,
+                folder=study.inputs.cache.cells,
+                resamples=study.resamples,
+            )
             (scores,) = result.scores.values()
-            each, _ = measure([scores, np.where(by_models, scores, np.nan)], tested, resamples=1000, seed=0)
+            each, _ = measure([scores, np.where(by_models, scores, np.nan)], tested, resamples=study.resamples, seed=0)
             area = area_under(scores[by_people], scores[by_models])
             groups = (by_people, by_models, by_models & given_often(tested))
             means = [_mean(scores[group]) for group in groups]

@@ -79,8 +79,8 @@ length, and with its distance from the reference's, is subtracted."""
 SPREAD_TEXT = """\
 ## Conservative scores (Zhao et al. 2020, Table 1)
 
-Squared error rewards scores near the mean. In Zhao et al. 2020 ADEM's standard deviation is {} ({} without true
-replies), beside {} ({}) for people."""
+Squared error rewards scores near the mean. In Zhao et al. 2020 ADEM's standard deviation is {:.2f} ({:.2f} without
+true replies), beside {:.2f} ({:.2f}) for people."""
 
 LEFT_OUT_TEXT = """\
 ## One system left out (Lowe et al. 2017, Table 5)
@@ -111,6 +111,7 @@ class Settings:
     """Of each set so many contexts, drawn at random; all without it."""
     encoders: tuple[str, ...] = ()
     """Of those that there are; all without it."""
+    resamples: int = 1000
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
@@ -118,7 +119,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     for name in settings.sets:
         if name not in SETS:
             raise UnknownNameError("judged set", name, SETS)
-    study = Study(inputs, settings.sets, settings.contexts, settings.encoders)
+    study = Study(inputs, settings.sets, settings.contexts, settings.encoders, settings.resamples)
     document = Document("adem-figures")
     document.text(INTRODUCTION)
     for section in sections:
@@ -134,22 +135,22 @@ def tables(study: Study, document: Document) -> None:
     document.text(TABLES_TEXT.format(lost=", ".join(f"{count} of {name}" for name, count in lost.items())))
     for name, tested in study.sets.items():
         document.text(f"### {name}, {tested.dimension}: five folds that share no context")
-        _table(document, tested, study.out_of_fold[name], _lowe)
+        _table(study, document, tested, study.out_of_fold[name], _lowe)
         if not set(tested.judged.splits) >= {"train", "test"}:
             continue
         cleaned = LabelledSet(tested.judged.without_outliers(), tested.dimension)
         columns = study.scored(cleaned, PUBLISHED)
         document.text(f"### {name}, published split, whose test replies share contexts with training")
-        _table(document, cleaned, columns, _zhao(FULL) if name == DAILYDIALOG else _lowe)
+        _table(study, document, cleaned, columns, _zhao(FULL) if name == DAILYDIALOG else _lowe)
         document.text("Without the true replies:")
         truth = of_true_systems(cleaned.judged.examples)
         others = {label: np.where(truth, np.nan, column) for label, column in columns.items()}
-        _table(document, cleaned, others, _zhao(WITHOUT_TRUE) if name == DAILYDIALOG else _lowe)
+        _table(study, document, cleaned, others, _zhao(WITHOUT_TRUE) if name == DAILYDIALOG else _lowe)
 
 
-def _table(document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
+def _table(study: Study, document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
     """Correlations and standard deviations, the papers' beside them."""
-    each, _ = measure(list(columns.values()), tested, resamples=1000, seed=0)
+    each, _ = measure(list(columns.values()), tested, resamples=study.resamples, seed=0)
     known = ~np.isnan(tested.human) & ~np.isnan(next(iter(columns.values())))
     rows = [
         [label, shown(one.pearson), shown(one.spearman), f"{np.nanstd(column[known], ddof=1):.2f}", beside(label)]
@@ -203,7 +204,9 @@ def length(study: Study, document: Document) -> None:
     document.text(LENGTH_TEXT)
     for name, tested in study.sets.items():
         columns = {label: column for label, column in study.out_of_fold[name].items() if label.startswith("adem")}
-        _study(document, name, length_bias(ScoredSet(tested.judged, tested.dimension, columns)))
+        _study(
+            document, name, length_bias(ScoredSet(tested.judged, tested.dimension, columns, resamples=study.resamples))
+        )
     rows = [[row, *(f"{value:g}" for value in TABLE_8.rows[row])] for row in ("Human", "ADEM")]
     document.text("Lowe et al. 2017, Table 8:")
     document.table(["", "within 6 words", "further off", "p"], rows)
@@ -216,7 +219,8 @@ def spread(study: Study, document: Document) -> None:
     for name, tested in study.sets.items():
         columns = {label: column for label, column in study.out_of_fold[name].items() if "dot" not in label}
         anything = {label: Adem(encoder="any") for label in columns}  # for their range, 1 to 5
-        _study(document, name, score_spread(ScoredSet(tested.judged, tested.dimension, columns, anything)))
+        scored = ScoredSet(tested.judged, tested.dimension, columns, anything, resamples=study.resamples)
+        _study(document, name, score_spread(scored))
 
 
 def left_out(study: Study, document: Document) -> None:
@@ -228,7 +232,9 @@ def left_out(study: Study, document: Document) -> None:
             continue
         fixed, cells = study.fixed(), study.inputs.cache.cells
         published = dict.fromkeys(fixed, means)
-        result = leave_one_system_out(fixed, tested.judged, tested.dimension, published=published, folder=cells)
+        result = leave_one_system_out(
+            fixed, tested.judged, tested.dimension, published=published, folder=cells, resamples=study.resamples
+        )
         _study(document, name, result)
 
 
@@ -238,7 +244,9 @@ def amounts(study: Study, document: Document) -> None:
     for name, tested in study.sets.items():
         fixed, cells = study.fixed(), study.inputs.cache.cells
         published = dict.fromkeys(fixed, TABLE_14.correlations())
-        result = label_amounts(fixed, tested.judged, tested.dimension, published=published, folder=cells)
+        result = label_amounts(
+            fixed, tested.judged, tested.dimension, published=published, folder=cells, resamples=study.resamples
+        )
         _study(document, name, result)
 
 

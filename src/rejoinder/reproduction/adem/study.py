@@ -37,6 +37,7 @@ class Study:
     """Of each set so many contexts, drawn at random; all without it."""
     only: tuple[str, ...]
     """Encoders, of those that there are; all without it."""
+    resamples: int = 1000
 
     @cached_property
     def read(self) -> dict[str, JudgedSet]:
@@ -73,6 +74,7 @@ class Study:
                 folds=folds,
                 allow_leakage=reason,
                 folder=self.inputs.cache.cells,
+                resamples=self.resamples,
             ).scores
         return found
 

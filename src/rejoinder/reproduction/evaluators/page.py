@@ -48,8 +48,8 @@ ZERO_TEXT = """\
 
 No judged data of any kind in training. "cosine" is that of the sentence vectors of the last turn and the reply, by a
 pretrained encoder that was not trained further ([encoder-cosine](../reference/metrics.md#encoder-cosine)). The cosine
-and the metrics have not been fitted to anything here. mpnet had an hour of the recipe on one core, without the recipe's
-last stage; it is too slow here for the largest sets."""
+and the metrics have not been fitted to anything here. mpnet had an hour of the recipe on one core, without its
+polishing stage; it is too slow here for the largest sets."""
 
 SEMI_TEXT = """\
 ## Semi-supervised

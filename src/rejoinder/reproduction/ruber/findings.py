@@ -9,7 +9,6 @@ import numpy as np
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.ruber.models import SETS, TUNED
 from rejoinder.reproduction.ruber.study import Study
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 
 TARGETS = {
@@ -80,7 +79,7 @@ def _collapse(study: Study) -> tuple[str, str]:
     replies, encoder = study.replies["DailyDialog"], study.encoders[0]
     column, others = study.column("DailyDialog", encoder, "s_R"), ~replies.true
     before = study.r("DailyDialog", encoder, "s_R")
-    after = bootstrap_correlations(column[others], replies.human[others], replies.judged.contexts[others])["pearson"][0]
+    after = study.agreement(column, replies.human, replies, others)["pearson"]
     return "yes" if after.high < before / 2 else "no", f"DailyDialog: {before:.3f}; without them {shown(after)}"
 
 

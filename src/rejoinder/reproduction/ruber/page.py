@@ -24,7 +24,6 @@ from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, FULL, PERSONA
 from rejoinder.reproduction.ruber.findings import claims, targets
 from rejoinder.reproduction.ruber.models import CORPORA, ENCODERS, SETS, TUNED, Models, Replies, pooled
 from rejoinder.reproduction.ruber.study import QUANTILES, Study
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 
@@ -107,6 +106,7 @@ class Settings:
     """Those that are measured, the GRU first."""
     hred: str = ""
     """The folder of a hred of DailyDialog, which the hierarchical form of that corpus starts from."""
+    resamples: int = 1000
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
@@ -114,7 +114,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     for encoder in settings.encoders:
         if encoder not in ENCODERS:
             raise UnknownNameError("encoder", encoder, ENCODERS)
-    study = Study(Models(inputs, settings.budget, settings.hred), settings.encoders)
+    study = Study(Models(inputs, settings.budget, settings.hred), settings.encoders, settings.resamples)
     document = Document("ruber-figures")
     document.text(INTRODUCTION)
     _trainings(study, document)
@@ -143,13 +143,14 @@ def sets(study: Study, document: Document) -> None:
     for corpus, theirs in {"DailyDialog": _theirs(FULL), "PersonaChat": _theirs_between(PERSONACHAT)}.items():
         replies = study.replies[corpus]
         pool = pooled(replies)
-        rows = [_row(replies, "", "pool", pool, pool, None)]
+        rows = [_row(study, replies, ("", "pool"), (pool, pool), None)]
         for encoder in study.encoders:
             everything, split = study.measured[corpus, encoder]
             for score in SCORES:
                 if score != "s_R" or encoder == study.encoders[0]:
                     published = theirs.get(score) if encoder != "MiniLM" else None
-                    rows.append(_row(replies, encoder, score, everything[score], split[score], published))
+                    both = (everything[score], split[score])
+                    rows.append(_row(study, replies, (encoder, score), both, published))
         document.text(SET_TEXT.format(corpus=corpus))
         document.table(HEADER, rows)
 
@@ -168,14 +169,14 @@ def _theirs_between(train: str) -> dict[str, Correlations]:
 
 
 def _row(
-    replies: Replies, encoder: str, score: str, everything: Scores, split: Scores, theirs: Correlations | None
+    study: Study, replies: Replies, names: tuple[str, str], columns: tuple[Scores, Scores], theirs: Correlations | None
 ) -> list[str]:
     """Correlations with people over all replies, and over the published test replies."""
-    contexts, test = replies.judged.contexts, replies.test
-    both = bootstrap_correlations(everything, replies.human, contexts)
-    tested = bootstrap_correlations(split[test], replies.cleaned[test], contexts[test])
-    ours = [shown(each[kind][0]) for each in (both, tested) for kind in ("pearson", "spearman")]
-    return [encoder, score, *ours, _pair(theirs, 2)]
+    everything, split = columns
+    both = study.agreement(everything, replies.human, replies, np.ones(len(everything), np.bool_))
+    tested = study.agreement(split, replies.cleaned, replies, replies.test)
+    ours = [shown(each[kind]) for each in (both, tested) for kind in ("pearson", "spearman")]
+    return [*names, *ours, _pair(theirs, 2)]
 
 
 def ruber(study: Study, document: Document) -> None:
@@ -233,8 +234,8 @@ def without_true(study: Study, document: Document) -> None:
         column = study.column("DailyDialog", study.encoders[0], score)
         cells = []
         for used in (everything, ~replies.true):
-            found = bootstrap_correlations(column[used], replies.human[used], replies.judged.contexts[used])
-            cells += [shown(found["pearson"][0]), f"{np.nanstd(column[used]):.2f}"]
+            found = study.agreement(column, replies.human, replies, used)
+            cells += [shown(found["pearson"]), f"{np.nanstd(column[used]):.2f}"]
         rows.append([score, *cells, *(f"{each[score].pearson:.2f}" for each in theirs)])
     count = int(replies.true.sum())
     document.text(WITHOUT_TRUE_TEXT)

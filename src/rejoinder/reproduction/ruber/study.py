@@ -7,9 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from rejoinder.arrays import Bools
 from rejoinder.reproduction.ruber.models import Columns, Models, Replies, by_split, grouped, untuned
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
 QUANTILES = 5
@@ -22,6 +25,7 @@ class Study:
     models: Models
     encoders: tuple[str, ...]
     """Those that are measured; comparisons are with the first."""
+    resamples: int = 1000
 
     @property
     def replies(self) -> dict[str, Replies]:
@@ -61,7 +65,13 @@ class Study:
     def compared_on(self, corpus: str, lower: Scores, higher: Scores) -> CorrelationComparison:
         """The second of two columns against the first, over all replies of a set."""
         replies = self.replies[corpus]
-        return compare_correlations(lower, higher, replies.human, replies.judged.contexts)
+        contexts, count = replies.judged.contexts, self.resamples
+        return compare_correlations(lower, higher, replies.human, contexts, n_resamples=count, n_permutations=count)
+
+    def agreement(self, column: Scores, human: Scores, replies: Replies, rows: Bools) -> dict[str, Interval]:
+        """Pearson and Spearman of some of the replies of a set, with intervals over contexts."""
+        found = bootstrap_correlations(column[rows], human[rows], replies.judged.contexts[rows], self.resamples)
+        return {kind: each[0] for kind, each in found.items()}
 
     def quantiles(self, corpus: str, encoder: str) -> list[float]:
         """The mean s_U in each fifth of the human scores, lowest first."""
