@@ -11,30 +11,19 @@ import numpy as np
 from rejoinder.arrays import Ints
 from rejoinder.learning.data import examples_digest
 from rejoinder.learning.splits import fold_of_groups
-from rejoinder.meta.judged import JudgedSet
 from rejoinder.reproduction.published.am_fm import SENTENCES
-from rejoinder.types import Dialogue, Example, Scores
+from rejoinder.reproduction.replies import RatedReplies
+from rejoinder.types import Dialogue, Example
 
 FOLDS, SEED = 5, 0
 
 
 @dataclass(frozen=True, eq=False)
-class Dstc6:
+class Dstc6(RatedReplies):
     """All replies, and which items each fold tests."""
 
-    judged: JudgedSet
     folds: int = FOLDS
     seed: int = SEED
-
-    @property
-    def examples(self) -> Sequence[Example]:
-        """All replies."""
-        return self.judged.examples
-
-    @cached_property
-    def human(self) -> Scores:
-        """The mean rating of each reply."""
-        return self.judged.human("overall")
 
     @cached_property
     def item_of(self) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,10 +18,10 @@ from rejoinder.evaluators.ruber.blend import BLENDS
 from rejoinder.evaluators.ruber.pooling import RuberPool
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.learning.run import TrainingRun
-from rejoinder.meta.judged import JudgedSet
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
-from rejoinder.types import Example, JudgedExample, Scores
+from rejoinder.reproduction.replies import OVERALL, RatedReplies
+from rejoinder.types import JudgedExample, Scores
 
 FOLDS = 5
 TUNED = ("s_U, tuned", "arithmetic, tuned")
@@ -57,25 +57,13 @@ BUDGETS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Replies:
+class Replies(RatedReplies):
     """A judged set with the folds of its contexts."""
-
-    judged: JudgedSet
-
-    @property
-    def examples(self) -> Sequence[Example]:
-        """All replies."""
-        return self.judged.examples
-
-    @cached_property
-    def human(self) -> Scores:
-        """The mean rating of each reply."""
-        return self.judged.human("overall")
 
     @cached_property
     def cleaned(self) -> Scores:
         """The same without ratings far from the reply's median, which Zhao et al. 2020 drop."""
-        return self.judged.without_outliers().human("overall")
+        return self.judged.without_outliers().human(OVERALL)
 
     @cached_property
     def test(self) -> Bools:
@@ -92,7 +80,7 @@ class Replies:
     @cached_property
     def items(self) -> list[JudgedExample]:
         """The replies with their overall ratings alone."""
-        return [replace(item, scores={"overall": item.scores["overall"]}) for item in self.judged.judged_examples()]
+        return [replace(item, scores={OVERALL: item.scores[OVERALL]}) for item in self.judged.judged_examples()]
 
     def folds(self) -> list[Bools]:
         """Which replies each fold tests: those of a context are in one fold."""
