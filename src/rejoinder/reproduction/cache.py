@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
-from rejoinder.learning.saving import CONFIG, read_arrays, write_arrays
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.model_folder import CONFIG
 
 Arrays = Mapping[str, NDArray[Any]]
 

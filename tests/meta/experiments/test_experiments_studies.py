@@ -154,9 +154,7 @@ class TestLeaveOneSystemOut:
             assert (~held).any(axis=0).all()  # every reply can be tested by a fit without its context
 
     def test_figures_are_those_of_the_scores(self) -> None:
-        result = leave_one_system_out(
-            RidgeEvaluator(), MADE, folds=4, published={"ridge": left_out_figures()}, **QUICK
-        )
+        result = leave_one_system_out(RidgeEvaluator(), MADE, folds=4, published={"ridge": left_out_figures()}, **QUICK)
         rows = {(row["not trained on"], row["tested on"]): row for row in rows_of(result)}
         human, systems = MADE.human("overall"), MADE.systems
         left_out, on_all = [], []

@@ -6,7 +6,7 @@ import numpy as np
 
 from rejoinder.arrays import Bools
 from rejoinder.evaluators.adem.human_likeness import HUMAN, LEFT_OUT, HumanLikeness
-from rejoinder.meta.experiments import cross_validate
+from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.experiments.result import measure
 from rejoinder.meta.study import shown

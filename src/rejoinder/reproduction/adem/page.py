@@ -14,8 +14,9 @@ import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.adem.adem import Adem
-from rejoinder.meta.experiments import PUBLISHED, label_amounts, leave_one_system_out
-from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.meta.experiments.amounts import label_amounts
+from rejoinder.meta.experiments.left_out import leave_one_system_out
+from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet
 from rejoinder.meta.experiments.result import measure
 from rejoinder.meta.studies.length_bias import study as length_bias
 from rejoinder.meta.studies.spread import study as score_spread

@@ -11,8 +11,8 @@ import numpy as np
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem.dot import EncoderDot
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.meta.experiments import PUBLISHED, cross_validate
-from rejoinder.meta.experiments.partition import LabelledSet, context_groups
+from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet, context_groups
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.reproduction.adem.encoders import stored_encoders, unseen
 from rejoinder.reproduction.inputs import DIMENSIONS, Inputs

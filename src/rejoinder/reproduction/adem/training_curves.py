@@ -11,7 +11,8 @@ from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
 from rejoinder.evaluators.adem.vectors import Projection, Reading
 from rejoinder.meta.experiments.partition import LabelledSet
-from rejoinder.report.figures import Line, line_plot
+from rejoinder.meta.panels import Curve
+from rejoinder.report.figures import line_plot
 from rejoinder.reproduction.drawing import standalone
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
@@ -20,11 +21,11 @@ EPOCHS, FOLDS = 30, 5
 COMPONENTS, GAMMA = 7, 0.02
 """The paper's."""
 
-Curve = dict[str, list[float]]
+Epochs = dict[str, list[float]]
 """Kind of correlation -> one value per epoch, from before the first."""
 
 
-def curves(tested: LabelledSet, encoder: str) -> Curve:
+def curves(tested: LabelledSet, encoder: str) -> Epochs:
     """Correlations with people on contexts that are not learned from, epoch by epoch; mean over folds."""
     reading = Reading.of(tested.judged.examples, sentence_encoder(encoder))
     found: dict[str, list[list[float]]] = {"pearson": [], "spearman": []}
@@ -38,10 +39,10 @@ def curves(tested: LabelledSet, encoder: str) -> Curve:
     return {kind: np.mean(values, axis=0).tolist() for kind, values in found.items()}
 
 
-def curve_plot(found: Mapping[str, Curve]) -> str:
+def curve_plot(found: Mapping[str, Epochs]) -> str:
     """One line per encoder and kind of correlation."""
     lines = [
-        Line(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
+        Curve(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
         for name, curve in found.items()
         for kind, values in curve.items()
     ]
@@ -49,9 +50,9 @@ def curve_plot(found: Mapping[str, Curve]) -> str:
     return standalone(str(svg))
 
 
-def _fold(train: Compared, test: Compared) -> Curve:
+def _fold(train: Compared, test: Compared) -> Epochs:
     scale = Scale.of(train)
-    curve: Curve = {"pearson": [], "spearman": []}
+    curve: Epochs = {"pearson": [], "spearman": []}
 
     def watch(epoch: int, matrices: Floats) -> None:  # noqa: ARG001 - epochs come in their order
         scores = scale.scores(test.products(matrices))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.report.figures import Line, line_plot, scatter
+from rejoinder.meta.panels import Curve
+from rejoinder.report.figures import line_plot, scatter
 from rejoinder.reproduction.drawing import panels, standalone
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
@@ -48,6 +49,6 @@ def reply_plots(points: Mapping[str, tuple[Pairs, Pairs, Pairs]]) -> str:
     return panels(rows)
 
 
-def _line(name: str, x: Sequence[float], intervals: Sequence[Interval], *, band: bool = True) -> Line:
+def _line(name: str, x: Sequence[float], intervals: Sequence[Interval], *, band: bool = True) -> Curve:
     low, high = ([row.low for row in intervals], [row.high for row in intervals]) if band else ((), ())
-    return Line(name, x, [row.estimate for row in intervals], low, high)
+    return Curve(name, x, [row.estimate for row in intervals], low, high)

@@ -12,8 +12,9 @@ import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.ruber.unref import NONE
+from rejoinder.meta.panels import Curve
 from rejoinder.meta.study import shown
-from rejoinder.report.figures import Line, line_plot
+from rejoinder.report.figures import line_plot
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.drawing import standalone
 from rejoinder.reproduction.inputs import Inputs
@@ -250,7 +251,7 @@ def figure_1(study: Study, document: Document) -> None:
     for corpus in study.replies:
         for encoder in study.encoders:
             means = study.quantiles(corpus, encoder)
-            lines.append(Line(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
+            lines.append(Curve(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
             rows.append([corpus, encoder, *(f"{mean:.3f}" for mean in means)])
     svg = line_plot(lines, label="mean s_U by human score", x_label="fifth of human scores", y_label="mean s_U")
     document.text(FIGURE_1_TEXT)
