@@ -210,7 +210,7 @@ def length(study: Study, document: Document) -> None:
         )
     rows = [[row, *(f"{value:g}" for value in TABLE_8.rows[row])] for row in ("Human", "ADEM")]
     document.text("Lowe et al. 2017, Table 8:")
-    document.table(["", "within 6 words", "further off", "p"], rows)
+    document.table(["", "within 6 words", "others", "p"], rows)
 
 
 def spread(study: Study, document: Document) -> None:
