@@ -200,7 +200,7 @@ def _predictions(document: Document, corpus: Corpus) -> None:
             found, interval = row.predicted.found, row.predicted.perplexity
             bound = "≤ " if found.kl else ""
             perplexity = f"{bound}{interval.estimate:.1f} [{interval.low:.1f}, {interval.high:.1f}]"
-            nats, kl = f"{found.words_a_reply:.1f}", f"{found.kl_a_reply:.2f}" if found.kl else "-"
+            nats, kl = f"{found.word_nats_per_reply:.1f}", f"{found.kl_per_reply:.2f}" if found.kl else "-"
         ranks = [_interval(row.recall.at[k]) if row.recall else "-" for k in (1, 5)]
         variety = (*map(_share, row.distinct), f"{row.words:.1f}", _share(row.same))
         rows.append([_name(row), perplexity, nats, kl, *ranks, *variety])

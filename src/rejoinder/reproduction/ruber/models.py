@@ -14,9 +14,8 @@ import numpy as np
 from rejoinder.arrays import Bools
 from rejoinder.data.contexts import without_contexts
 from rejoinder.errors import UnknownNameError
-from rejoinder.evaluators.ruber.blend import BLENDS
 from rejoinder.evaluators.ruber.pooling import RuberPool
-from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.evaluators.ruber.ruber import BLENDS, Ruber
 from rejoinder.learning.run import TrainingRun
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
