@@ -32,7 +32,7 @@ def bert_score(encoder: str) -> Run:
 
 
 def cross_encoder(encoder: str) -> Run:
-    """One number a pair of context and reply; its head is random."""
+    """One number per pair of context and reply; its head is random."""
     model = importlib.import_module("sentence_transformers").CrossEncoder(encoder, num_labels=1, max_length=128)
 
     def run(examples: Sequence[Example]) -> object:

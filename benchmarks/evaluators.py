@@ -1,4 +1,4 @@
-"""How many replies a second our evaluators score, beside peers and beside what the machine can do at most.
+"""How many replies per second our evaluators score, beside peers and beside what the machine can do at most.
 
     python benchmarks/evaluators.py [--model FOLDER] [--static FOLDER] [--replies 2000] [--threads 1] [--repeats 3]
 
@@ -98,7 +98,7 @@ def measure_static(examples: Sequence[Example], arguments: argparse.Namespace, c
     cells.append(("rejoinder static", "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", *[""] * 4))
     if static.watcher() is not None:
         seconds = best_of(arguments.repeats, lambda: (static.score(examples), static.unfamiliar(Batch(examples))))
-        label = "rejoinder static, strangers counted"
+        label = "rejoinder static, out-of-domain replies counted"
         cells.append((label, "int8", f"{len(examples):,}", f"{len(examples) / seconds:,.0f}", *[""] * 4))
 
 
@@ -153,12 +153,12 @@ class Measured:
     seconds: float
 
     def cells(self, limit: Limit) -> tuple[str, ...]:
-        """Replies, replies and tokens a second, and the share of what the machine could do."""
+        """Replies, replies and tokens per second, and the share of what the machine could do."""
         rates = (f"{self.replies / self.seconds:,.0f}", f"{self.cost.tokens / self.seconds:,.0f}")
         return (f"{self.replies:,}", *rates, f"{limit.seconds(self.cost) / self.seconds:.0%}")
 
     def beside(self, ours: Mapping[str, Measured]) -> tuple[str, str]:
-        """Our replies and tokens a second as multiples of these."""
+        """Our replies and tokens per second as multiples of these."""
         replies = [f"{self.seconds / each.seconds:.2f}x ({weights})" for weights, each in ours.items()]
         tokens = [
             f"{each.cost.tokens / each.seconds / (self.cost.tokens / self.seconds):.2f}x ({weights})"

@@ -45,7 +45,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Limit:
-    """Floating-point operations a second of a matrix product of full precision."""
+    """Floating-point operations per second of a matrix product of full precision."""
 
     rate: float
 

@@ -1,7 +1,7 @@
 """The programs that benchmarks/metrics.py measures beside ours, each called as its own documentation says.
 
-A peer is made ready outside the clock (imports, word lists) and gives one score a pair, where it can. One that is not
-installed raises ImportError, one whose data are missing raises FileNotFoundError: both are said in the table.
+A peer is made ready outside the clock (imports, word lists) and gives one score per pair, where it can. One that is not
+installed raises ImportError, one whose data are missing raises FileNotFoundError: the table then says so.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def per_pair(score: Callable[[str, str], float]) -> Run:
 
 
 def sacrebleu_bleu() -> Run:
-    """BLEU-4 a pair, sacreBLEU's defaults for sentences."""
+    """BLEU-4 per pair, sacreBLEU's defaults for sentences."""
     bleu = importlib.import_module("sacrebleu.metrics").BLEU(effective_order=True)
     scores = per_pair(lambda reply, reference: float(bleu.sentence_score(reply, [reference]).score) / 100)
 
@@ -91,7 +91,7 @@ def sacrebleu_bleu() -> Run:
 
 
 def nltk_bleu() -> Run:
-    """BLEU-1..4 a pair in one call; of the four the last is kept."""
+    """BLEU-1..4 per pair in one call; of the four the last is kept."""
     bleu = importlib.import_module("nltk.translate.bleu_score")
     smoothing = bleu.SmoothingFunction().method3
     weights = [(1.0,), (1 / 2, 1 / 2), (1 / 3, 1 / 3, 1 / 3), (1 / 4, 1 / 4, 1 / 4, 1 / 4)]
@@ -103,7 +103,7 @@ def nltk_bleu() -> Run:
 
 
 def bleuscore_pair() -> Run:
-    """BLEU-4 a pair, unsmoothed."""
+    """BLEU-4 per pair, unsmoothed."""
     compute = importlib.import_module("bleuscore").compute
     return per_pair(lambda reply, reference: float(compute([[reference]], [reply])["bleu"]))
 
@@ -119,25 +119,25 @@ def bleuscore_corpus() -> Run:
 
 
 def torchmetrics_bleu() -> Run:
-    """BLEU-4 a pair, unsmoothed, tokenised as sacreBLEU does."""
+    """BLEU-4 per pair, unsmoothed, tokenised as sacreBLEU does."""
     text = importlib.import_module("torchmetrics.functional.text")
     return per_pair(lambda reply, reference: float(text.sacre_bleu_score([reply], [[reference]])))
 
 
 def rouge_score() -> Run:
-    """The F-measure a pair."""
+    """The F-measure per pair."""
     scorer = importlib.import_module("rouge_score.rouge_scorer").RougeScorer(["rougeL"])
     return per_pair(lambda reply, reference: float(scorer.score(reference, reply)["rougeL"].fmeasure))
 
 
 def rouge_score_rs() -> Run:
-    """The F-measure a pair, one call each."""
+    """The F-measure per pair, one call each."""
     scorer = importlib.import_module("rouge_score_rs").RougeScorer(["rougeL"])
     return per_pair(lambda reply, reference: float(scorer.score(reference, reply)["rougeL"].fmeasure))
 
 
 def rouge_score_rs_batch() -> Run:
-    """The F-measure a pair, one call for all."""
+    """The F-measure per pair, one call for all."""
     scorer = importlib.import_module("rouge_score_rs").RougeScorer(["rougeL"])
 
     def run(pairs: Pairs) -> Scores:
@@ -161,7 +161,7 @@ def rapidfuzz_lcs() -> Run:
 
 
 def torchmetrics_rouge() -> Run:
-    """The F-measure a pair."""
+    """The F-measure per pair."""
     text = importlib.import_module("torchmetrics.functional.text")
 
     def score(reply: str, reference: str) -> float:
@@ -215,7 +215,7 @@ def pycocoevalcap_cider() -> Run:
 
 
 def sacrebleu_chrf() -> Run:
-    """chrF2 a pair, sacreBLEU's defaults."""
+    """chrF2 per pair, sacreBLEU's defaults."""
     chrf = importlib.import_module("sacrebleu.metrics").CHRF()
     return per_pair(lambda reply, reference: float(chrf.sentence_score(reply, [reference]).score) / 100)
 

@@ -1,4 +1,4 @@
-"""How many pairs a second our metrics score, and the peers beside them on the same pairs in the same run.
+"""How many pairs per second our metrics score, and the peers beside them on the same pairs in the same run.
 
     python benchmarks/metrics.py [--sizes 10000 100000] [--repeats 5] [--only bleu rouge] [--markdown FILE]
 
@@ -81,7 +81,7 @@ def rows(vectors: str, models: Path) -> list[Row]:
     )
     without_references = ("distinct-1", "distinct-2", "repetition", "specificity", "length")
     everything = (*BLEU_ORDERS, "rouge-l", "cider", "chrf", *embedding, *without_references)
-    # pycocoevalcap's tables grow with the corpus, and so does its cost a pair: the same pairs for both.
+    # pycocoevalcap's tables grow with the corpus, and so does its cost per pair: the same pairs for both.
     cider = Peer("pycocoevalcap", peers.pycocoevalcap_cider, "cider(tokenise=whitespace, lowercase=false)", slow=False)
     loop = Peer("plain loop", partial(peers.plain_embedding_loop, vectors), embedding[2])
     return [
@@ -303,7 +303,7 @@ def difference(spec: str, pairs: Pairs, theirs: Scores) -> str:
 
 
 def speeds(size: int, timing: Timing) -> tuple[str, str, str]:
-    """Pairs, pairs a second of the clock, pairs a second of the processor."""
+    """Pairs, pairs per second of the clock, pairs per second of the processor."""
     return f"{size:,}", f"{size / timing.wall:,.0f}", f"{size / timing.cpu:,.0f}"
 
 

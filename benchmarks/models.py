@@ -2,7 +2,8 @@
 
     python benchmarks/models.py ../shared/data/dialogues/dailydialog.train.jsonl.gz --markdown speed.md
 
-All learn the replies of the same dialogues, over the same byte pairs, and say as many tokens; weights are random.
+All learn the replies of the same dialogues, over the same byte pairs, and reply with the same number of tokens; weights
+are random.
 Time is the processor's, so that other work on the machine counts little.
 """
 
@@ -39,7 +40,7 @@ WAYS = {
     "buckets alone": (True, False),
     "neither": (False, False),
 }
-"""Name -> whether dialogues of like length share a batch, and whether rows are packed."""
+"""Name -> whether dialogues of similar length share a batch, and whether rows are packed."""
 NOT_PACKED = {"lstm-lm"}
 """Its rows are dialogues, always filled up; buckets make them alike, and are all that can be left out."""
 SAID = 20
@@ -58,9 +59,9 @@ class Speed:
     name: str
     weights: int
     tokens: dict[str, float]
-    """Way of batching -> tokens of replies that are learned a second."""
+    """Way of batching -> tokens of replies that are learned per second."""
     replies: float
-    """A second, each of `SAID` tokens."""
+    """Per second, each of `SAID` tokens."""
     peer_weights: int
     peer_tokens: float
     peer_replies: float
@@ -111,7 +112,7 @@ def measured(model: RecurrentReplyModel, vocabulary: Vocabulary, text: Sequence[
 
 
 def batches_of(dialogues: Batch, bucketed: bool) -> list[Batch]:
-    """All dialogues once, those of like length together or as they come."""
+    """All dialogues once, those of similar length together or as they come."""
     rng = np.random.default_rng(0)
     rows = buckets([dialogue.size for dialogue in dialogues], BATCH, rng)
     if not bucketed:
@@ -121,7 +122,7 @@ def batches_of(dialogues: Batch, bucketed: bool) -> list[Batch]:
 
 
 def learned_a_second(network: nn.Module, batches: Sequence[Batch], loss: Callable[[Batch], Tensor]) -> float:
-    """Tokens of replies a second, padding not counted: forward, backward, clipping and a step of AdamW."""
+    """Tokens of replies per second, padding not counted: forward, backward, clipping and a step of AdamW."""
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.0, fused=True)
     network.train()
     _learn(network, optimiser, loss, batches[0])  # memory is set up, and not timed
@@ -211,7 +212,7 @@ def gpt2_replies_a_second(model: Any, contexts: Sequence[TokenContext]) -> float
 
 
 def best_rate(work: Callable[[], float]) -> float:
-    """How much is done a second, in the best of three runs."""
+    """How much is done per second, in the best of three runs."""
     rates = []
     with torch.inference_mode():
         for _ in range(3):
@@ -230,8 +231,8 @@ def table(found: Sequence[Speed]) -> str:
     """Both tables in Markdown."""
     first = next(iter(WAYS))
     lines = [
-        f"| model | weights | tokens learned a second | {' | '.join([*WAYS][1:])} "
-        "| replies a second | GPT-2 of | ours is, learning | ours is, replying |",
+        f"| model | weights | tokens learned per second | {' | '.join([*WAYS][1:])} "
+        "| replies per second | GPT-2 of | ours is, learning | ours is, replying |",
         "|---" * 10 + "|",
     ]
     for one in found:

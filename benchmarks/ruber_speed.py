@@ -1,36 +1,41 @@
-"""How fast RUBER's GRU form learns and scores, measured on a part of DailyDialog."""
+"""How fast RUBER's GRU form learns and scores, measured on a part of DailyDialog.
+
+python benchmarks/ruber_speed.py ../shared/data/dialogues/dailydialog.train.jsonl.gz
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import argparse
+from functools import partial
 from pathlib import Path
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.types import Dialogue, Example
+from timing import Taken, timed
 
 PAIRS, EPOCHS = 70_000, 10
 """What training is asked to get through in 20 minutes on two cores."""
-_LEARNED, _SCORED = 1000, 2000
+LEARNED, SCORED = 1000, 2000
 
 
-def print_speed(data: Path) -> None:
-    """Pairs learned from and replies scored a second."""
-    dialogues = list(DialogueSource(data / "dialogues" / "dailydialog.train.jsonl.gz"))
-    some = dialogues[:_LEARNED]
+def main() -> None:
+    """Print pairs learned from and replies scored per second."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("dialogues", type=Path, help="the training dialogues")
+    dialogues = list(DialogueSource(parser.parse_args().dialogues))
+    some = dialogues[:LEARNED]
     pairs = sum(len(dialogue.turns) - 1 for dialogue in some)
-    short, long = (timed(lambda epochs=epochs: Ruber(epochs=epochs).fit(some)) for epochs in (1, 3))  # type: ignore[misc]
-    clock, cpu = ((long[place] - short[place]) / 2 for place in (0, 1))
-    print(f"training: {pairs / clock:,.0f} pairs a second, {pairs / cpu:,.0f} a CPU second")
+    short, long = (timed(partial(Ruber(epochs=epochs).fit, some)) for epochs in (1, 3))
+    epoch = Taken((long.clock - short.clock) / 2, (long.cpu - short.cpu) / 2)
+    print(f"training: {epoch.rate(pairs, 'pairs')}")
     minutes = PAIRS * EPOCHS / pairs / 60
-    print(f"{PAIRS:,} pairs, {EPOCHS} epochs: {minutes * clock:.1f} minutes, {minutes * cpu:.1f} of CPU")
+    print(f"{PAIRS:,} pairs, {EPOCHS} epochs: {minutes * epoch.clock:.1f} minutes, {minutes * epoch.cpu:.1f} of CPU")
     model = Ruber(epochs=1).fit(some)
-    examples = replies(dialogues[_LEARNED : _LEARNED + _SCORED])
+    examples = replies(dialogues[LEARNED : LEARNED + SCORED])
     for name, part in {"s_U": model.unref, "the blend": model}.items():
         part.score(examples[:1000])
-        clock, cpu = timed(lambda part=part: part.score(examples))  # type: ignore[misc]
-        print(f"{name}: {len(examples) / clock:,.0f} replies a second, {len(examples) / cpu:,.0f} a CPU second")
+        print(f"{name}: {timed(partial(part.score, examples)).rate(len(examples), 'replies')}")
 
 
 def replies(dialogues: list[Dialogue]) -> list[Example]:
@@ -42,8 +47,5 @@ def replies(dialogues: list[Dialogue]) -> list[Example]:
     ]
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock and by the processor."""
-    clock, cpu = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - clock, time.process_time() - cpu
+if __name__ == "__main__":
+    main()

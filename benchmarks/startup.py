@@ -1,7 +1,7 @@
 """How fast the command line answers `--help`: claimed is under 0.3 s, and that nothing heavy is imported.
 
-Prints one row a verb: the median and the slowest of several fresh processes, beside a bare interpreter, and which heavy
-libraries were imported.
+Prints one row per verb: the median and the slowest of several fresh processes, beside a bare interpreter, and which
+heavy libraries were imported.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ Without --student it starts from the pretrained encoder, whose cosines are all t
 is too large to be taught here.
 
 Writes labelled.safetensors, which saw all labels, and out_of_fold.jsonl with scores by models that did not see the
-reply's context, as benchmarks/evaluator_table.py takes them. Folds 0..4 are by context, across all sets at once, and
-nothing is learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold
+reply's context, as rejoinder.reproduction.evaluators takes them. Folds 0..4 are by context, across all sets at once,
+and nothing is learned from a dialogue that a scored reply belongs to, so that no set tells of another's test. Fold
 "published" is zhao2020's own split, for comparison with its paper: test replies whose contexts have others in the
 training part.
 """

@@ -67,7 +67,7 @@ def tokeniser() -> Tokenizer:
     return made
 
 
-def write_encoder(folder: Path, *, token_types: int = 2) -> Path:
+def write_encoder(folder: Path, *, token_types: int = 2, positions: int = 64) -> Path:
     """A folder as Hugging Face lays it out: BERT, two layers of 32."""
     made = tokeniser()
     torch.manual_seed(0)
@@ -77,7 +77,7 @@ def write_encoder(folder: Path, *, token_types: int = 2) -> Path:
         num_hidden_layers=2,
         num_attention_heads=4,
         intermediate_size=64,
-        max_position_embeddings=64,
+        max_position_embeddings=positions,
         type_vocab_size=token_types,
         pad_token_id=0,
         hidden_dropout_prob=0.0,

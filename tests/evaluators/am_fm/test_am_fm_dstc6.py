@@ -1,4 +1,4 @@
-"""AM-FM on a tenth of DSTC6, trained on references of other items; the whole of it: benchmarks/am_fm.py."""
+"""AM-FM on a tenth of DSTC6, trained on references of other items; the whole of it: docs/results/am-fm-dstc6.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.types import Dialogue
 pytest.importorskip("sklearn", reason="learning a semantic space needs scikit-learn")
 
 
-# All 2,000 items: r = .892 over 20 systems, .484 without S_20 (docs/results/am-fm-dstc6.md); am-fm, Table 1: .891.
+# All 2,000 items: r = .892 over 20 systems, .484 without S_20 (docs/results/am-fm-dstc6.md); D'Haro et al. 2019: .891.
 @pytest.mark.shared_data
 def test_systems_are_ranked_as_published() -> None:
     path = JUDGED / "dstc6_t2.jsonl.gz"

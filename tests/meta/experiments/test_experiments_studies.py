@@ -15,7 +15,6 @@ from learning_ridge import RidgeEvaluator, synthetic
 from places import JUDGED
 from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameError
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments import published
 from rejoinder.meta.experiments.amounts import label_amounts
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.left_out import leave_one_system_out
@@ -25,6 +24,7 @@ from rejoinder.meta.experiments.result import LearningResult
 from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.panels import IntervalPanel, LinePanel, ScatterPanel
+from rejoinder.reproduction.published.adem import TABLE_14, left_out_figures
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Dialogue
 
@@ -154,9 +154,7 @@ class TestLeaveOneSystemOut:
             assert (~held).any(axis=0).all()  # every reply can be tested by a fit without its context
 
     def test_figures_are_those_of_the_scores(self) -> None:
-        result = leave_one_system_out(
-            RidgeEvaluator(), MADE, folds=4, published={"ridge": published.ADEM_TABLE_5}, **QUICK
-        )
+        result = leave_one_system_out(RidgeEvaluator(), MADE, folds=4, published={"ridge": left_out_figures()}, **QUICK)
         rows = {(row["not trained on"], row["tested on"]): row for row in rows_of(result)}
         human, systems = MADE.human("overall"), MADE.systems
         left_out, on_all = [], []
@@ -219,7 +217,7 @@ class TestLabelAmounts:
             counts=(30,),
             seeds=(0,),
             folds=2,
-            published={"ridge": published.ADEM_TABLE_14},
+            published={"ridge": TABLE_14.correlations()},
             **QUICK,
         )
         rows = rows_of(result)

@@ -1,0 +1,46 @@
+"""How many replies ADEM scores per second on one core, encoding included; a text that occurs twice is encoded once.
+
+    python benchmarks/adem_speed.py ../shared/data/judged/zhao2020_dailydialog.jsonl.gz --encoder vhred/
+
+Lowe et al. 2017 took 2,861 s for 616 replies (Table 11).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.meta.experiments.partition import context_groups
+from rejoinder.meta.judged import read_judged
+from rejoinder.reproduction.published.adem import TABLE_11
+from timing import timed
+
+
+def main() -> None:
+    """Print the rate."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("judged", type=Path, help="the judged replies")
+    parser.add_argument("--encoder", required=True, help="the folder of a sentence encoder")
+    parser.add_argument("--dimension", default="overall", help="what is learned (%(default)s)")
+    parser.add_argument("--contexts", type=int, help="so many contexts, drawn at random")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    judged = read_judged(given.judged)
+    if given.contexts:
+        groups = context_groups(judged.examples)
+        chosen = np.random.default_rng(0).permutation(np.unique(groups))[: given.contexts]
+        judged = judged.take(np.flatnonzero(np.isin(groups, chosen)))
+    settings = {"components": 50, "gamma": 0.02, "towards": "zero", "dimension": given.dimension}
+    evaluator = Adem(encoder=given.encoder, **settings).fit((), judged.judged_examples())
+    evaluator.score(judged.examples[:50])
+    taken = timed(lambda: evaluator.score(judged.examples))
+    print(f"{given.judged.name}: {taken.rate(len(judged), 'replies')}")
+    print(f"{TABLE_11.source}: {616 / TABLE_11.column('seconds')['CPU']:.2f} replies per second")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""AM-FM on DSTC6 (D'Haro et al. 2019)."""

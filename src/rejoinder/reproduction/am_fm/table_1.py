@@ -1,0 +1,96 @@
+"""The page `am-fm-table1`: metrics against people over the 20 systems of DSTC6 (D'Haro et al. 2019, Table 1)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.errors import DataError
+from rejoinder.meta.correlations import system_level
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.study import ScoredSet, shown
+from rejoinder.metrics.base import Metric, ScoreWarning
+from rejoinder.registry import load
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.dstc6 import corpus_scores
+from rejoinder.reproduction.inputs import DSTC6, Inputs
+from rejoinder.reproduction.published.am_fm import OUTLIER, TABLE_1
+from rejoinder.stats.correlation import correlate
+from rejoinder.types import Scores
+
+SECTIONS = ("table_1",)
+
+METRICS = {
+    "BLEU-4": "bleu-4",
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge-l",
+    "CIDEr": "cider",
+    "embedding average": "embedding-average",
+    "vector extrema": "vector-extrema",
+    "greedy matching": "greedy-matching",
+}
+"""Row of the paper's table -> our metric. AM-FM has a page of its own."""
+CASED = ("bleu-4", "rouge-l", "cider")
+"""Metrics that the organisers' tool does not lower-case for."""
+
+INTRODUCTION = """\
+# DSTC6: metrics against people, by system
+
+Pearson correlation with people over the 20 systems, beside what D'Haro et al. 2019 report in their Table 1. The
+organisers' values are corpus-level scores, so ours are too; the mean over replies stands beside them, with an interval
+that resamples the 2,000 items, against people's mean over the same replies. One system, S_20, lies far from the others
+(people rate it 2.99, all others 3.31 or more), so every figure is also shown without it. S_20 answers 310 times with
+nothing but `<no_reply>` or `<URL>`: the embedding metrics have no vector for these and leave them out, where nlg-eval,
+which made the published figures, gave them a number. The last column counts them as 0. The remaining differences come
+from other word vectors, and for METEOR from its paraphrase table, which is not used here. AM-FM itself is in
+[am-fm-dstc6.md](am-fm-dstc6.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """There are none."""
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
+    """One row per metric."""
+    judged = inputs.judged(DSTC6)
+    rows, signatures = [], []
+    for row, name in METRICS.items():
+        metric = load(name, tokenise="whitespace", lowercase=name not in CASED)
+        rows.append([name, f"{TABLE_1.column('Pearson')[row]:.4f}", *_measured(metric, judged)])
+        signatures.append(f"- `{metric.signature}`")
+    document = Document("am-fm-table1")
+    document.text(INTRODUCTION)
+    header = ["corpus level", "without S_20", "mean over replies [95 %]", "unscored as 0 [95 %]"]
+    document.table(["metric", "D'Haro et al.", *header], rows)
+    document.text("Signatures:", "\n".join(signatures))
+    return document
+
+
+def _measured(metric: Metric, judged: JudgedSet) -> list[str]:
+    """Correlation over the systems: at corpus level with and without S_20, and by the means over replies."""
+    names = list(dict.fromkeys(judged.systems.tolist()))
+    people = judged.human("overall")
+    systems = {name: [judged.examples[row] for row in np.flatnonzero(judged.systems == name)] for name in names}
+    human = np.array([people[judged.systems == name].mean() for name in names])
+    kept = np.array([name != OUTLIER for name in names])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScoreWarning)  # replies of which no word has a vector
+        corpus = np.array(list(corpus_scores(metric, systems).values()))
+        scores = metric.score(judged.examples)
+    return [
+        f"{correlate(corpus, human).coefficient:.3f}",
+        f"{correlate(corpus[kept], human[kept]).coefficient:.3f}",
+        _system_level(judged, scores),
+        _system_level(judged, np.nan_to_num(scores)),
+    ]
+
+
+def _system_level(judged: JudgedSet, scores: Scores) -> str:
+    table = system_level(ScoredSet(judged, "overall", {"metric": scores}))
+    if table is None:
+        raise DataError("holds fewer than three systems: expected those of DSTC6", file=judged.name)
+    return shown(table.rows[0].measured["pearson"].interval)

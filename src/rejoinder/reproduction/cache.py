@@ -1,0 +1,71 @@
+"""The one cache of all pages: scores, vectors, trained models and cells of learning studies, each made once.
+
+A key changes with the version of the package, the settings and the data. It does not see a change of the code within
+a version: then the folder has to be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from rejoinder._version import __version__
+from rejoinder.data.digests import digest_of
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.model_folder import CONFIG
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Saveable(Protocol):
+    """A model that can be written into a folder."""
+
+    def save(self, folder: str | Path) -> None:
+        """Write it."""
+
+
+SavedT = TypeVar("SavedT", bound=Saveable)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder."""
+
+    folder: Path
+
+    @property
+    def cells(self) -> Path:
+        """Where learning studies keep the scores of each evaluator that they fitted."""
+        return self.folder / "cells"
+
+    def arrays(self, name: str, key: object, make: Callable[[], Arrays]) -> Arrays:
+        """Arrays by name, made if they are not here yet; `key` is all that they depend on, in plain values."""
+        path = self.arrays_path(name, key)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_suffix(".tmp")
+            write_arrays(beside, make())
+            beside.replace(path)
+        return read_arrays(path)
+
+    def arrays_path(self, name: str, key: object) -> Path:
+        """Where such arrays are kept."""
+        return self.folder / "arrays" / f"{name}-{digest_of([__version__, key])[:12]}.safetensors"
+
+    def model(self, name: str, key: object, train: Callable[[], SavedT], load: Callable[[Path], SavedT]) -> SavedT:
+        """A trained model, trained if it is not here yet."""
+        folder = self.folder / "models" / f"{name}-{digest_of([__version__, key])[:12]}"
+        if not (folder / CONFIG).exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            train().save(folder)
+        return load(folder)
+
+    def vectors(self, name: str) -> Path:
+        """The folder of the vectors that an encoder gave to texts."""
+        path = self.folder / "vectors" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path

@@ -1,0 +1,47 @@
+"""The one page writer: blocks of Markdown under each other, and the files that go beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rejoinder.data.output import write_text
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass
+class Document:
+    """A page that is being written."""
+
+    name: str
+    """The page's, and the beginning of the names of files beside it."""
+    blocks: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
+    """File name -> text, of figures and data that go into the page's folder."""
+
+    def text(self, *blocks: str) -> None:
+        """Add headings, paragraphs or lists, each with an empty line before the next."""
+        self.blocks += [block.strip("\n") for block in blocks if block.strip()]
+
+    def table(self, header: Sequence[str], rows: Rows) -> None:
+        """Add a table."""
+        self.text(markdown_table(header, rows))
+
+    def figure(self, name: str, svg: str) -> None:
+        """Keep a figure as `name.svg`; the text links to it."""
+        self.beside[f"{name}.svg"] = svg
+
+    def write(self, path: Path, command: str) -> None:
+        """Write the page, with the command that made it at its end, and what goes beside it."""
+        for name, text in self.beside.items():
+            write_text(path.with_name(name), text)
+        self.text(f"Made by `{command}`.")
+        write_text(path, "\n\n".join(self.blocks) + "\n")
+
+
+def markdown_table(header: Sequence[str], rows: Rows) -> str:
+    """A table in Markdown; a `|` within a cell is escaped."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,1 @@
+"""How well evaluators and metrics agree with people on every judged set."""

@@ -1,0 +1,38 @@
+"""What this package set out to reach on the judged sets, before anything was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.reproduction.published.judged_sets import SEMI, ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a model should reach; None where no figure is set."""
+
+    judged: str
+    setting: str
+    model: str
+    """`default` or `mpnet`."""
+    pearson: float | None
+    spearman: float
+
+
+TARGETS = (
+    Target("zhao2020_dailydialog", ZERO, "default", None, 0.45),
+    Target("zhao2020_personachat", ZERO, "default", None, 0.62),
+    Target("gupta2019_dailydialog", ZERO, "default", None, 0.50),
+    Target("grade_dailydialog", ZERO, "default", None, 0.25),
+    Target("grade_empatheticdialogues", ZERO, "default", None, 0.30),
+    Target("usr_personachat", ZERO, "default", None, 0.50),
+    Target("zhao2020_dailydialog/test", SEMI, "default", 0.55, 0.55),
+    Target("zhao2020_personachat/test", SEMI, "default", 0.70, 0.70),
+    Target("zhao2020_dailydialog/test", SEMI, "mpnet", 0.64, 0.66),
+    Target("zhao2020_personachat/test", SEMI, "mpnet", 0.75, 0.76),
+)
+
+
+def target_of(judged: str, setting: str, model: str) -> Target | None:
+    """The target of a model on a set, if there is one."""
+    return next((t for t in TARGETS if (t.judged, t.setting, t.model) == (judged, setting, model)), None)

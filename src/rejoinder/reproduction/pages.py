@@ -1,0 +1,107 @@
+"""The pages of docs/results and the module that makes each, imported when it is asked for.
+
+A page's module has a dataclass `Settings`, the names of its sections in their order, `SECTIONS`, and
+`make(inputs, settings, sections)`, which gives the finished `Document`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol, cast
+
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published import PAPERS
+
+
+class PageModule(Protocol):
+    """What the module of a page offers."""
+
+    Settings: type[Any]
+    SECTIONS: Collection[str]
+
+    def make(self, inputs: Inputs, settings: Any, sections: Sequence[str]) -> Document:
+        """The page, made of these of its sections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, before its module is imported."""
+
+    module: str
+    title: str
+    needs: str
+    """Data and models, beside the package."""
+    time: str
+    """On one core, with an empty cache."""
+
+    def load(self) -> PageModule:
+        """The module that makes it."""
+        return cast(PageModule, importlib.import_module(f"rejoinder.reproduction.{self.module}"))
+
+
+PAGES: Mapping[str, Page] = MappingProxyType(
+    {
+        "papers": Page("papers", "Every table and figure of the papers", "nothing", "a second"),
+        "dstc6": Page(
+            "dstc6",
+            "Our corpus scores of the DSTC6 systems beside the organisers'",
+            "judged/dstc6_t2; METEOR's paraphrase table and GloVe for one column each",
+            "two minutes",
+        ),
+        "am-fm-table1": Page(
+            "am_fm.table_1", "Metrics against people over the DSTC6 systems", "judged/dstc6_t2", "a minute"
+        ),
+        "am-fm-dstc6": Page(
+            "am_fm.page",
+            "AM-FM on DSTC6",
+            "judged/dstc6_t2, dialogues/dailydialog and dialogues/self_dialogue; a causal language model for one row",
+            "two minutes",
+        ),
+        "ruber-figures": Page(
+            "ruber.page",
+            "RUBER on DailyDialog and PersonaChat",
+            "judged/zhao2020_*, dialogues/dailydialog and dialogues/personachat, models minilm; a trained hred",
+            "two hours",
+        ),
+        "adem-figures": Page(
+            "adem.page",
+            "ADEM, its variants and baselines over several encoders",
+            "judged/zhao2020_*, judged/humod; models adem/vhred, adem/hred, adem/tweet2vec, minilm",
+            "several hours",
+        ),
+        "reply-model-figures": Page(
+            "reply_models.page",
+            "Reply models by embedding metrics, perplexity and recall",
+            "dialogues/dailydialog and dialogues/empatheticdialogues; trained models in reply-models/CORPUS",
+            "an hour, beside training the models",
+        ),
+        "evaluator-figures": Page(
+            "evaluators.page",
+            "How well evaluators and metrics agree with people on every judged set",
+            "all judged sets; models minilm, mpnet, default-zero, and out-of-fold scores in evaluator-table",
+            "hours",
+        ),
+    }
+)
+"""Page, the name of its file in docs/results -> what makes it."""
+
+
+def find_page(name: str) -> tuple[str, tuple[str, ...]]:
+    """A page and its sections, by the page's name or by that of a paper's table, such as `adem-table-5`.
+
+    No section means all of them.
+    """
+    if name in PAGES:
+        return name, ()
+    items = {key: item for paper in PAPERS for key, item in paper.items_by_key().items()}
+    if name not in items:
+        raise UnknownNameError("page or table", name, [*PAGES, *items])
+    item = items[name]
+    if not item.page:
+        raise CallError(f"no page shows {name} yet ({item.state.value}: {item.data})")
+    return item.page, (item.section,) if item.section else ()

@@ -1,0 +1,78 @@
+"""The page `papers`: every table and figure of the papers, whether it can be made again, and what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published import PAPERS, Item, Paper
+
+SECTIONS = ("papers", "pages")
+
+INTRODUCTION = """\
+# The papers' tables and figures
+
+Every table and figure of the five papers that this package follows, with what can be done about it today:
+
+- *reproducible here*: the paper's own data are public, and ours is measured on them;
+- *on other data*: the paper's data cannot be had, and ours is measured on the data that are named;
+- *data no longer public*: there is nothing to measure it on;
+- *nothing measured*: a diagram, an invented example or a list of settings.
+
+`python -m rejoinder.reproduction NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first
+column, or a whole page by its own. Where no page is named, none shows it yet."""
+
+PAGES_TEXT = """\
+## The pages
+
+Times are those of one core with an empty cache. What takes long is kept in a cache (`--cache`), so that a run that was
+interrupted goes on where it stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """There are none."""
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
+    """The list of all tables and figures, and that of all pages."""
+    document = Document("papers")
+    document.text(INTRODUCTION)
+    if "papers" in sections:
+        for paper in PAPERS:
+            _paper(document, paper)
+    if "pages" in sections:
+        _pages(document)
+    return document
+
+
+def _paper(document: Document, paper: Paper) -> None:
+    document.text(f"## {paper.authors}: {paper.title}")
+    rows = [[item.key(paper), item.title, item.state.value, item.data, _link(item)] for item in paper.items]
+    document.table(["name", "what it shows", "state", "data", "page"], rows)
+
+
+def _pages(document: Document) -> None:
+    from rejoinder.reproduction.pages import PAGES  # it names this module, which is why it is imported late
+
+    document.text(PAGES_TEXT)
+    rows = [[f"[{name}]({name}.md)", page.title, page.needs, page.time] for name, page in PAGES.items()]
+    document.table(["page", "what it shows", "needs", "time"], rows)
+
+
+def _link(item: Item) -> str:
+    return f"[{item.page}]({item.page}.md)" if item.page else ""
+
+
+def listing() -> str:
+    """All pages, and all tables and figures, for the terminal."""
+    from rejoinder.reproduction.pages import PAGES
+    from rejoinder.text.grid import grid
+
+    pages = grid(["page", "what it shows", "time"], [[name, page.title, page.time] for name, page in PAGES.items()], 3)
+    rows = [
+        [item.key(paper), item.title, item.state.value, item.page or "-"] for paper in PAPERS for item in paper.items
+    ]
+    return f"{pages}\n\n{grid(['table or figure', 'what it shows', 'state', 'page'], rows, 4)}"

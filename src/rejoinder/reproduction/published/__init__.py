@@ -1,0 +1,16 @@
+"""What the papers print: one module per paper, with its tables as numbers and the list of all its tables and figures.
+
+Nothing here imports more than the standard library.
+"""
+
+from rejoinder.reproduction.published.adem import ADEM
+from rejoinder.reproduction.published.am_fm import AM_FM
+from rejoinder.reproduction.published.liu2016 import LIU2016
+from rejoinder.reproduction.published.records import Correlations, Item, Paper, PublishedTable, State
+from rejoinder.reproduction.published.ruber import RUBER
+from rejoinder.reproduction.published.zhao2020 import ZHAO2020
+
+PAPERS = (LIU2016, ADEM, RUBER, AM_FM, ZHAO2020)
+"""In the order of their years."""
+
+__all__ = ["PAPERS", "Correlations", "Item", "Paper", "PublishedTable", "State"]

@@ -1,0 +1,29 @@
+"""Judged replies with the overall rating of each: what the pages on AM-FM and RUBER start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.types import Example, Scores
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, eq=False)
+class RatedReplies:
+    """A judged set on its overall dimension."""
+
+    judged: JudgedSet
+
+    @property
+    def examples(self) -> Sequence[Example]:
+        """All replies."""
+        return self.judged.examples
+
+    @cached_property
+    def human(self) -> Scores:
+        """The mean rating of each reply."""
+        return self.judged.human(OVERALL)

@@ -1,0 +1,1 @@
+"""Reply models by embedding metrics, perplexity and recall (Liu et al. 2016, Table 2)."""

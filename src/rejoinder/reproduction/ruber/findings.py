@@ -1,0 +1,90 @@
+"""What the papers say of RUBER, and what this package set out to reach, each with what the data show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rejoinder.meta.study import shown
+from rejoinder.reproduction.ruber.models import SETS, TUNED
+from rejoinder.reproduction.ruber.study import Study
+from rejoinder.stats.intervals import Interval
+
+TARGETS = {
+    ("DailyDialog", "arithmetic"): ("unsupervised blend on DailyDialog", 0.30),
+    ("PersonaChat", "arithmetic"): ("unsupervised blend on PersonaChat", 0.40),
+    ("DailyDialog", TUNED[1]): ("tuned blend on DailyDialog, grouped folds", 0.40),
+}
+"""Corpus and score -> what r should be, set before anything was measured."""
+
+
+def claims(study: Study) -> list[list[str]]:
+    """What the papers found; a difference counts where its interval excludes 0."""
+    worse, above, labels = {}, {}, {}
+    rising = []
+    for corpus in SETS:
+        for encoder in study.encoders:
+            name = f"{corpus} {encoder}"
+            lowest = min(("min", "geometric", "arithmetic"), key=lambda score: study.r(corpus, encoder, score))
+            part = max(("s_R", "s_U"), key=lambda score: study.r(corpus, encoder, score))
+            worse[name] = study.compared(corpus, (encoder, "max"), (encoder, lowest)).difference
+            above[name] = study.compared(corpus, (encoder, part), (encoder, "arithmetic")).difference
+            labels[name] = study.compared(corpus, (encoder, "arithmetic"), (encoder, TUNED[1])).difference
+            rising += [name] if (np.diff(study.quantiles(corpus, encoder)) > 0).all() else []
+    holds = "yes" if len(rising) == len(worse) else "in part" if rising else "no"
+    return [
+        ["max is the worst blend: the next worst is above it", *_verdict(worse)],
+        ["the arithmetic blend is above the better part", *_verdict(above)],
+        ["labels help the arithmetic blend", *_verdict(labels)],
+        ["transfer DailyDialog -> PersonaChat costs the arithmetic blend", *_verdict(_transfer_costs(study))],
+        ["s_R collapses without true replies", *_collapse(study)],
+        [
+            "mean s_U rises with each fifth of human scores",
+            holds,
+            f"{len(rising)} of {len(worse)}: {', '.join(rising)}",
+        ],
+    ]
+
+
+def targets(study: Study) -> list[list[str]]:
+    """What this package set out to reach."""
+    rows = []
+    for (corpus, score), (name, target) in TARGETS.items():
+        found = {encoder: study.r(corpus, encoder, score) for encoder in study.encoders}
+        reached = [encoder for encoder, value in found.items() if value >= target]
+        figures = ", ".join(f"{encoder} {value:.3f}" for encoder, value in found.items())
+        rows.append([f"{name}: r of {target:.2f}", "by " + ", ".join(reached) if reached else "missed", figures])
+    for corpus in SETS if {"GRU", "MiniLM"} <= set(study.encoders) else ():
+        difference = study.compared(corpus, ("GRU", "s_U"), ("MiniLM", "s_U")).difference
+        clear = "yes" if difference.low > 0 else "no"
+        rows.append([f"MiniLM's s_U clearly above the GRU's, {corpus}", clear, shown(difference)])
+    return rows
+
+
+def _transfer_costs(study: Study) -> dict[str, Interval]:
+    """By how much a model of PersonaChat is above one of DailyDialog on PersonaChat."""
+    return {
+        encoder: study.compared_on(
+            "PersonaChat",
+            study.transferred[encoder]["arithmetic"],
+            study.column("PersonaChat", encoder, "arithmetic"),
+        ).difference
+        for encoder in study.encoders
+    }
+
+
+def _collapse(study: Study) -> tuple[str, str]:
+    """Whether s_R loses more than half of its r on DailyDialog without true replies."""
+    replies, encoder = study.replies["DailyDialog"], study.encoders[0]
+    column, others = study.column("DailyDialog", encoder, "s_R"), ~replies.true
+    before = study.r("DailyDialog", encoder, "s_R")
+    after = study.agreement(column, replies.human, replies, others)["pearson"]
+    return "yes" if after.high < before / 2 else "no", f"DailyDialog: {before:.3f}; without them {shown(after)}"
+
+
+def _verdict(differences: Mapping[str, Interval]) -> tuple[str, str]:
+    """Whether the intervals of differences are above 0: all, some or none; and the differences."""
+    clear = [interval.low > 0 for interval in differences.values()]
+    said = "yes" if all(clear) else "in part" if any(clear) else "not shown"
+    return said, "; ".join(f"{name} {shown(interval)}" for name, interval in differences.items())

@@ -1,0 +1,288 @@
+"""The page `ruber-figures`: RUBER on the judged replies of Zhao et al. 2020, the papers' figures beside ours.
+
+Settings were fixed before the judged replies were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.evaluators.ruber.unref import NONE
+from rejoinder.meta.panels import Curve
+from rejoinder.meta.study import shown
+from rejoinder.report.figures import line_plot
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.drawing import standalone
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published import zhao2020
+from rejoinder.reproduction.published.records import Correlations
+from rejoinder.reproduction.published.ruber import RETRIEVAL, SEQ2SEQ, TABLE_2
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, FULL, PERSONACHAT, RUBER, WITHOUT_TRUE
+from rejoinder.reproduction.ruber.findings import claims, targets
+from rejoinder.reproduction.ruber.models import CORPORA, ENCODERS, SETS, TUNED, Models, Replies, pooled
+from rejoinder.reproduction.ruber.study import QUANTILES, Study
+from rejoinder.stats.correlation import correlate
+from rejoinder.types import Scores
+
+PARTS = ("s_R", "s_U", "arithmetic")
+SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max", *TUNED)
+HEADER = ("encoder", "score", "all: r", "all: rho", "test split: r", "test split: rho", "theirs: r / rho")
+ZHAO_ROWS = {
+    "s_R": "RUBER, reference",
+    "s_U": "RUBER, context",
+    "arithmetic": "RUBER",
+    "s_U, tuned": "RUBER, context, semi-supervised",
+    "arithmetic, tuned": "RUBER, semi-supervised",
+}
+"""Our score -> its row in the tables of Zhao et al. 2020."""
+
+INTRODUCTION = """\
+# RUBER: figures
+
+How RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900 replies to 100
+contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is Pearson's, rho
+Spearman's correlation. Brackets are 95 % intervals over contexts. What RUBER is and how it is trained:
+[ruber.md](../reference/ruber.md).
+
+- *all*: 900 replies, the mean of all ratings. Tuned scores are from five folds: each model is tuned on the replies to
+  other contexts.
+- *test split*: the 90 replies that Zhao et al. report, without ratings far from the reply's median, which they drop
+  too. The split was made by reply, so that other replies to a tested context are in the training split: it serves
+  comparison with the paper, and no more.
+- *theirs*: the RUBER of Zhao et al., a hierarchical one. Which blend it has, the paper does not say.
+
+The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
+left out; the last column counts judged replies whose context a model was trained on all the same."""
+
+TRAININGS_TEXT = "Tuned models were trained further from these. Nothing was chosen on these replies."
+
+SET_TEXT = "## {corpus}, models trained on {corpus}"
+
+RUBER_TEXT = """\
+## Beside the figures of Tao et al.
+
+Their replies are Chinese and were never released. r / rho; all replies of each set."""
+
+ENCODERS_TEXT = """\
+## Other encoders against the GRU
+
+Differences of r over all replies, by bootstrap over contexts; p by permutation."""
+
+TRANSFER_TEXT = """\
+## From DailyDialog to PersonaChat
+
+Models without labels, all replies of PersonaChat; r / rho on the test split, beside Table 4 of Zhao et al."""
+
+WITHOUT_TRUE_TEXT = """\
+## Without true replies
+
+DailyDialog, GRU. True replies are their own reference, so that s_R is 1 for them. Theirs: r on the test split (Zhao et
+al. 2020, Table 1). SD: the standard deviation of the score."""
+
+FIGURE_1_TEXT = """\
+## s_U by human score
+
+As in Figure 1 of Tao et al.: replies in five equal groups by their human score, lowest first, and the mean s_U of each.
+The paper shows true replies only, of which there are too few here, and gives no numbers.
+
+![mean s_U by fifth of human scores](ruber-quantiles.svg)"""
+
+FINDINGS_TEXT = """\
+## What holds
+
+By r over all replies; brackets are 95 % intervals of differences, which count where they exclude 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is trained."""
+
+    budget: str = "full"
+    """`full`, or `small`, which trains less."""
+    encoders: tuple[str, ...] = ENCODERS
+    """Those that are measured, the GRU first."""
+    hred: str = ""
+    """The folder of a hred of DailyDialog, which the hierarchical form of that corpus starts from."""
+    resamples: int = 1000
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
+    """What was trained, then section after section."""
+    for encoder in settings.encoders:
+        if encoder not in ENCODERS:
+            raise UnknownNameError("encoder", encoder, ENCODERS)
+    study = Study(Models(inputs, settings.budget, settings.hred), settings.encoders, settings.resamples)
+    document = Document("ruber-figures")
+    document.text(INTRODUCTION)
+    _trainings(study, document)
+    for section in sections:
+        SECTIONS[section](study, document)
+    return document
+
+
+def _trainings(study: Study, document: Document) -> None:
+    """What each model was trained on."""
+    rows = []
+    for corpus in CORPORA:
+        for encoder in study.encoders:
+            model = study.models.model(corpus, encoder)
+            seen = sum(int(model.trained_contexts.holds(each.examples).sum()) for each in study.replies.values())
+            start = "" if model.start == NONE else "a trained `hred`"
+            sizes = (f"{model.fitted.dialogues:,}", start, str(model.epochs), str(model.turns_read), str(seen))
+            rows.append([corpus, encoder, *sizes])
+    header = ["dialogues", "started from", "epochs at most", "turns read", "judged replies seen"]
+    document.table(["corpus", "encoder", *header], rows)
+    document.text(TRAININGS_TEXT)
+
+
+def sets(study: Study, document: Document) -> None:
+    """Each judged set: all replies, and the published test split."""
+    for corpus, theirs in {"DailyDialog": _theirs(FULL), "PersonaChat": _theirs_between(PERSONACHAT)}.items():
+        replies = study.replies[corpus]
+        pool = pooled(replies)
+        rows = [_row(study, replies, ("", "pool"), (pool, pool), None)]
+        for encoder in study.encoders:
+            everything, split = study.measured[corpus, encoder]
+            for score in SCORES:
+                if score != "s_R" or encoder == study.encoders[0]:
+                    published = theirs.get(score) if encoder != "MiniLM" else None
+                    both = (everything[score], split[score])
+                    rows.append(_row(study, replies, (encoder, score), both, published))
+        document.text(SET_TEXT.format(corpus=corpus))
+        document.table(HEADER, rows)
+
+
+def _theirs(part: str) -> dict[str, Correlations]:
+    """Our score -> what Zhao et al. report of it on DailyDialog, with or without true replies."""
+    figures = zhao2020.TABLE_1.correlations(part)
+    if part == FULL:
+        figures = {**zhao2020.TABLE_3.correlations(), **figures}
+    return {score: figures[row] for score, row in ZHAO_ROWS.items() if row in figures}
+
+
+def _theirs_between(train: str) -> dict[str, Correlations]:
+    """What Zhao et al. report of RUBER on PersonaChat, trained on one of the corpora."""
+    return {"arithmetic": zhao2020.TABLE_4.correlations(RUBER)[train, PERSONACHAT]}
+
+
+def _row(
+    study: Study, replies: Replies, names: tuple[str, str], columns: tuple[Scores, Scores], theirs: Correlations | None
+) -> list[str]:
+    """Correlations with people over all replies, and over the published test replies."""
+    everything, split = columns
+    both = study.agreement(everything, replies.human, replies, np.ones(len(everything), np.bool_))
+    tested = study.agreement(split, replies.cleaned, replies, replies.test)
+    ours = [shown(each[kind]) for each in (both, tested) for kind in ("pearson", "spearman")]
+    return [*names, *ours, _pair(theirs, 2)]
+
+
+def ruber(study: Study, document: Document) -> None:
+    """The figures of Tao et al. beside ours."""
+    theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
+    rows = []
+    for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
+        cells = [_pair(each[score], 3) for each in theirs]
+        for corpus, replies in study.replies.items():
+            column = pooled(replies) if score == "pool" else study.column(corpus, study.encoders[0], score)
+            cells.append(_pair(_correlations(column, replies.human), 3))
+        rows.append([score, *cells])
+    ours = [f"ours, {study.encoders[0]}, {corpus}" for corpus in study.replies]
+    document.text(RUBER_TEXT)
+    document.table(["", "Tao et al., retrieval", "Tao et al., Seq2Seq", *ours], rows)
+
+
+def encoders(study: Study, document: Document) -> None:
+    """By how much other encoders are above the first."""
+    first, *others = study.encoders
+    rows = []
+    for corpus in SETS:
+        for encoder in others:
+            for score in ("s_U", "arithmetic", *TUNED):
+                found = study.compared(corpus, (first, score), (encoder, score))
+                rows.append([corpus, encoder, score, shown(found.difference), f"{found.p_value:.3f}"])
+    if rows:
+        document.text(ENCODERS_TEXT)
+        document.table(["set", "encoder", "score", f"r above the {first}'s", "p"], rows)
+
+
+def transfer(study: Study, document: Document) -> None:
+    """PersonaChat by models of DailyDialog."""
+    replies, rows = study.replies["PersonaChat"], []
+    published = _theirs_between(DAILYDIALOG)
+    for encoder in study.encoders:
+        for score in PARTS:
+            other = study.transferred[encoder][score]
+            found = study.compared_on("PersonaChat", study.column("PersonaChat", encoder, score), other)
+            on_test = _correlations(other[replies.test], replies.cleaned[replies.test])
+            theirs = published.get(score) if encoder != "MiniLM" else None
+            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
+            rows.append([encoder, score, *ours, _pair(on_test, 2), _pair(theirs, 2)])
+    document.text(TRANSFER_TEXT)
+    document.table(["encoder", "score", "PC, r", "DD -> PC, r", "difference", "test split", "theirs"], rows)
+
+
+def without_true(study: Study, document: Document) -> None:
+    """DailyDialog with and without true replies."""
+    replies = study.replies["DailyDialog"]
+    everything = np.ones(len(replies.examples), np.bool_)
+    theirs = [_theirs(part) for part in (FULL, WITHOUT_TRUE)]
+    rows = []
+    for score in PARTS:
+        column = study.column("DailyDialog", study.encoders[0], score)
+        cells = []
+        for used in (everything, ~replies.true):
+            found = study.agreement(column, replies.human, replies, used)
+            cells += [shown(found["pearson"]), f"{np.nanstd(column[used]):.2f}"]
+        rows.append([score, *cells, *(f"{each[score].pearson:.2f}" for each in theirs)])
+    count = int(replies.true.sum())
+    document.text(WITHOUT_TRUE_TEXT)
+    header = ["r, all", "SD", f"r, without {count} true replies", "SD", "theirs, all", "theirs, without"]
+    document.table(["", *header], rows)
+
+
+def figure_1(study: Study, document: Document) -> None:
+    """Mean s_U by fifth of human scores."""
+    lines, rows = [], []
+    short = {"DailyDialog": "DD", "PersonaChat": "PC"}
+    for corpus in study.replies:
+        for encoder in study.encoders:
+            means = study.quantiles(corpus, encoder)
+            lines.append(Curve(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
+            rows.append([corpus, encoder, *(f"{mean:.3f}" for mean in means)])
+    svg = line_plot(lines, label="mean s_U by human score", x_label="fifth of human scores", y_label="mean s_U")
+    document.text(FIGURE_1_TEXT)
+    document.figure("ruber-quantiles", standalone(str(svg)))
+    document.table(["set", "encoder", *map(str, range(1, QUANTILES + 1))], rows)
+
+
+def findings(study: Study, document: Document) -> None:
+    """The papers' findings and our targets, each with what the data show."""
+    document.text(FINDINGS_TEXT)
+    document.table(["claim", "holds", "figures"], [*claims(study), *targets(study)])
+
+
+def _correlations(column: Scores, human: Scores) -> Correlations:
+    """Pearson and Spearman over what was scored."""
+    known = ~np.isnan(column)
+    both = (correlate(column[known], human[known], kind).coefficient for kind in ("pearson", "spearman"))
+    return Correlations(*both)
+
+
+def _pair(figures: Correlations | None, digits: int) -> str:
+    return "" if figures is None else f"{figures.pearson:.{digits}f} / {figures.spearman:.{digits}f}"
+
+
+SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
+    "sets": sets,
+    "ruber": ruber,
+    "encoders": encoders,
+    "transfer": transfer,
+    "without_true": without_true,
+    "figure_1": figure_1,
+    "findings": findings,
+}
+"""In the order of the page."""

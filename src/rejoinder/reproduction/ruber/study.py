@@ -1,0 +1,80 @@
+"""The scores that the sections of the RUBER page share, and how two of them are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rejoinder.arrays import Bools
+from rejoinder.reproduction.ruber.models import Columns, Models, Replies, by_split, grouped, untuned
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
+from rejoinder.stats.correlation import correlate
+from rejoinder.stats.intervals import Interval
+from rejoinder.types import Scores
+
+QUANTILES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Every model's scores of the judged replies, computed when they are first asked for."""
+
+    models: Models
+    encoders: tuple[str, ...]
+    """Those that are measured; comparisons are with the first."""
+    resamples: int = 1000
+
+    @property
+    def replies(self) -> dict[str, Replies]:
+        """Corpus -> its judged replies."""
+        return self.models.replies
+
+    @cached_property
+    def measured(self) -> dict[tuple[str, str], tuple[Columns, Columns]]:
+        """Corpus and encoder -> scores of all replies, and those tuned on the published split, of a model of it."""
+        found = {}
+        for corpus, replies in self.replies.items():
+            for encoder in self.encoders:
+                model = self.models.model(corpus, encoder)
+                columns = untuned(model, replies)
+                found[corpus, encoder] = (columns | grouped(model, replies), columns | by_split(model, replies))
+        return found
+
+    @cached_property
+    def transferred(self) -> dict[str, Columns]:
+        """Encoder -> what its DailyDialog model gives the replies of PersonaChat."""
+        replies = self.replies["PersonaChat"]
+        return {encoder: untuned(self.models.model("DailyDialog", encoder), replies) for encoder in self.encoders}
+
+    def column(self, corpus: str, encoder: str, score: str) -> Scores:
+        """One column over all replies."""
+        return self.measured[corpus, encoder][0][score]
+
+    def r(self, corpus: str, encoder: str, score: str) -> float:
+        """Pearson over all replies of a set."""
+        return correlate(self.column(corpus, encoder, score), self.replies[corpus].human).coefficient
+
+    def compared(self, corpus: str, first: tuple[str, str], second: tuple[str, str]) -> CorrelationComparison:
+        """The second of two columns, (encoder, score), against the first, over all replies of a set."""
+        lower, higher = (self.column(corpus, *which) for which in (first, second))
+        return self.compared_on(corpus, lower, higher)
+
+    def compared_on(self, corpus: str, lower: Scores, higher: Scores) -> CorrelationComparison:
+        """The second of two columns against the first, over all replies of a set."""
+        replies = self.replies[corpus]
+        contexts, count = replies.judged.contexts, self.resamples
+        return compare_correlations(lower, higher, replies.human, contexts, n_resamples=count, n_permutations=count)
+
+    def agreement(self, column: Scores, human: Scores, replies: Replies, rows: Bools) -> dict[str, Interval]:
+        """Pearson and Spearman of some of the replies of a set, with intervals over contexts."""
+        found = bootstrap_correlations(column[rows], human[rows], replies.judged.contexts[rows], self.resamples)
+        return {kind: each[0] for kind, each in found.items()}
+
+    def quantiles(self, corpus: str, encoder: str) -> list[float]:
+        """The mean s_U in each fifth of the human scores, lowest first."""
+        order = np.argsort(self.replies[corpus].human, kind="stable")
+        column = self.column(corpus, encoder, "s_U")
+        return [float(np.nanmean(column[part])) for part in np.array_split(order, QUANTILES)]

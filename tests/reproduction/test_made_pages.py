@@ -1,0 +1,152 @@
+"""Every page is made from tiny data: a wrong import, call or column shows here and not after hours of training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rejoinder.reproduction.command import main
+from rejoinder.reproduction.pages import PAGES
+from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_2
+from tiny_papers import table_with, tables_of, write_data, write_models
+
+pytest.importorskip("torch", reason="the pages need models that are trained")
+
+FEW = "resamples=20"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("papers") / "data")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_models(tmp_path_factory.mktemp("papers") / "models")
+
+
+class Maker:
+    """Makes pages from the tiny data."""
+
+    def __init__(self, data: Path, models: Path, folder: Path) -> None:
+        self.data, self.models, self.folder = data, models, folder
+
+    def __call__(self, name: str, *settings: str, sections: tuple[str, ...] = ()) -> str:
+        output = self.folder / f"{name}.md"
+        given = [part for setting in settings for part in ("--set", setting)]
+        given += ["--sections", *sections] if sections else []
+        where = ["--data", str(self.data), "--models", str(self.models)]
+        assert main([name, *where, "-o", str(output), *given]) == 0
+        return output.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def make(data: Path, models: Path, tmp_path: Path) -> Maker:
+    return Maker(data, models, tmp_path)
+
+
+def test_dstc6(make: Maker) -> None:
+    page = make("dstc6")
+    assert len(table_with(page, ["system", "Bleu_1"])) == 21
+    assert page.count("| r |") == 4, "METEOR and three embedding metrics"
+
+
+def test_am_fm_table_1(make: Maker) -> None:
+    rows = {row[0]: row for row in table_with(make("am-fm-table1"), ["metric"])}
+    assert rows["embedding-average"][1] == "0.7768"
+    assert len(rows) == 7
+
+
+def test_am_fm(make: Maker) -> None:
+    page = make("am-fm-dstc6")
+    systems = table_with(page, ["system", "people"])
+    assert [row[0] for row in systems] == list(TABLE_1_SYSTEMS.rows)
+    assert systems[0][2] == "0.7571"
+    assert len(table_with(page, ["", "n-grams, theirs"])) == len(TABLE_2.rows)
+    assert [row[3] for row in table_with(page, ["", "hypothesis"])][1] == "0.081, 0.194, 0.104"
+    for figure in ("am-fm-dimensions", "am-fm-lambda", "am-fm-sentences"):
+        assert f"({figure}.svg)" in page
+        assert (make.folder / f"{figure}.svg").read_text().startswith("<svg ")
+    again = make("am-fm-figure-2")
+    assert "## Figure 2" in again
+    assert "## Figure 1" not in again
+    assert table_with(again, ["text"]) == table_with(page, ["text"]), "the scores are kept"
+
+
+def test_ruber(make: Maker) -> None:
+    page = make("ruber-figures", "budget=small", "encoders=GRU,MiniLM", FEW)
+    trained = table_with(page, ["corpus", "encoder"])
+    assert [row[:2] for row in trained] == [
+        [corpus, encoder] for corpus in ("DailyDialog", "PersonaChat") for encoder in ("GRU", "MiniLM")
+    ]
+    claims = {row[0]: row[1] for row in table_with(page, ["claim"])}
+    assert len(claims) == 6 + 3 + 2
+    assert {row[4]: row[2] for row in table_with(page, ["", "Tao et al., retrieval"])}
+    kept = sorted(path.name.rpartition("-")[0] for path in (make.models / "reproduction" / "models").iterdir())
+    assert kept == [
+        "ruber-dailydialog-gru",
+        "ruber-dailydialog-minilm",
+        "ruber-personachat-gru",
+        "ruber-personachat-minilm",
+    ]
+
+
+def test_ruber_over_turns(make: Maker) -> None:
+    page = make("ruber-figures", "budget=small", "encoders=hierarchical", FEW, sections=("figure_1",))
+    assert [row[1] for row in table_with(page, ["set", "encoder", "1"])] == ["hierarchical"] * 2
+
+
+def test_adem(make: Maker) -> None:
+    page = make("adem-figures", "sets=zhao2020_dailydialog", "encoders=tweet2vec", FEW)
+    assert page.count("(Zhao et al., HRED)") == 2, "the full model, with and without true replies"
+    assert "0.411 / 0.408 (Lowe et al., Twitter)" in page, "ADEM over tweet2vec"
+    assert len(table_with(page, ["encoder", "epoch 0"])) == 2
+    assert table_with(page, ["", "within 6 words"])[1] == ["ADEM", "2.072", "2.015", "0.23"]
+    assert table_with(page, ["set", "encoder", "area"])
+    assert "Zhao et al. 2020 ADEM's standard deviation is 0.51 (0.30 without" in page
+
+
+def test_one_figure_of_adem(make: Maker) -> None:
+    page = make("adem-figure-7", "sets=humod", "encoders=minilm", "contexts=12")
+    assert "## While it trains" in page
+    assert "## Agreement with people" not in page
+    assert (make.folder / "adem-training.svg").exists()
+    assert page.rstrip().endswith(
+        "Made by `python -m rejoinder.reproduction adem-figure-7 --data DATA --set sets=humod --set contexts=12 "
+        "--set encoders=minilm -o adem-figure-7.md`."
+    )
+
+
+def test_reply_models(make: Maker) -> None:
+    page = make("reply-model-figures", "contexts=12")
+    assert "These models learned next to nothing." in page
+    assert page.count("| `r-tfidf` | dailydialog | ") == 1
+    assert page.count(".536 / .370 / .342 | .483 / .356 / .340") == 2
+    assert "HRED is above the LSTM: not measured here" in page
+    assert page.count("| true reply | ") == 10
+
+
+def test_evaluators(make: Maker) -> None:
+    sets = ("zhao2020_dailydialog", "zhao2020_dailydialog/test", "usr_personachat/context", "conture_dialogue")
+    page = make("evaluator-figures", f"only={','.join(sets)}", FEW)
+    numbers = json.loads((make.folder / "evaluator-figures.json").read_text())
+    rows = {row["judged"]: {cell["scorer"]: cell for cell in row["cells"]} for row in numbers["zero"]}
+    assert tuple(rows) == sets
+    assert rows["usr_personachat/context"]["cosine, minilm"]["scored"] == 56
+    assert rows["zhao2020_dailydialog"]["mpnet, zero labels"]["reason"] == "not measured yet"
+    semi = {row["judged"]: {cell["scorer"]: cell for cell in row["cells"]} for row in numbers["semi"]}
+    assert semi["zhao2020_dailydialog/test"]["default, with labels of the set's other contexts"]["scored"] > 10
+    assert semi["zhao2020_dailydialog"]["default-fast, as it ships"]["scored"] == 56
+    assert "0.64 / 0.66 RoBERTa-eval, 355 M parameters (Zhao et al. 2020, Tables 3 and 4)" in page
+    assert ["semi", "zhao2020_dailydialog/test", "mpnet", "0.64 / 0.66"] in [
+        row[:4] for row in table_with(page, ["setting"])
+    ]
+    again = make("evaluator-figures", f"only={sets[0]}", FEW, "cached=true")
+    assert tables_of(again)[0][1] == tables_of(page)[0][1], "the scores are kept"
+
+
+def test_every_page_is_tried_here() -> None:
+    tried = {"dstc6", "am-fm-table1", "am-fm-dstc6", "ruber-figures", "adem-figures"}
+    assert tried | {"reply-model-figures", "evaluator-figures", "papers"} == set(PAGES)

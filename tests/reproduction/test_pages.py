@@ -1,0 +1,128 @@
+"""The pages of docs/results and the code that makes them agree, as far as that can be told without making them."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rejoinder.reproduction
+from places import DOCS
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.reproduction.command import PROGRAM, main
+from rejoinder.reproduction.pages import PAGES, find_page
+
+RESULTS = DOCS / "results"
+TRAIN_ALONE = {"torch", "transformers", "sklearn", "gensim"}
+
+
+def page(name: str) -> str:
+    return (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def texts_of(module: object) -> list[str]:
+    """The paragraphs of a page's module that do not depend on the data."""
+    written = [text for name, text in vars(module).items() if name.endswith("_TEXT") or name == "INTRODUCTION"]
+    return [part.strip() for text in written for part in re.split(r"\{[^}]*\}|\n\n", text)]
+
+
+def test_every_page_is_there_and_no_other() -> None:
+    assert {path.stem for path in RESULTS.glob("*.md")} == set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_the_command_that_made_it(name: str) -> None:
+    (made,) = re.findall(r"^Made by `(.*)`\.$", page(name), re.MULTILINE)
+    assert made.startswith(f"{PROGRAM} {name} ")
+    assert page(name).rstrip().endswith(f"{made}`.")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_text_that_the_code_writes(name: str) -> None:
+    found = texts_of(PAGES[name].load())
+    assert found
+    optional = "SmolLM2 (135M) was pretrained elsewhere"
+    missing = [text for text in found if text not in page(name) and not text.startswith(optional)]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_figures_and_links_of_a_page_exist(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page(name)):
+        assert (RESULTS / target).exists(), target
+
+
+def test_the_list_of_the_papers_is_up_to_date(tmp_path: Path) -> None:
+    assert main(["papers", "-o", str(tmp_path / "papers.md")]) == 0
+    assert (tmp_path / "papers.md").read_text(encoding="utf-8") == page("papers")
+
+
+def test_a_table_leads_to_its_page_and_section() -> None:
+    assert find_page("adem-table-5") == ("adem-figures", ("left_out",))
+    assert find_page("zhao2020-table-3") == ("evaluator-figures", ())
+    assert find_page("dstc6") == ("dstc6", ())
+    with pytest.raises(CallError, match=r"no page shows adem-table-1 yet \(data no longer public: "):
+        find_page("adem-table-1")
+    with pytest.raises(UnknownNameError, match="did you mean adem-table-"):
+        find_page("adem-table-55")
+
+
+def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in PAGES)
+    assert re.search(
+        r"^adem-table-5 +one system left out of training +on other data +adem-figures$", told, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "no page was named"),
+        (["dstc6", "-o", "p.md"], "no data were named"),
+        (["dstc6", "--data", "."], "no output was named"),
+        (["dstc6", "--data", ".", "-o", "p.txt"], "cannot write .txt"),
+        (["dstc6", "--data", ".", "-o", "p.md"], "expected judged/dstc6_t2.systems.json in the folder of --data"),
+        (["dstc6", "--data", ".", "-o", "p.md", "--sections", "metoer"], "did you mean meteor?"),
+        (["dstc6", "--data", ".", "-o", "p.md", "--set", "glov=x"], "did you mean glove?"),
+        (["adem-figures", "--data", ".", "-o", "p.md", "--set", "sets=humd"], "did you mean humod?"),
+        (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "encoders=gru"], "did you mean GRU?"),
+        (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "budget=smal"], "did you mean small?"),
+    ],
+)
+def test_a_wrong_call_is_one_line(
+    arguments: list[str],
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert problem in told
+    assert told.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    names = [
+        each.name
+        for each in pkgutil.walk_packages(rejoinder.reproduction.__path__, "rejoinder.reproduction.")
+        if not each.name.endswith("__main__")
+    ]
+    assert len(names) > 30
+    code = f"import sys, {', '.join(names)}; print(*sorted({TRAIN_ALONE} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_command_starts_without_arrays() -> None:
+    code = "import sys, rejoinder.reproduction.command, rejoinder.reproduction.published; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
