@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import rows_of_contexts
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.distill_stage import centred
 from rejoinder.evaluators.scale import on_our_scale
 from rejoinder.evaluators.static.reading import Reading, counted
 from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
@@ -24,6 +23,7 @@ from rejoinder.language_models.ngram import NgramModel
 from rejoinder.learning.batching import shuffled
 from rejoinder.learning.data import labels
 from rejoinder.learning.in_batch import in_batch_loss, negatives_of
+from rejoinder.learning.losses import centred
 from rejoinder.metrics.batch import BATCH
 from rejoinder.stats.correlation import product_moment
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
