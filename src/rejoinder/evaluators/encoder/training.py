@@ -12,7 +12,7 @@ import numpy as np
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import context_groups
 from rejoinder.data.digests import digest_of
-from rejoinder.data.negatives import Negatives, Place, places_of
+from rejoinder.data.negatives import Place, places_of
 from rejoinder.data.pairs import Pair, pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
@@ -23,7 +23,7 @@ from rejoinder.evaluators.encoder.scored_replies import by_context
 from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.scale import observed_scale, on_our_scale
-from rejoinder.learning.candidates import source_of_negatives
+from rejoinder.learning.candidates import WORSE, candidates_of, source_of_negatives
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.loop import train
@@ -43,8 +43,8 @@ MOST_HELD_OUT = 500
 FEWEST_TO_HOLD_OUT = 50
 """With fewer dialogues or judged contexts nothing is held out, and the last weights are taken."""
 
-STANDARDISED_ON = 400
-"""Places whose true reply, and one that does not fit, the features of a network with towers are standardised on."""
+STANDARDISED_ON = 200
+"""Contexts on whose replies the features of a network with towers are standardised."""
 
 
 def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
@@ -79,18 +79,14 @@ def in_batch_stage(model: TorchModel, data: TrainingData) -> InBatchStage:
 
 
 def standardise_features(model: TorchModel, data: TrainingData) -> None:
-    """Standardise the features of a network with towers over true replies and ones that do not fit; others have none.
+    """Standardise the features of a network with towers over replies of many kinds; other networks have none.
 
     For after in-batch ranking, which changes all cosines.
     """
     network = model.network
-    if not isinstance(network, BranchEncoder):
-        return
-    source, rng, pairs = Negatives(places_of(data.dialogues)), np.random.default_rng([data.seed, 14]), []
-    for number in rng.permutation(len(source.places))[:STANDARDISED_ON].tolist():
-        true = pair_of(source.places[number])
-        pairs += [true, true._replace(response=source.draw(number, rng)[1])]
-    network.standardise(model.features(pairs))
+    if isinstance(network, BranchEncoder):
+        candidates = candidates_of(data.dialogues, STANDARDISED_ON, data.seed, WORSE)
+        network.standardise(model.features([pair_of(example) for example in candidates]))
 
 
 def ranking_stage(model: TorchModel, preset: Preset, data: TrainingData) -> RankingStage:
