@@ -42,6 +42,7 @@ from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import in_batch_stage, standardise_features, start_model
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.likelihood import Likelihood
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.candidates import TRUE, candidates_of, kind_of
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
@@ -273,7 +274,7 @@ class Corrected(Metric):
     name: ClassVar[str] = "corrected"
     measures: ClassVar[str] = "what a teacher says, corrected for replies of known kinds"
     citation: ClassVar[str] = "recipes/default_evaluator"
-    range: ClassVar[tuple[float, float]] = Ensemble.range
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 
     teacher: Metric
     bonus: float

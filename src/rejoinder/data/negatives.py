@@ -2,8 +2,8 @@
 
 Each kind teaches one thing. A *random* utterance teaches topic; another turn of the *same dialogue* teaches order; an
 *echo* of the context, that repetition is no answer; a *generic* reply, that a phrase which fits everywhere says little;
-*shuffled* words, a *truncated* reply, *repeated* and *garbled* words teach form; a *neighbour*, an utterance similar to the true
-reply, teaches small differences.
+*shuffled*, *repeated* and *garbled* words and a *truncated* reply teach form; a *neighbour*, an utterance similar to
+the true reply, teaches small differences.
 """
 
 from __future__ import annotations

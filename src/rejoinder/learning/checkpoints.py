@@ -54,16 +54,6 @@ class Checkpoints:
             checkpoints.clear()
         return checkpoints
 
-    @classmethod
-    def of(cls, run: TrainingRun, key: str) -> Checkpoints | None:
-        """Those that the run asks for, None where it asks for none; a run that does not resume starts without any."""
-        if run.checkpoints is None:
-            return None
-        checkpoints = cls(run.checkpoints, key)
-        if not run.resume and is_main_process():
-            checkpoints.clear()
-        return checkpoints
-
     def write(
         self,
         stage: str,

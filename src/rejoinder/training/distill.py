@@ -65,8 +65,7 @@ def distill(
     saved = None if target is None or not writes_files() else teacher_scores_beside(target)
     teacher = _teacher(teachers, given.dialogues, seed)
     learn: Any = distill_static if student == "static" else distill_encoder
-    more = {} if student == "static" else {"run": training}
-    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, **more}
+    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
     fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
     if target is not None and saved is not None:
         save_trained(fitted, target, training)

@@ -15,10 +15,13 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.distillation import teacher_scores as cache
 from rejoinder.evaluators.distillation.encoder import distill, distill_stage, teacher_of
 from rejoinder.evaluators.distillation.stage import DistillStage
+from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.training import start_model
 from rejoinder.evaluators.ensemble import Ensemble
+from rejoinder.evaluators.static.stages import ScoreStage
+from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.candidates import candidates_of
 from rejoinder.learning.losses import centred
 from rejoinder.learning.run import TrainingRun
@@ -147,4 +150,23 @@ def test_an_interrupted_distillation_goes_on(tiny: Path, tmp_path: Path, monkeyp
         distill(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["distillation-00000002"]
     again = distill(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
+    np.testing.assert_array_equal(again.score(examples), whole)
+
+
+def test_an_interrupted_static_student_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples, fast = candidates_of(dialogues(), 10), Static(epochs=3, passes=1)
+    whole = distill_static(fast, Wordy(), dialogues(), contexts=10).score(examples)
+    run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
+    true_loss, calls = ScoreStage.loss, iter(range(100))
+
+    def broken(*arguments):  # type: ignore[no-untyped-def]
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return true_loss(*arguments)
+
+    monkeypatch.setattr(ScoreStage, "loss", broken)
+    with pytest.raises(KeyboardInterrupt):
+        distill_static(fast, Wordy(), dialogues(), contexts=10, run=run)
+    assert list((tmp_path / "kept").iterdir())
+    again = distill_static(fast, Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
     np.testing.assert_array_equal(again.score(examples), whole)

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -28,7 +27,7 @@ from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import Encoded, by_length, padded
 from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, pretrained
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import load_weights, plain_state
+from rejoinder.learning.weights import load_weights, save_weights
 
 _BATCH_TOKENS = 4096
 
@@ -89,7 +88,7 @@ class TorchModel:
         """Write tokeniser, shape and weights."""
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
         (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
-        save_file(plain_state(self.network), folder / WEIGHTS["torch"])
+        save_weights(self.network, folder / WEIGHTS["torch"])
 
     def tensors(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
         """The network's input. Each (rows, longest)"""
