@@ -26,13 +26,12 @@ import numpy as np
 
 import evaluator_peers as peers
 from machine_limit import Cost, Limit, best_of
-from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.base import Fit
-from rejoinder.evaluators.encoder.branching import ALONE
+from rejoinder.evaluators.encoder.branching import ALONE, MOST_REPLIES
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.onnx_model import BATCH_TOKENS, MOST_REPLIES
+from rejoinder.evaluators.encoder.onnx_model import BATCH_TOKENS
 from rejoinder.evaluators.static.static import Static
+from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.text.grid import grid
 from rejoinder.types import Example, JudgedExample, Scores
@@ -174,19 +173,10 @@ def scores_of(encoder: Encoder, examples: Sequence[Example]) -> Scores:
 
 def fresh(encoder: str, folder: Path) -> Path:
     """The folder of an Encoder that was not trained: its head is random."""
-    from rejoinder.evaluators.encoder.torch_model import TorchModel
+    from rejoinder.evaluators.encoder.training import start_model
 
     made = Encoder(encoder=encoder, towers=True)
-    model = TorchModel.start(
-        encoder,
-        max_length=made.max_length,
-        max_response=made.max_response,
-        speaker_marks=True,
-        pooling="match",
-        towers=True,
-        seed=0,
-    )
-    made._remember({"model_": model}, Fit(0, "none", 0, 0, "0", TrainedContexts()))
+    made.with_model(start_model(made, seed=0), TrainingData())
     made.export(folder)
     return folder
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rejoinder.evaluators.distillation.encoder import candidates_of
+from rejoinder.learning.candidates import candidates_of
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_
     own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")
     told = run("score", own, "-m", "student", "--json")
     assert told.code == 0, told.err
+    quiet = run(*call, "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
     wrong = run(*call, "--steps", "3")
     assert wrong.code == 2
     assert "--steps is for an encoder: expected it without --static" in wrong.err

@@ -2,8 +2,8 @@
 
 Each kind teaches one thing. A *random* utterance teaches topic; another turn of the *same dialogue* teaches order; an
 *echo* of the context, that repetition is no answer; a *generic* reply, that a phrase which fits everywhere says little;
-*shuffled* words, a *truncated* reply and *repeated* words teach form; a *neighbour*, an utterance similar to the true
-reply, teaches small differences.
+*shuffled*, *repeated* and *garbled* words and a *truncated* reply teach form; a *neighbour*, an utterance similar to
+the true reply, teaches small differences.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.garbling import garbled
 from rejoinder.errors import CallError
 from rejoinder.types import Dialogue
 
@@ -57,6 +58,7 @@ class NegativeMixture:
     truncated: float = 0.05
     neighbour: float = 0.15
     repeated: float = 0.0
+    garbled: float = 0.0
 
     def __post_init__(self) -> None:
         weights = self.weights
@@ -114,6 +116,7 @@ class Negatives:
             "truncated": self._truncated,
             "neighbour": self._neighbour,
             "repeated": self._repeated,
+            "garbled": self._garbled,
         }
 
     def draw(self, place: int, rng: np.random.Generator) -> tuple[str, str]:
@@ -171,6 +174,10 @@ class Negatives:
         """The reply with its second half repeated once or twice."""
         words = self.places[place].response.split()
         return " ".join([*words, *(words[len(words) // 2 :] * int(rng.integers(1, 3)))])
+
+    def _garbled(self, place: int, rng: np.random.Generator) -> str:
+        made = garbled(self.places[place].response, self.places[place].context[-1], rng)
+        return "" if made is None else made.text
 
     def _neighbour(self, place: int, rng: np.random.Generator) -> str:
         if self._neighbours is None:

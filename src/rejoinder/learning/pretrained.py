@@ -76,7 +76,12 @@ def longest_input(encoder: nn.Module) -> int | None:
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None or positions <= 0:
         return None
-    return int(positions) - (int(config.pad_token_id) + 1 if config.model_type in _OFFSET_POSITIONS else 0)
+    return int(positions) - first_position(config)
+
+
+def first_position(config: Any) -> int:
+    """The position number of a text's first token, by the encoder's configuration."""
+    return int(config.pad_token_id) + 1 if config.model_type in _OFFSET_POSITIONS else 0
 
 
 @contextmanager

@@ -33,6 +33,18 @@ def save_weights(network: nn.Module, path: Path) -> None:
     save_file(plain_state(network), path)
 
 
+def interpolated(before: dict[str, Tensor], after: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Weights between two states of one network: `share` of the way from the first to the second.
+
+    Averaging fine-tuned weights with those before keeps more of what the network knew (Wortsman et al. 2022, "Robust
+    fine-tuning of zero-shot models").
+    """
+    return {
+        name: before[name] + share * (after[name] - before[name]) if after[name].is_floating_point() else after[name]
+        for name in after
+    }
+
+
 def load_weights(network: nn.Module, path: Path) -> None:
     """Load the weights of a file into the network; DataError if they do not fit it."""
     try:

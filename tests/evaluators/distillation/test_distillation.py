@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -13,13 +12,18 @@ import pytest
 import torch
 
 from rejoinder.errors import CallError
-from rejoinder.evaluators.distillation import encoder as distillation
 from rejoinder.evaluators.distillation import teacher_scores as cache
-from rejoinder.evaluators.distillation.encoder import KINDS, candidates_of, distill, teacher_of
+from rejoinder.evaluators.distillation.encoder import distill, distill_stage, teacher_of
+from rejoinder.evaluators.distillation.stage import DistillStage
+from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
-from rejoinder.evaluators.encoder.distill_stage import DistillStage, centred
 from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.training import start_model
 from rejoinder.evaluators.ensemble import Ensemble
+from rejoinder.evaluators.static.stages import ScoreStage
+from rejoinder.evaluators.static.static import Static
+from rejoinder.learning.candidates import candidates_of
+from rejoinder.learning.losses import centred
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -48,18 +52,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def student(tiny: Path, steps: int = 3) -> Encoder:
     return Encoder(encoder=str(tiny), max_length=48, max_response=16, steps=steps)
-
-
-def test_candidates_of_every_kind() -> None:
-    found = candidates_of(dialogues(), 40)
-    counts = Counter(example.id.partition("-")[2] for example in found)
-    assert counts["true"] == len({example.context_id for example in found}) == 40
-    assert set(counts) <= {"true", *KINDS}
-    assert min(counts[kind] for kind in ("random", "same_dialogue", "echo", "shuffled", "truncated", "repeated")) > 20
-    assert len({(example.context_id, example.response) for example in found}) == len(found)
-    assert all(example.context and example.response.strip() for example in found)
-    assert found == candidates_of(dialogues(), 40)
-    assert found != candidates_of(dialogues(), 40, seed=1)
 
 
 def test_the_student_learns_what_the_teacher_says(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,12 +92,12 @@ def test_own_candidates_take_the_place_of_made_ones(tiny: Path) -> None:
         distill(student(tiny), Wordy(), candidates=odd)
 
 
-def test_contexts_with_the_same_end_are_kept_aside_together() -> None:
+def test_contexts_with_the_same_end_are_held_out_together(tiny: Path) -> None:
     contexts = [(f"tell me about number {n}", "with all that can be said of it") for n in range(20)]
     examples = [
         Example("", (*before, *context), reply) for before in ((), ("hm",)) for context in contexts for reply in "ab"
     ]
-    stage = distillation._stage(None, examples, np.zeros(80), 0)  # type: ignore[arg-type]
+    stage = distill_stage(start_model(student(tiny), 0), examples, np.zeros(80), 0)
     assert [len(numbers) for numbers in stage.contexts] == [2] * 36, "replies are compared within one context"
     assert len(stage.held_out) == 8
     learn = {examples[number].context[-2:] for numbers in stage.contexts for number in numbers}
@@ -158,4 +150,23 @@ def test_an_interrupted_distillation_goes_on(tiny: Path, tmp_path: Path, monkeyp
         distill(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["distillation-00000002"]
     again = distill(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
+    np.testing.assert_array_equal(again.score(examples), whole)
+
+
+def test_an_interrupted_static_student_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples, fast = candidates_of(dialogues(), 10), Static(epochs=3, passes=1)
+    whole = distill_static(fast, Wordy(), dialogues(), contexts=10).score(examples)
+    run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
+    true_loss, calls = ScoreStage.loss, iter(range(100))
+
+    def broken(*arguments):  # type: ignore[no-untyped-def]
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return true_loss(*arguments)
+
+    monkeypatch.setattr(ScoreStage, "loss", broken)
+    with pytest.raises(KeyboardInterrupt):
+        distill_static(fast, Wordy(), dialogues(), contexts=10, run=run)
+    assert list((tmp_path / "kept").iterdir())
+    again = distill_static(fast, Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
     np.testing.assert_array_equal(again.score(examples), whole)

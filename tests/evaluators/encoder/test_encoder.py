@@ -262,7 +262,9 @@ def test_a_folder_without_weights(exported: Path, tmp_path: Path) -> None:
         {"preset": "gpu"},
         {"pooling": "max"},
         {"in_batch_steps": -1},
-        {"steps": 0},
+        {"steps": -1},
+        {"replay": -1},
+        {"label_share": 1.5},
         {"scale": (5.0, 1.0)},
         {"max_length": 0},
     ],
@@ -273,7 +275,7 @@ def test_wrong_parameters(wrong: dict[str, object]) -> None:
 
 
 def test_encoders_that_will_not_do(tiny: Path, exported: Path, tmp_path: Path) -> None:
-    with pytest.raises(CallError, match="it scores, but cannot learn on"):
+    with pytest.raises(CallError, match="it scores, but cannot be trained further"):
         Encoder(encoder=str(exported)).fit(dialogues())
     with pytest.raises(CallError, match="cannot be loaded"):
         Encoder(encoder=str(tmp_path / "nowhere")).fit(dialogues())

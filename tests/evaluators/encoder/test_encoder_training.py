@@ -1,4 +1,4 @@
-"""Training: it can learn by heart, goes on where it stopped, and gives the same for the same seed."""
+"""Training: it can learn by heart, resumes an interrupted run, and gives the same for the same seed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.in_batch import InBatchStage
-from rejoinder.evaluators.encoder.onnx_export import to_int8, to_onnx
+from rejoinder.evaluators.encoder.in_batch_stage import InBatchStage
+from rejoinder.evaluators.encoder.int8 import to_int8
+from rejoinder.evaluators.encoder.onnx_export import to_onnx
 from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage, reply_vectors
+from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage
 from rejoinder.evaluators.scale import observed_scale, on_our_scale
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
@@ -58,7 +59,7 @@ def ranking(model: TorchModel) -> RankingStage:
 def regression(model: TorchModel, seed: int = 0) -> RegressionStage:
     pairs = [Pair(item.example.context, (), item.example.response) for item in judged()]
     human = np.array([item.scores["overall"][0] for item in judged()])
-    return RegressionStage(model, pairs, human, [], np.empty(0), seed)
+    return RegressionStage(model, pairs, human, [[number] for number in range(len(pairs))], [], seed)
 
 
 def same(first: TorchModel, second: TorchModel) -> bool:
@@ -81,7 +82,7 @@ def test_regression_learns_twenty_labels_by_heart(model: TorchModel) -> None:
     stage = regression(model)
     outcome = train(model, stage, replace(QUICK, epochs=150), 0, TrainingRun(), None)
     assert outcome.best is None, "nothing was kept aside"
-    assert np.mean((model.score(stage.pairs) - stage.human) ** 2) < 0.05
+    assert np.mean((model.score(stage.pairs) - stage.wanted) ** 2) < 0.05
 
 
 def test_one_seed_one_result(tiny: Path) -> None:
@@ -247,7 +248,7 @@ def test_training_without_dropout(tiny: Path) -> None:
 
 # What a model must hold as well before it ships (docs/reference/encoder-evaluator.md); 200 steps spread its scores.
 @pytest.mark.parametrize("pooling", ["match", "mean"])
-def test_one_byte_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
+def test_int8_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
     model = TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling=pooling, seed=0)
     places = places_of(dialogues())
     stage = RankingStage(model, Negatives(places), np.arange(len(places)), np.empty(0, np.int64), seed=0)
@@ -283,17 +284,25 @@ def test_a_part_is_kept_aside_of_what_is_large_enough(model: TorchModel, tiny: P
         for item in judged()
     ]
     split = regression_stage(model, evaluator, TrainingData(judged=tuple(items)))
-    assert (len(split.pairs), len(split.held_out)) == (72, 8)
-    assert not {pair.context for pair in split.pairs} & {pair.context for pair in split.held_out}
+    assert (len(split.contexts), len(split.held_out)) == (72, 8)
+    learned, validated = contexts_of(split)
+    assert not learned & validated
     given = regression_stage(model, evaluator, TrainingData(judged=tuple(items), valid=tuple(judged())))
-    assert (len(given.pairs), len(given.held_out)) == (80, 20)
+    assert (len(given.contexts), len(given.held_out)) == (80, 20)
     longer = [replace(item, example=replace(item.example, context=(*item.example.context, LONG))) for item in items]
     with_more = [
         replace(item, example=replace(item.example, context=("before", *item.example.context))) for item in longer
     ]
     both = regression_stage(model, evaluator, TrainingData(judged=(*longer, *with_more)))
-    assert (len(both.pairs), len(both.held_out)) == (144, 16)
-    assert not {pair.context[-2:] for pair in both.pairs} & {pair.context[-2:] for pair in both.held_out}
+    assert (len(both.contexts), len(both.held_out)) == (144, 16)
+    learned, validated = contexts_of(both)
+    assert not {context[-2:] for context in learned} & {context[-2:] for context in validated}
+
+
+def contexts_of(stage: RegressionStage) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+    """Those that are learned from, and those that are validated on."""
+    learned = {stage.pairs[number].context for numbers in stage.contexts for number in numbers}
+    return learned, {stage.pairs[number].context for number in stage.held_out}
 
 
 def test_scores_of_people_on_our_scale() -> None:
@@ -304,11 +313,3 @@ def test_scores_of_people_on_our_scale() -> None:
     alike = [replace(item, scores={"overall": (3.0,)}) for item in judged()]
     with pytest.raises(CallError, match="every judged example has the score 3"):
         observed_scale(alike, None)
-
-
-def test_vectors_of_replies() -> None:
-    places = places_of(dialogues())
-    vectors = reply_vectors(places)
-    assert vectors.shape[0] == len(places)
-    assert np.isfinite(vectors).all()
-    assert (np.linalg.norm(vectors, axis=1) > 0).all()

@@ -1,4 +1,4 @@
-"""A small encoder that says what one or several evaluators say: docs/guide/distillation.md."""
+"""A small encoder that learns the scores of one or several evaluators: docs/guide/distillation.md."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts, context_groups, rows_of_contexts
 from rejoinder.data.digests import digest_of
-from rejoinder.data.negatives import Negatives, near_neighbours, places_of
+from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Fit
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.out_of_domain import Familiarity
+from rejoinder.learning.candidates import TRUE, WORSE, candidates_of, kind_of
 from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.learning.extras import require_extra
+from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.splits import held_out
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
 from rejoinder.types import Dialogue, Example, Scores
 
 if TYPE_CHECKING:
-    from rejoinder.evaluators.encoder.distill_stage import DistillStage
+    from rejoinder.evaluators.distillation.stage import DistillStage, LossWeights
     from rejoinder.evaluators.encoder.torch_model import TorchModel
-    from rejoinder.learning.run import TrainingRun
+    from rejoinder.learning.schedules import Schedule
 
-KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
-"""Of replies beside the true one; data/negatives.py says what each is."""
 HELD_OUT = 0.1
 MOST_HELD_OUT = 300
 """Contexts that the student is validated on at most."""
 
 
 def teacher_of(teachers: Sequence[str], dialogues: Sequence[Dialogue], seed: int = 0) -> Metric:
-    """The one that is named, if it scores from 1 to 5; else an ensemble of all, fitted on the dialogues."""
+    """The teacher that is named, if it scores from 1 to 5; otherwise an ensemble of all, fitted on the dialogues."""
     if len(teachers) == 1:
         single: Metric = load(teachers[0])
         if single.range == Ensemble.raw_range:
@@ -50,26 +51,6 @@ def teacher_of(teachers: Sequence[str], dialogues: Sequence[Dialogue], seed: int
     return Ensemble(members=tuple(teachers)).fit(dialogues, seed=seed)
 
 
-def candidates_of(dialogues: Sequence[Dialogue], contexts: int, seed: int = 0) -> list[Example]:
-    """For that many contexts of the dialogues at most: the true reply, and one of each kind that can be made."""
-    places = places_of(dialogues)
-    if len(places) < 2:
-        raise CallError("candidates are made of dialogues: expected two replies in them at least")
-    from rejoinder.evaluators.encoder.training import reply_vectors
-
-    source = Negatives(places, neighbours=near_neighbours(reply_vectors(places), seed=seed, most=5000))
-    rng, found = np.random.default_rng([seed, 9]), []
-    for number in np.sort(rng.permutation(len(places))[:contexts]).tolist():
-        place = places[number]
-        made = [("true", place.response), *((kind, source.of_kind(kind, number, rng)) for kind in KINDS)]
-        texts = {text: kind for kind, text in reversed(made) if text is not None}
-        found += [
-            Example(f"{number}-{kind}", place.context, text, speakers=place.speakers, context_id=str(number))
-            for text, kind in texts.items()
-        ]
-    return found
-
-
 def distill(
     student: Encoder,
     teacher: Metric,
@@ -77,36 +58,41 @@ def distill(
     candidates: Sequence[Example] = (),
     *,
     contexts: int = 5000,
+    ranked: int = 0,
+    losses: LossWeights | None = None,
+    anchors: Sequence[str] = (),
+    head_rate: float = 1.0,
+    schedule: Schedule | None = None,
     seed: int = 0,
     run: TrainingRun | None = None,
     scores_file: Path | None = None,
 ) -> Encoder:
-    """The student, trained to give replies the teacher's scores: those given, or such as are made of the dialogues."""
+    """The student, trained on the teacher's scores of the candidates, or of replies made from the dialogues.
+
+    `ranked` adds contexts of the dialogues whose replies the teacher does not score: the true one shall come first.
+    `anchors` are encoders, by name or folder, whose cosines a student with towers keeps near. `head_rate` is the
+    multiple of the learning rate at which the head learns. `scores_file` keeps the teacher's scores, so that a run that
+    was interrupted does not compute them again.
+    """
     require_extra("train", "distillation")
     from rejoinder.evaluators.encoder.presets import DISTILLATION
     from rejoinder.evaluators.encoder.training import start_model
     from rejoinder.learning.checkpoints import Checkpoints
     from rejoinder.learning.loop import train
-    from rejoinder.learning.run import TrainingRun, is_main_process
 
-    training = run or TrainingRun()
-    given = list(candidates) or candidates_of(dialogues, contexts, seed)
-    given = [example for example in given if example.context and example.response.strip()]
-    scores = teacher_scores(teacher, given, scores_file, quiet=training.quiet)
-    known = np.flatnonzero(~np.isnan(scores))
-    if len(known) < 2:
-        raise CallError("the teacher can score none of the replies: expected two at least")
-    examples, wanted = [given[number] for number in known], scores[known]
+    run = run or TrainingRun()
+    examples, wanted = scored_candidates(teacher, dialogues, candidates, contexts, seed, run, scores_file)
+    if ranked:
+        more = candidates_of(dialogues, ranked, seed + 1, WORSE)
+        examples, wanted = [*examples, *more], np.concatenate([wanted, np.full(len(more), np.nan)])
     model = start_model(student, seed)
-    stage = _stage(model, examples, wanted, seed)
+    towers = [start_model(Encoder(**student.parameters | {"encoder": anchor}), seed) for anchor in anchors]
+    stage = replace(distill_stage(model, examples, wanted, seed, losses, towers), head_rate=head_rate)
     data = digest_of([teacher.signature, examples_digest(examples)])
-    checkpoints = None
-    if training.checkpoints is not None:
-        checkpoints = Checkpoints(training.checkpoints, digest_of([student.parameters, data, seed]))
-        if not training.resume and is_main_process():
-            checkpoints.clear()
-    train(model, stage, replace(DISTILLATION, most_steps=student.steps), seed, training, checkpoints)
-    seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues)
+    planned = schedule or replace(DISTILLATION, most_steps=student.steps)
+    settings = [student.parameters, data, seed, repr(losses), list(anchors), head_rate, repr(planned)]
+    train(model, stage, planned, seed, run, Checkpoints.of(run, digest_of(settings)))
+    seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues) | student.inherited_contexts()
     if isinstance(teacher, Evaluator):
         seen |= teacher.trained_contexts
     familiarity = Familiarity.of(TrainingData(tuple(dialogues), seed=seed))
@@ -115,22 +101,56 @@ def distill(
     return student
 
 
-def _stage(model: TorchModel, examples: Sequence[Example], wanted: Scores, seed: int) -> DistillStage:
-    """All replies to a context together; some contexts are kept aside."""
-    from rejoinder.data.pairs import pair_of
-    from rejoinder.evaluators.encoder.distill_stage import DistillStage
+def scored_candidates(
+    teacher: Metric,
+    dialogues: Sequence[Dialogue],
+    candidates: Sequence[Example],
+    contexts: int,
+    seed: int,
+    run: TrainingRun,
+    scores_file: Path | None,
+) -> tuple[list[Example], Scores]:
+    """The candidates, or replies made from the dialogues, that the teacher can score, and their scores."""
+    given = list(candidates) or candidates_of(dialogues, contexts, seed)
+    given = [example for example in given if example.context and example.response.strip()]
+    scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
+    known = np.flatnonzero(~np.isnan(scores))
+    if len(known) < 2:
+        raise CallError("the teacher can score none of the replies: expected two at least")
+    return [given[number] for number in known], scores[known]
 
-    contexts = rows_of_contexts(examples)
-    # Kept aside in whole groups: two contexts that differ may still end in the same turns.
-    group_of = context_groups(examples)
-    groups = int(group_of.max(initial=-1)) + 1
-    aside = np.random.default_rng([seed, 10]).permutation(groups)[: min(MOST_HELD_OUT, round(groups * HELD_OUT))]
-    held = np.isin(group_of, aside)
+
+def distill_stage(
+    model: TorchModel,
+    examples: Sequence[Example],
+    wanted: Scores,
+    seed: int,
+    losses: LossWeights | None = None,
+    anchors: Sequence[TorchModel] = (),
+) -> DistillStage:
+    """All replies to a context together; some of the contexts that have scores are held out."""
+    from rejoinder.evaluators.distillation.stage import DistillStage, LossWeights
+    from rejoinder.evaluators.encoder.scored_replies import by_context
+    from rejoinder.evaluators.encoder.towers import tower_vectors
+
+    contexts, pairs = rows_of_contexts(examples), [pair_of(example) for example in examples]
+    # Held out in whole groups: two contexts that differ may still end in the same turns.
+    held = held_out(context_groups(examples), HELD_OUT, [seed, 10], most=MOST_HELD_OUT)
+    learned = [numbers for numbers in contexts if not held[numbers[0]]]
+    if model.settings.towers:
+        learned = by_context(pairs, learned)
+    anchor = None
+    if anchors:
+        read = [pairs[numbers[0]].context for numbers in learned]
+        anchor = tower_vectors(anchors, read, [pair.response for pair in pairs])
     return DistillStage(
         model,
-        [pair_of(example) for example in examples],
+        pairs,
         wanted,
-        [numbers for numbers in contexts if not held[numbers[0]]],
-        [number for numbers in contexts if held[numbers[0]] for number in numbers],
+        learned,
+        [number for numbers in contexts if held[numbers[0]] for number in numbers if not np.isnan(wanted[number])],
         seed,
+        true=np.array([kind_of(example) == TRUE for example in examples], bool),
+        anchor=anchor,
+        losses=losses or LossWeights(),
     )

@@ -1,4 +1,4 @@
-"""A static evaluator that says what another evaluator says: docs/reference/default-fast.md."""
+"""A static evaluator that learns the scores of another evaluator: docs/reference/default-fast.md."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
+from rejoinder.evaluators.distillation.encoder import scored_candidates
 from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun
@@ -32,20 +29,14 @@ def distill_static(
     run: TrainingRun | None = None,
     scores_file: Path | None = None,
 ) -> Static:
-    """One with the student's parameters, fitted to the teacher's scores of the candidates, or of such as are made."""
+    """A student with the same parameters, fitted to the teacher's scores of the candidates, or of replies made from
+    the dialogues."""
     require_extra("train", "distillation")
-    from rejoinder.evaluators.distillation.encoder import candidates_of
-
-    given = list(candidates) or candidates_of(dialogues, contexts, seed)
     run = run or TrainingRun()
-    scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
+    examples, scores = scored_candidates(teacher, dialogues, candidates, contexts, seed, run, scores_file)
     rows = [
-        JudgedExample(example, {TEACHER: (score,)})
-        for example, score in zip(given, scores.tolist(), strict=True)
-        if not np.isnan(score)
+        JudgedExample(example, {TEACHER: (score,)}) for example, score in zip(examples, scores.tolist(), strict=True)
     ]
-    if not rows:
-        raise CallError("the teacher can score none of the replies: expected one at least")
     taught = type(student)(**student.parameters | {"dimension": TEACHER, "scale": teacher.range})
     taught.fit(dialogues, rows, seed=seed, run=run)
     if isinstance(teacher, Evaluator):

@@ -1,7 +1,7 @@
-"""A teacher's scores in a file that grows as they are made, so that an interrupted run goes on where it stopped.
+"""A teacher's scores in a file that grows as they are computed, so that an interrupted run can be resumed.
 
-The first line says whose scores of which replies they are; each line after it is a JSON list with those of the next
-replies, null where the teacher cannot say.
+The first line says whose scores of which replies they are; each further line is a JSON list of the scores of the next
+replies, null where the teacher could not score.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AT_ONCE = 512
 
 
 def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | None, *, quiet: bool = True) -> Scores:
-    """One score a reply; those that the file has are not made again, and those of anything else are replaced."""
+    """One score per reply; those in the file are not computed again, and scores of anything else in it are replaced."""
     key = digest_of([teacher.signature, examples_digest(examples)])
     found = [] if file is None else _kept(file, key)
     with bar("teacher", total=len(examples), unit="replies", quiet=quiet) as moving:

@@ -1,16 +1,17 @@
 """The network that reads context and reply together and apart, in one pass over the rows of `branching.py`.
 
-What a cross-encoder learns of a reply in its context, and what a sentence encoder knew before any training, the cosine
-of two texts, are both worth having, and training for one alone loses the other. Here the encoder's vectors are pooled
-into the context c, its last turn l, the reply r as it follows them and the reply a by itself, and
+A cross-encoder learns how a reply fits its context; a sentence encoder knows the cosine of two texts before any
+training. Training for one alone loses the other, so this network has both. The encoder's vectors are pooled into the
+context c, its last turn l, the reply r that follows them, and the reply a read by itself:
 
     features = level([cos(c, a), cos(l, a), cos(c, r), late match, copied, copied from the last turn, repeated, length])
     logit    = blend . features + MLP([c, r, c * r, l * r, |l - r|, features])
     score    = 4 * sigmoid(logit) + 1
 
-*level* standardises and levels off (tanh): a reply that says its context over again is no better for being ever nearer.
-*Late match* is the mean over the reply's tokens of the highest cosine with a token of the context (ColBERT, Khattab and
-Zaharia 2020). *Copied* and *repeated* are shares of the reply's tokens that stand in the context, or earlier in it.
+*level* standardises each feature and applies tanh, so that a reply that copies its context does not gain more and more
+by its cosine. *Late match* is the mean over the reply's tokens of the highest cosine with a token of the context
+(ColBERT, Khattab and Zaharia 2020). *Copied* is the share of the reply's tokens that occur in the context, *repeated*
+the share that occurred in the reply before.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from torch import Tensor, nn
 
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, LAST_TURN
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.encoder.cross_encoder import on_scale
+from rejoinder.learning.pretrained import first_position
 
 FEATURES = (
     "cosine",
@@ -36,19 +38,17 @@ FEATURES = (
 )
 _COSINES = 2
 _HIDDEN = -1e9
-_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}
-"""Encoders that count positions from the padding token's number + 1."""
-_FAMILIES = {*_OFFSET_POSITIONS, "bert", "electra"}
-"""Encoders known to take a mask that says of each token what it sees, and positions."""
+_FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}
+"""Encoders known to take position numbers, and a mask of which tokens attend to which."""
 
 
 class Reading(NamedTuple):
-    """What the network finds in rows."""
+    """What the network computes for rows."""
 
     logits: Tensor
     """(rows, replies)"""
     features: Tensor
-    """Before they are levelled. (rows, replies, features)"""
+    """Before `level`. (rows, replies, features)"""
     context: Tensor
     """Of length 1. (rows, width)"""
     last_turn: Tensor
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
 
 
 class BranchEncoder(nn.Module):
-    """One score a reply, 1 to 5."""
+    """One score per reply, 1 to 5."""
 
     def __init__(self, encoder: nn.Module, special: tuple[int, ...]) -> None:
         super().__init__()
@@ -75,7 +75,8 @@ class BranchEncoder(nn.Module):
         last = nn.Linear(width, 1)
         self.head = nn.Sequential(nn.Linear(5 * width + len(FEATURES), width), nn.Tanh(), last)
         with torch.no_grad():
-            # Cosines of neighbouring turns lie about .3, give or take .2; at first they alone decide.
+            # Cosines of neighbouring turns have a mean of about .3 and a deviation of about .2. Before any training the
+            # score follows them alone.
             self.level.weight.copy_(torch.eye(len(FEATURES)) * 5)
             self.level.bias.fill_(-1.5)
             self.blend.weight.zero_()
@@ -89,13 +90,16 @@ class BranchEncoder(nn.Module):
         return self.encoder.config
 
     def forward(self, input_ids: Tensor, positions: Tensor, parts: Tensor) -> Tensor:
-        """One score a row that has one reply. Each (rows, tokens) -> (rows,)"""
+        """One score per row, of rows that have one reply. Each (rows, tokens) -> (rows,)"""
         first = torch.zeros(1, dtype=parts.dtype, device=parts.device)
         logits = self.read(input_ids, positions, parts, torch.zeros_like(parts), first).logits.squeeze(1)
         return on_scale(logits)
 
     def read(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Reading:
-        """All that is found in rows; `replies` are the numbers of those wanted. (rows, tokens) each, (replies,)"""
+        """All that is computed for rows; `replies` are the numbers of the replies wanted.
+
+        (rows, tokens) each, (replies,)
+        """
         vectors = self._vectors(input_ids, positions, parts, numbers)  # (rows, tokens, width)
         owned = numbers.unsqueeze(1) == replies.view(1, -1, 1)
         before = (parts == EARLIER) | (parts == LAST_TURN)
@@ -114,8 +118,15 @@ class BranchEncoder(nn.Module):
         logits = (self.blend(levelled) + self.head(match)).squeeze(-1)
         return Reading(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone)
 
+    @torch.no_grad()
+    def standardise(self, features: Tensor) -> None:
+        """Set `level` so that these features have mean 0 and deviation 1 before tanh. (replies, features)"""
+        deviation = features.std(0).clamp(min=1e-3)
+        self.level.weight.copy_(torch.diag(1 / deviation))
+        self.level.bias.copy_(-features.mean(0) / deviation)
+
     def _vectors(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor) -> Tensor:
-        """The encoder's last vectors, each token having seen what its part lets it see. (rows, tokens, width)"""
+        """The encoder's last vectors, each token attending to what its part allows. (rows, tokens, width)"""
         before = (parts == EARLIER) | (parts == LAST_TURN)
         kind = torch.where(before, torch.full_like(parts, EARLIER), parts)
         same = (kind.unsqueeze(2) == kind.unsqueeze(1)) & (numbers.unsqueeze(2) == numbers.unsqueeze(1))
@@ -126,10 +137,8 @@ class BranchEncoder(nn.Module):
         given: dict[str, Tensor] = {}
         if int(getattr(self.config, "type_vocab_size", 0) or 0) > 1:
             given["token_type_ids"] = (parts == AFTER).to(input_ids.dtype)
-        if self.config.model_type in _OFFSET_POSITIONS:
-            positions = positions + self.config.pad_token_id + 1
         found: Tensor = self.encoder(
-            input_ids=input_ids, attention_mask=mask, position_ids=positions, **given
+            input_ids=input_ids, attention_mask=mask, position_ids=positions + first_position(self.config), **given
         ).last_hidden_state
         return found
 
@@ -157,21 +166,22 @@ class BranchEncoder(nn.Module):
 
 
 class SharedContexts(nn.Module):
-    """The same network with several replies a row, as it is exported."""
+    """The same network with several replies per row, as it is exported."""
 
     def __init__(self, network: BranchEncoder) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Tensor:
-        """One score a reply, of no meaning where a row has fewer. (rows, tokens) each, (replies,) -> (rows, replies)"""
+        """One score per reply, meaningless where a row has fewer. (rows, tokens) each, (replies,) -> (rows, replies)"""
         return on_scale(self.network.read(input_ids, positions, parts, numbers, replies).logits)
 
 
 def _moved_bias(layers: Any, positions: Tensor) -> Tensor:
-    """What turns MPNet's bias by places in the row into one by places in the text. (rows, heads, tokens, tokens)
+    """The difference between MPNet's attention bias by positions and that by places. (rows, heads, tokens, tokens)
 
-    Its attention counts how far apart tokens stand in the row, where several replies stand side by side.
+    MPNet's attention depends on how far apart tokens stand in the row, but in our rows several replies stand side by
+    side. Added to the mask, this makes it depend on their positions in their own texts.
     """
     places = torch.arange(positions.shape[1], device=positions.device).unsqueeze(0)
     wanted, had = (
@@ -182,12 +192,6 @@ def _moved_bias(layers: Any, positions: Tensor) -> Tensor:
     )
     bias: Tensor = wanted - had
     return bias
-
-
-def on_scale(logits: Tensor) -> Tensor:
-    """From 1 to 5."""
-    score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
-    return score
 
 
 def _late_match(vectors: Tensor, parts: Tensor, owned: Tensor) -> Tensor:

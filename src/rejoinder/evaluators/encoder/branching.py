@@ -1,38 +1,32 @@
-"""A context and the replies that branch off it, as one row of token numbers.
+"""Rows of token numbers, each a context with the replies that branch off it.
 
-A row is the context, `[CLS] turn [SEP] turn [SEP] last turn [SEP]`, and then each reply twice: once going on from the
-context, and once by itself, `[CLS] reply [SEP]`. Which token sees which is told by the part it is of: a context sees
-itself alone, a reply that goes on from it sees both, a reply by itself sees nothing else. So a context is computed once
-for all its replies, and the same numbers give what context and reply say apart and what they say together. The special
-tokens are the encoder's own. Nobody is named: what was pretrained on plain sentences knows no marks.
+A row is the context, `[CLS] turn [SEP] turn [SEP] last turn [SEP]`, and then each reply twice: once as a continuation
+of the context, and once by itself, `[CLS] reply [SEP]`. Each token's part decides which tokens it attends to: those of
+the context attend to the context, those of a reply after it to the context and the reply, those of a reply by itself to
+that reply only. So a context is computed once for all its replies, and one pass gives the vectors of context and reply
+both apart and together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.evaluators.encoder.towers import text_ends
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from rejoinder.data.pairs import Pair
+from rejoinder.evaluators.encoder.texts import ContextIds, Ids, SeparateTexts
+from rejoinder.evaluators.scale import LOWEST
+from rejoinder.learning.batching import by_length
+from rejoinder.text.cleaning import writable
 
 PADDING, EARLIER, LAST_TURN, AFTER, ALONE = range(5)
-"""The parts of a row: nothing, the turns before the last, the last turn, a reply after them, a reply by itself."""
-MOST_TURNS = 4
-
-Ids = tuple[int, ...]
-
-
-class Spoken(NamedTuple):
-    """A context as token numbers."""
-
-    ids: Ids
-    last_turn: int
-    """Where the last turn begins."""
+"""The parts of a row: padding, turns before the last, the last turn, a reply after the context, a reply by itself."""
+MOST_REPLIES = 8
+"""Replies that share a context's row when they are scored. Attention is computed between all tokens of a row, whether
+it is used or not, so that longer rows would cost more than they save."""
 
 
 class Row(NamedTuple):
@@ -42,93 +36,49 @@ class Row(NamedTuple):
     positions: Ids
     parts: Ids
     numbers: Ids
-    """Which reply a token belongs to; 0 for the context's."""
+    """Which reply a token belongs to; 0 for tokens of the context."""
 
 
-class Brancher:
-    """Turns texts into rows."""
-
-    def __init__(self, tokeniser: Tokenizer, most_context: int, most_reply: int) -> None:
-        self.tokeniser = tokeniser
-        self.first, self.last = text_ends(tokeniser)
-        self.most_context = most_context
-        self.most_reply = most_reply
+class Brancher(SeparateTexts):
+    """Turns contexts with their replies into rows."""
 
     def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]]) -> list[Row]:
-        """One row a context, with all its replies."""
+        """One row per context, with all its replies."""
         answers = iter(self.replies([reply for each in replies for reply in each]))
-        spoken = self.contexts(contexts)
-        return [self.row(context, [next(answers) for _ in each]) for context, each in zip(spoken, replies, strict=True)]
+        read = self.contexts(contexts)
+        return [self.row(context, [next(answers) for _ in each]) for context, each in zip(read, replies, strict=True)]
 
     def shared_rows(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], most: int
     ) -> list[tuple[Row, list[int]]]:
-        """Rows of up to so many replies to one context, each with the numbers of its replies."""
-        owners = by_context(contexts)
-        spoken, answers = self.contexts(list(owners)), self.replies(replies)
+        """Rows of at most `most` replies to one context, each with the numbers of its replies."""
+        owners: dict[tuple[str, ...], list[int]] = {}
+        for number, context in enumerate(contexts):
+            owners.setdefault(tuple(context), []).append(number)
+        read, answers = self.contexts(list(owners)), self.replies(replies)
         return [
             (self.row(context, [answers[number] for number in part]), part)
-            for context, numbers in zip(spoken, owners.values(), strict=True)
+            for context, numbers in zip(read, owners.values(), strict=True)
             for part in (numbers[start : start + most] for start in range(0, len(numbers), most))
         ]
 
-    def contexts(self, contexts: Sequence[Sequence[str]]) -> list[Spoken]:
-        """The last turns of each, as far as there is room; what does not fit is cut off at its beginning."""
-        latest = [turns[-MOST_TURNS:] for turns in contexts]
-        found = iter(
-            self.tokeniser.encode_batch([turn for turns in latest for turn in turns], add_special_tokens=False)
-        )
-        return [self._context([next(found).ids for _ in turns]) for turns in latest]
-
-    def replies(self, replies: Sequence[str]) -> list[Ids]:
-        """Each as it stands by itself, its end cut off where it is too long."""
-        room = self.most_reply - len(self.first) - len(self.last)
-        found = self.tokeniser.encode_batch(list(replies), add_special_tokens=False)
-        return [(*self.first, *answer.ids[:room], *self.last) for answer in found]
-
-    def row(self, context: Spoken, replies: Sequence[Ids]) -> Row:
+    def row(self, context: ContextIds, replies: Sequence[Ids]) -> Row:
         """The context and its replies side by side."""
         length = len(context.ids)
         ids, positions = [*context.ids], [*range(length)]
         parts = [EARLIER] * context.last_turn + [LAST_TURN] * (length - context.last_turn)
         numbers = [0] * length
         for number, reply in enumerate(replies):
-            going_on = reply[len(self.first) :]
-            ids += [*going_on, *reply]
-            positions += [*range(length, length + len(going_on)), *range(len(reply))]
-            parts += [AFTER] * len(going_on) + [ALONE] * len(reply)
-            numbers += [number] * (len(going_on) + len(reply))
+            after = reply[len(self.first) :]
+            ids += [*after, *reply]
+            positions += [*range(length, length + len(after)), *range(len(reply))]
+            parts += [AFTER] * len(after) + [ALONE] * len(reply)
+            numbers += [number] * (len(after) + len(reply))
         return Row(tuple(ids), tuple(positions), tuple(parts), tuple(numbers))
-
-    def _context(self, turns: Sequence[Sequence[int]]) -> Spoken:
-        latest = [*turns[-1][-(self.most_context - len(self.first) - len(self.last)) :], *self.last]
-        before: list[int] = []
-        room = self.most_context - len(self.first) - len(latest)
-        for turn in reversed(turns[:-1]):
-            if room <= 0:
-                break
-            kept = [*turn, *self.last][-room:]
-            before = [*kept, *before]
-            room -= len(kept)
-        return Spoken((*self.first, *before, *latest), len(self.first) + len(before))
-
-
-def by_context(contexts: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
-    """The numbers of those that are equal, by what they are."""
-    owners: dict[tuple[str, ...], list[int]] = {}
-    for number, context in enumerate(contexts):
-        owners.setdefault(tuple(context), []).append(number)
-    return owners
-
-
-def special_tokens(tokeniser: Tokenizer) -> Ids:
-    """The numbers of what the encoder puts before and after a text."""
-    first, last = text_ends(tokeniser)
-    return (*first, *last)
 
 
 def padded_rows(rows: Sequence[Row], pad: int) -> dict[str, Ints]:
-    """The rows as arrays, filled up to the longest. Each (rows, longest)"""
+    """The rows as arrays, padded to the longest. Each (rows, longest)"""
     longest = max(len(row.ids) for row in rows)
     arrays = {name: np.zeros((len(rows), longest), np.int64) for name in ("input_ids", "positions", "parts", "numbers")}
     arrays["input_ids"][:] = pad
@@ -136,3 +86,23 @@ def padded_rows(rows: Sequence[Row], pad: int) -> dict[str, Ints]:
         for array, values in zip(arrays.values(), row, strict=True):
             array[place, : len(values)] = values
     return arrays
+
+
+def shared_scores(
+    brancher: Brancher, pairs: Sequence[Pair], pad: int, tokens: int, run: Callable[[dict[str, Ints]], NDArray[Any]]
+) -> NDArray[np.float64]:
+    """One score per pair, in order; replies to one context share a row, and rows of similar length run together.
+
+    `tokens` limits a batch. `run` gives the scores of a batch of rows. (rows, replies)
+    """
+    contexts = [tuple(map(writable, pair.context)) for pair in pairs]
+    found = brancher.shared_rows(contexts, [writable(pair.response) for pair in pairs], MOST_REPLIES)
+    scores = np.full(len(pairs), LOWEST)
+    for places in by_length([row for row, _ in found], tokens):
+        arrays = padded_rows([found[place][0] for place in places], pad)
+        most = max(len(found[place][1]) for place in places)
+        made = run({**arrays, "replies": np.arange(most)})
+        for place, row in zip(places, made, strict=True):
+            numbers = found[place][1]
+            scores[numbers] = row[: len(numbers)]
+    return scores

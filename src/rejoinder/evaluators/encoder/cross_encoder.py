@@ -1,4 +1,4 @@
-"""The network of roberta-eval: score = 4 * sigmoid(MLP(encoder([context; response]))) + 1 (section 5.3)."""
+"""The network of Zhao et al. 2020: score = 4 * sigmoid(MLP(encoder([context; response]))) + 1 (section 5.3)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
-from rejoinder.learning.pretrained import (
-    mean_over,
-)
+from rejoinder.learning.pretrained import mean_over
 
 
 class CrossEncoder(nn.Module):
     """Reads context and reply together and gives one score, 1 to 5.
 
-    `pooling` says what the head gets of the encoder's last vectors: their `mean`, the first (`cls`), or a `match`: the
-    mean c over the context and the mean r over the reply as [c, r, c * r, |c - r|, cosine(c, r)].
+    `pooling` decides what the head gets of the encoder's last vectors: their `mean`, the first (`cls`), or a `match` of
+    the mean c over the context with the mean r over the reply: [c, r, c * r, |c - r|, cosine(c, r)].
     """
 
     def __init__(self, encoder: nn.Module, pooling: str = "mean") -> None:
@@ -25,7 +23,7 @@ class CrossEncoder(nn.Module):
         self.encoder = encoder
         self.pooling = pooling
         if getattr(encoder, "pooler", None) is not None:
-            # Its output is not used, and weights without a gradient trouble several processes.
+            # Its output is not used, and training in several processes fails on weights without a gradient.
             encoder.pooler = None  # type: ignore[assignment]
         width = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
         features = 4 * width + 1 if pooling == "match" else width
@@ -38,7 +36,7 @@ class CrossEncoder(nn.Module):
 
     @property
     def takes_types(self) -> bool:
-        """Whether the encoder tells context from reply by a number beside each token."""
+        """Whether the encoder has segments: a number beside each token that tells context from reply."""
         return int(getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
     @property
@@ -47,7 +45,7 @@ class CrossEncoder(nn.Module):
         return self.takes_types or self.pooling == "match"
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """One score a row. Each (rows, tokens) -> (rows,)"""
+        """One score per row. Each (rows, tokens) -> (rows,)"""
         types = {"token_type_ids": token_type_ids} if self.takes_types else {}
         # (rows, tokens, width)
         vectors = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types).last_hidden_state
@@ -62,22 +60,16 @@ class CrossEncoder(nn.Module):
             )
         else:
             pooled = mean_over(vectors, attention_mask)
-        logits = self.head(pooled).squeeze(-1).float()
-        score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
-        return score
+        return on_scale(self.head(pooled).squeeze(-1).float())
 
 
-def tower_vectors(
-    encoder: nn.Module, context: Tensor, context_mask: Tensor, last_turn: Tensor, reply: Tensor, reply_mask: Tensor
-) -> Tensor:
-    """Vectors of length 1 of contexts, of their last turns and of replies. Each (rows, tokens) -> (3, rows, width)"""
-    before = encoder(input_ids=context, attention_mask=context_mask).last_hidden_state
-    after = encoder(input_ids=reply, attention_mask=reply_mask).last_hidden_state
-    pooled = [mean_over(before, context_mask), mean_over(before, last_turn), mean_over(after, reply_mask)]
-    return nn.functional.normalize(torch.stack(pooled).float(), dim=-1)
+def on_scale(logits: Tensor) -> Tensor:
+    """Scores from 1 to 5."""
+    score: Tensor = (HIGHEST - LOWEST) * torch.sigmoid(logits) + LOWEST
+    return score
 
 
 def _match(context: Tensor, reply: Tensor) -> Tensor:
-    """What two vectors have in common and in what they differ. Twice (rows, width) -> (rows, 4 * width + 1)"""
+    """[c, r, c * r, |c - r|, cosine(c, r)]. Twice (rows, width) -> (rows, 4 * width + 1)"""
     cosine = nn.functional.cosine_similarity(context, reply, dim=-1).unsqueeze(-1)
     return torch.cat([context, reply, context * reply, (context - reply).abs(), cosine], dim=-1)

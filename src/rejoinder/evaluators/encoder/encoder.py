@@ -1,6 +1,6 @@
-"""The evaluator of roberta-eval over any pretrained encoder: docs/reference/encoder-evaluator.md.
+"""The evaluator of Zhao et al. 2020 over any pretrained encoder: docs/reference/encoder-evaluator.md.
 
-Training needs the extra `train`. A folder that was exported scores with ONNX Runtime and `tokenizers` alone.
+Training needs the extra `train`. An exported folder scores with ONNX Runtime and `tokenizers` alone.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.encoder.export import Exported
+from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.encoder.model import Model, Settings
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.presets import PRESETS
-from rejoinder.evaluators.encoder.stored import Model, Settings
+from rejoinder.evaluators.out_of_domain import Familiarity
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.parameters import check_least, check_scale
+from rejoinder.learning.parameters import check_least, check_number, check_scale
 from rejoinder.learning.saving import WEIGHTS
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
@@ -43,21 +44,29 @@ class Encoder(Evaluator):
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 
     encoder: str
-    """A Hugging Face name, the folder of a pretrained encoder, or that of an Encoder that was saved: it learns on."""
+    """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further."""
     preset: str = "cpu"
+    """How the stages of training run: `cpu`, for a few cores, or `paper`, as Zhao et al. 2020 trained."""
     max_length: int = 128
+    """Tokens of context and reply together; a context that is too long loses its beginning."""
     max_response: int = 64
+    """Tokens of a reply; what comes after them is not read."""
     pooling: str | None = None
     """What the head gets of the encoder's vectors: `match`, `mean` or `cls`; by default the preset's."""
     towers: bool = False
-    """Whether context and reply are also read apart, and their cosines blended with what the head says."""
+    """Whether context and reply are also read apart, and their cosines added to what the head says."""
     speaker_marks: bool = True
+    """Whether the turns of a context are marked by who speaks; with `towers` they never are."""
     in_batch_steps: int | None = None
     """Steps of in-batch ranking at most, in place of the preset's; 0 leaves it out."""
     steps: int | None = None
-    """Steps of ranking at most, in place of the preset's."""
+    """Steps of ranking at most, in place of the preset's; 0 leaves it out."""
     label_steps: int | None = None
     """Steps on human scores at most, in place of the preset's."""
+    replay: int | None = None
+    """Contexts of the dialogues whose replies are kept at their scores while human scores are learned."""
+    label_share: float | None = None
+    """How much of the change that human scores made to the weights is kept, from 0 to 1; all of it unless given."""
     dimension: str | None = None
     """Which human scores to learn; may be left out where there is one, or one called overall."""
     scale: tuple[float, float] | None = None
@@ -69,7 +78,10 @@ class Encoder(Evaluator):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "preset", list(PRESETS))
         check_choice(self, "pooling", ["match", "mean", "cls", None])
-        check_least(self, {"in_batch_steps": 0, "max_length": 1, "max_response": 1, "steps": 1, "label_steps": 1})
+        check_least(self, {"max_length": 1, "max_response": 1, "label_steps": 1})
+        check_least(self, {"in_batch_steps": 0, "steps": 0, "replay": 0})
+        if self.label_share is not None and not 0 <= check_number(self, "label_share", self.label_share) <= 1:
+            raise CallError(f"{self.name}: label_share must be from 0 to 1, not {self.label_share}")
         check_scale(self, self.scale)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
@@ -82,7 +94,7 @@ class Encoder(Evaluator):
         return {"model_": learned_model(self, data)}
 
     def predict(self, batch: Batch) -> Scores:
-        """One score an example, from 1 to 5."""
+        """One score per example, from 1 to 5."""
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
         pairs = [pair_of(example) for example in (batch.examples[row] for row in rows)]
         scores = np.full(len(batch), LOWEST)
@@ -102,7 +114,7 @@ class Encoder(Evaluator):
         if not _is_saved_evaluator(home):
             return None
         if not (home / WEIGHTS["torch"]).is_file():
-            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot learn on")
+            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further")
         return home
 
     @property
@@ -119,7 +131,7 @@ class Encoder(Evaluator):
         return self.model_.settings.plain
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The model of the folder: with one-byte weights if it has them, else for ONNX Runtime, else for torch."""
+        """The folder's model: with int8 weights if it has them, else full-precision ONNX, else torch."""
         for precision in ("int8", "fp32", "torch"):
             if (folder / WEIGHTS[precision]).is_file():
                 return {"model_": _load_model(folder, Settings.of(plain, folder), precision)}
@@ -127,7 +139,7 @@ class Encoder(Evaluator):
 
     @classmethod
     def load(cls, folder: str | Path, *, precision: str | None = None) -> Self:
-        """The evaluator that was saved in a folder; `precision` (torch, fp32, int8) says with which of its weights."""
+        """The evaluator that was saved in a folder, with its weights of this `precision`: torch, fp32 or int8."""
         evaluator = super().load(folder)
         if precision is None or precision == evaluator.model_.precision:
             return evaluator
@@ -138,11 +150,25 @@ class Encoder(Evaluator):
         return evaluator
 
     def export(self, folder: str | Path, *, quantise: bool = True, trainable: bool = False) -> None:
-        """Save for ONNX Runtime: full precision and, if `quantise`, one-byte weights; `trainable` adds torch's."""
+        """Save for ONNX Runtime: full precision and, if `quantise`, int8 weights; `trainable` adds torch's."""
         fit = self.fitted
+        if self.model_.precision != "torch":
+            raise CallError(
+                "the evaluator is exported already: expected one just trained, or loaded with precision='torch'"
+            )
+        from rejoinder.evaluators.encoder.onnx_export import Exported
+
         exported = self.clone()
         exported._remember({"model_": Exported.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
         exported.save(folder)
+
+    def with_model(self, model: Model, data: TrainingData) -> Self:
+        """The same evaluator, fitted with a model that was trained by other means than `fit` on these data."""
+        counts = (len(data.dialogues), len(data.judged) + len(data.valid))
+        contexts = data.contexts | self.inherited_contexts()
+        fit = Fit(data.seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
+        self._remember({"model_": model}, fit)
+        return self
 
 
 def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
@@ -155,7 +181,7 @@ def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
 
 
 def _is_saved_evaluator(home: Path) -> bool:
-    """Whether config.json is ours; a pretrained encoder has one of another kind."""
+    """Whether config.json is that of a saved Encoder; a pretrained encoder has a config.json of another kind."""
     try:
         return bool((home / CONFIG).is_file() and read_config(home)["name"] == Encoder.name)
     except DataError:

@@ -1,4 +1,4 @@
-"""A trained model in ONNX Runtime: no torch, no transformers."""
+"""A model in ONNX Runtime, which scores without torch and transformers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from numpy.typing import NDArray
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.branching import padded_rows
-from rejoinder.evaluators.encoder.pairs import PairTokeniser
-from rejoinder.evaluators.encoder.stored import Settings
+from rejoinder.evaluators.encoder.branching import shared_scores
+from rejoinder.evaluators.encoder.model import Settings
+from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
-from rejoinder.text.cleaning import writable
 
 BATCH_TOKENS = 512
-"""Tokens run at once: enough for the matrix products, little enough for the processor's cache."""
-MOST_REPLIES = 8
-"""Replies that share a context's row: each sees all tokens of it, used or not, so that more would cost more."""
+"""Tokens run at once: enough for the matrix products, few enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +52,16 @@ class OnnxModel:
 
     @cached_property
     def session(self) -> Any:
-        """ONNX Runtime's own object, made when the first pair is scored."""
+        """ONNX Runtime's session, made when the first pair is scored."""
         import onnxruntime  # type: ignore[import-untyped]
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3  # errors
-        # Lengths differ from batch to batch: memory that is kept for every shape only grows.
+        # Lengths differ from batch to batch: memory kept for every shape would only grow.
         options.enable_mem_pattern = False
-        # The library counts the machine's cores; those that this process may use can be fewer, and its threads would
-        # wait for one another in loops.
+        # The library counts the machine's cores; this process may be allowed fewer, and then its threads would compete.
         options.intra_op_num_threads = _usable_cores()
-        # One-byte weights are widened once, when the model is loaded, and not again for every batch.
+        # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         try:
             return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
@@ -73,9 +69,15 @@ class OnnxModel:
             raise DataError(f"is no ONNX model ({error})", file=WEIGHTS[self.precision]) from error
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One score a pair; those of like length run together, the order is that of the pairs."""
+        """One score per pair, in order; rows of similar length run together."""
         if self.settings.towers:
-            return self._score_shared(pairs)
+            return shared_scores(
+                self.tokeniser.brancher,
+                pairs,
+                self.settings.pad,
+                BATCH_TOKENS,
+                lambda arrays: self.session.run(["score"], arrays)[0],
+            )
         encoded = self.tokeniser.encode(pairs)
         scores = np.full(len(pairs), LOWEST)
         names = {taken.name for taken in self.session.get_inputs()}
@@ -85,23 +87,9 @@ class OnnxModel:
             scores[rows] = self.session.run(["score"], given)[0]
         return scores
 
-    def _score_shared(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The same of a model that branches: replies to one context are read in one row, the context once."""
-        contexts = [tuple(map(writable, pair.context)) for pair in pairs]
-        found = self.tokeniser.brancher.shared_rows(contexts, [writable(pair.response) for pair in pairs], MOST_REPLIES)
-        scores = np.full(len(pairs), LOWEST)
-        for places in by_length([row for row, _ in found], BATCH_TOKENS):
-            arrays = padded_rows([found[place][0] for place in places], self.settings.pad)
-            most = max(len(found[place][1]) for place in places)
-            made = self.session.run(["score"], {**arrays, "replies": np.arange(most)})[0]
-            for place, row in zip(places, made, strict=True):
-                numbers = found[place][1]
-                scores[numbers] = row[: len(numbers)]
-        return scores
-
 
 def _usable_cores() -> int:
-    """Cores that this process may run on; all of the machine's where the system does not tell."""
+    """Cores that this process may run on; all of the machine's where the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

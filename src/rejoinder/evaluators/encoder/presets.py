@@ -1,4 +1,4 @@
-"""How long each stage of training the encoder evaluator is, and how fast it learns."""
+"""How long each stage of training runs, and at what learning rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.learning.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """All stages of training, and the pooling that they are for."""
+    """The schedule of each stage, the pooling, and the negatives of ranking."""
 
     ranking: Schedule
     regression: Schedule
@@ -22,9 +22,9 @@ class Preset:
     """Steps of in-batch ranking at most; 0 leaves it out."""
     pooling: str = "mean"
     negatives: int = 1
-    """Replies that do not fit, for each that does."""
+    """Replies that do not fit, for each true one."""
     margin: float = 1.0
-    """By how much of the 1..5 scale the true reply shall be above one that does not fit."""
+    """By how many points the true reply shall score above one that does not fit."""
     mixture: NegativeMixture = field(default_factory=NegativeMixture)
 
 
@@ -35,12 +35,12 @@ _IN_BATCH = Schedule(learning_rate=5e-5, batch=32, epochs=3, look_every=250, **_
 
 
 DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, look_every=250, **_LIGHT)
-"""For a student; a batch holds so many contexts, each with all its replies."""
+"""For the student of a distillation; a batch is four contexts, each with all its replies."""
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        # For a small encoder on a few cores: hours at most.
+        # For a small encoder on a few cores: a few hours at most.
         "cpu": Preset(
             ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, look_every=250, **_LIGHT),
             regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
@@ -48,9 +48,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             in_batch_steps=1000,
             pooling="match",
         ),
-        # roberta-eval, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives neither
-        # margin nor pooling: they are ours. It decays by the validation loss, we by the figure that decides which
-        # weights are kept. It has no in-batch ranking.
+        # Zhao et al. 2020, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives
+        # neither margin nor pooling: they are ours. It lowers the learning rate by the validation loss, we by the
+        # figure that decides which weights are kept. It has no in-batch ranking.
         "paper": Preset(
             ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau"),
             regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau"),
@@ -59,4 +59,4 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         ),
     }
 )
-"""Name -> how both stages run."""
+"""Name -> how the stages run."""

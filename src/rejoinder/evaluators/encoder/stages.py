@@ -1,4 +1,4 @@
-"""Two stages of training: ranking true replies above others, without labels; then squared error on human scores."""
+"""The stages that train the whole network: ranking true replies above others, without labels; then human scores."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from rejoinder.data.negatives import Negatives, Place
-from rejoinder.data.pairs import Pair
+from rejoinder.data.pairs import Pair, pair_of
+from rejoinder.evaluators.encoder.scored_replies import EncoderStage, ScoredReplies
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.learning.batching import Encoded, buckets
 from rejoinder.learning.stages import Forward
-from rejoinder.stats.correlation import product_moment
 
 
 @dataclass(frozen=True, eq=False)
-class RankingStage:
+class RankingStage(EncoderStage):
     """The true reply of a place against replies that do not fit it."""
 
     name: ClassVar[str] = "ranking"
@@ -36,17 +36,13 @@ class RankingStage:
     seed: int
     negatives: int = 1
     margin: float = 1.0
-
-    @property
-    def network(self) -> nn.Module:
-        """The whole network."""
-        return self.model.network
+    head_rate: float = 1.0
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Places of like length together."""
+        """Places of similar length together."""
         rng = np.random.default_rng([self.seed, 1, epoch])
         return buckets(self._lengths, size, rng)
 
@@ -57,7 +53,7 @@ class RankingStage:
         return torch.relu(self.margin - scores[0] + scores[1:]).mean()
 
     def validate(self) -> float | None:
-        """How often the true reply is above one that does not fit; a tie counts half."""
+        """How often the true reply scores above one that does not fit; a tie counts half."""
         if not len(self.held_out):
             return None
         scores = self.model.score_encoded(self._held_out).reshape(self.negatives + 1, -1)
@@ -73,71 +69,39 @@ class RankingStage:
         return self._encoded(self.held_out, -1)
 
     def _encoded(self, places: NDArray[np.int64], epoch: int) -> list[Encoded]:
-        """All true replies, then all first negatives, then all second ones."""
-        pairs = [[self._pair(place, None) for place in places]]
+        """All true replies, then the first negative of each, then the second."""
+        true = [pair_of(self.source.places[place]) for place in places]
         generators = [np.random.default_rng([self.seed, 2, epoch + 1, place]) for place in places.tolist()]
+        pairs: list[Pair] = list(true)
         for _ in range(self.negatives):
             drawn = [self.source.draw(place, rng)[1] for place, rng in zip(places.tolist(), generators, strict=True)]
-            pairs.append([self._pair(place, text) for place, text in zip(places, drawn, strict=True)])
-        return self.model.tokeniser.encode([pair for group in pairs for pair in group])
-
-    def _pair(self, place: int, response: str | None) -> Pair:
-        found = self.source.places[place]
-        return Pair(found.context, found.speakers, found.response if response is None else response)
+            pairs += [pair._replace(response=text) for pair, text in zip(true, drawn, strict=True)]
+        return self.model.tokeniser.encode(pairs)
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionStage:
+class RegressionStage(ScoredReplies):
     """Replies with the scores that people gave them."""
 
     name: ClassVar[str] = "regression"
     figure: ClassVar[str] = "correlation"
+    stream: ClassVar[int] = 3
 
-    model: TorchModel
-    pairs: Sequence[Pair]
-    human: NDArray[np.float64]
-    """On the 1..5 scale."""
-    held_out: Sequence[Pair]
-    held_out_human: NDArray[np.float64]
-    seed: int
-
-    @property
-    def network(self) -> nn.Module:
-        """The whole network."""
-        return self.model.network
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Replies of like length together."""
-        rng = np.random.default_rng([self.seed, 3, epoch])
-        return buckets([len(row.ids) for row in self._encoded], size, rng)
+    weights: NDArray[np.float64] | None = None
+    """How much each pair counts; all equally unless given."""
 
     def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - labels never change
         """The mean squared error."""
-        scores = forward(**self.model.tensors([self._encoded[row] for row in rows]))
-        wanted = torch.as_tensor(self.human[list(rows)], dtype=scores.dtype, device=scores.device)
-        return torch.nn.functional.mse_loss(scores, wanted)
-
-    def validate(self) -> float | None:
-        """Pearson's correlation with people; -1 where the model gives everything the same score."""
-        if len(self.held_out) < 2 or np.ptp(self.held_out_human) == 0:
-            return None
-        scores = self.model.score_encoded(self._held_out)
-        return float(product_moment(scores, self.held_out_human)) if np.ptp(scores) > 0 else -1.0
-
-    @cached_property
-    def _encoded(self) -> list[Encoded]:
-        return self.model.tokeniser.encode(self.pairs)
-
-    @cached_property
-    def _held_out(self) -> list[Encoded]:
-        return self.model.tokeniser.encode(self.held_out)
+        read = self.read(forward, rows)
+        wanted = torch.as_tensor(self.wanted[read.numbers], dtype=read.scores.dtype, device=read.scores.device)
+        if self.weights is None:
+            return torch.nn.functional.mse_loss(read.scores, wanted)
+        weights = torch.as_tensor(self.weights[read.numbers], dtype=wanted.dtype, device=wanted.device)
+        return (weights * (read.scores - wanted) ** 2).mean()
 
 
 def place_lengths(places: Sequence[Place], max_length: int) -> list[int]:
-    """Characters of each place, as far as they count: near enough to tokens."""
+    """The characters that are read of each place: close enough to its number of tokens."""
     most = 4 * max_length
     return [min(most, _characters(place, most)) for place in places]
 

@@ -1,32 +1,33 @@
-"""A model while it can still be trained: torch weights, with tokeniser and settings."""
+"""A model in torch, which can be trained: a network with its tokeniser and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
-from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
-from rejoinder.evaluators.encoder.branching import special_tokens
+from rejoinder.errors import CallError
+from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, SharedContexts
+from rejoinder.evaluators.encoder.branching import shared_scores
 from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
-from rejoinder.evaluators.encoder.pairs import PairTokeniser
-from rejoinder.evaluators.encoder.stored import Settings
+from rejoinder.evaluators.encoder.model import Settings
+from rejoinder.evaluators.encoder.texts import text_ends
+from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import Encoded, by_length, padded
 from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, pretrained
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.weights import load_weights, save_weights
 
 _BATCH_TOKENS = 4096
 
@@ -41,7 +42,7 @@ class TorchModel:
 
     @property
     def precision(self) -> str:
-        """As torch has it."""
+        """Which of the folder's weights these are."""
         return "torch"
 
     @classmethod
@@ -56,7 +57,7 @@ class TorchModel:
         seed: int,
         towers: bool = False,
     ) -> TorchModel:
-        """A pretrained encoder under a head with random weights, drawn by the seed."""
+        """A pretrained encoder with a new head, whose weights are random by the seed."""
         body, definition = pretrained(encoder)
         longest = longest_input(body)
         if longest is not None and max_length > longest:
@@ -80,48 +81,80 @@ class TorchModel:
         definition = read_text(folder / TOKENISER)
         encoder = encoder_from(read_text(folder / ENCODER))
         network = network_of(encoder, definition, settings.pooling, towers=settings.towers)
-        path = folder / WEIGHTS["torch"]
-        try:
-            network.load_state_dict(load_file(path))
-        except FileNotFoundError as error:
-            raise DataError("is missing: expected the weights of the model", file=str(path)) from error
-        except (SafetensorError, RuntimeError) as error:
-            raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+        load_weights(network, folder / WEIGHTS["torch"])
         return cls(network.eval(), settings, settings.tokeniser(definition))
 
     def save(self, folder: Path) -> None:
         """Write tokeniser, shape and weights."""
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
         (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
-        save_file(plain_state(self.network), folder / WEIGHTS["torch"])
+        save_weights(self.network, folder / WEIGHTS["torch"])
 
     def tensors(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
         """The network's input. Each (rows, longest)"""
-        device = next(self.network.parameters()).device
         arrays = padded(encoded, self.settings.pad)
         if not self.settings.token_types:
             del arrays["token_type_ids"]
+        return self.on_device(arrays)
+
+    def on_device(self, arrays: Mapping[str, Ints]) -> dict[str, Tensor]:
+        """Arrays as tensors, where the network is."""
+        device = next(self.network.parameters()).device
         return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One score a pair; those of like length run together, the order is that of the pairs."""
-        return self.score_encoded(self.tokeniser.encode(pairs))
+        """One score per pair, in order; rows of similar length run together."""
+        network = self.network
+        if not isinstance(network, BranchEncoder):
+            return self.score_encoded(self.tokeniser.encode(pairs))
+        shared = SharedContexts(network)
+        with _scoring(network):
+            return shared_scores(
+                self.tokeniser.brancher,
+                pairs,
+                self.settings.pad,
+                _BATCH_TOKENS,
+                lambda arrays: shared(**self.on_device(arrays)).cpu().numpy(),
+            )
 
     def score_encoded(self, encoded: Sequence[Encoded]) -> NDArray[np.float64]:
-        """One score a row of tokens."""
+        """One score per row of tokens."""
         scores = np.full(len(encoded), LOWEST)
-        training = self.network.training
-        self.network.eval()
-        with torch.inference_mode():
+        with _scoring(self.network):
             for rows in by_length(encoded, _BATCH_TOKENS):
                 found = self.network(**self.tensors([encoded[row] for row in rows]))
                 scores[rows] = found.cpu().numpy()
-        self.network.train(training)
         return scores
+
+    def features(self, pairs: Sequence[Pair]) -> Tensor:
+        """The features of a network with towers, before they are standardised. (pairs, features)"""
+        if not isinstance(self.network, BranchEncoder):
+            raise ValueError("a cross-encoder has no features: expected a network with towers")
+        encoded = self.tokeniser.encode(pairs)
+        found = torch.zeros(len(pairs), len(FEATURES))
+        with _scoring(self.network):
+            for rows in by_length(encoded, _BATCH_TOKENS):
+                given = self.tensors([encoded[row] for row in rows])
+                first = torch.zeros_like(given["parts"])
+                found[rows] = self.network.read(**given, numbers=first, replies=first[0, :1]).features[:, 0].cpu()
+        return found
 
 
 def network_of(encoder: nn.Module, tokeniser: str, pooling: str, *, towers: bool) -> CrossEncoder | BranchEncoder:
     """A new head over an encoder; `tokeniser` is the definition of the encoder's own."""
     if not towers:
         return CrossEncoder(encoder, pooling)
-    return BranchEncoder(encoder, special_tokens(Tokenizer.from_str(tokeniser)))
+    first, last = text_ends(Tokenizer.from_str(tokeniser))
+    return BranchEncoder(encoder, (*first, *last))
+
+
+@contextmanager
+def _scoring(network: nn.Module) -> Iterator[None]:
+    """The network without dropout and gradients, for as long as the block runs."""
+    training = network.training
+    network.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        network.train(training)

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import rows_of_contexts
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.distill_stage import centred
 from rejoinder.evaluators.scale import on_our_scale
 from rejoinder.evaluators.static.reading import Reading, counted
 from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
@@ -24,6 +23,7 @@ from rejoinder.language_models.ngram import NgramModel
 from rejoinder.learning.batching import shuffled
 from rejoinder.learning.data import labels
 from rejoinder.learning.in_batch import in_batch_loss, negatives_of
+from rejoinder.learning.losses import squared_error_with_contexts
 from rejoinder.metrics.batch import BATCH
 from rejoinder.stats.correlation import product_moment
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
@@ -39,7 +39,7 @@ _SHUFFLE_PLACES, _SHUFFLE_CONTEXTS = 13, 11  # streams of random numbers that no
 
 @dataclass(frozen=True, eq=False)
 class MatchingStage:
-    """Which reply answers which turn: in-batch ranking, as in the encoder's two towers (`encoder/in_batch.py`)."""
+    """Which reply answers which turn: in-batch ranking, as of an encoder's two towers (`encoder/in_batch_stage.py`)."""
 
     name: ClassVar[str] = "matching"
     figure: ClassVar[str] = ""
@@ -139,7 +139,7 @@ class ScoreStage:
         wanted = torch.from_numpy(self.replies.wanted[chosen]).float()
         off: Tensor = forward(self.replies.reading.take(chosen), self.replies.counts[chosen]) - wanted
         sizes = torch.tensor([len(context) for context in contexts])
-        return (off**2).mean() + (centred(off, sizes) ** 2).mean()
+        return squared_error_with_contexts(off, sizes)
 
     def validate(self) -> float | None:
         """Pearson's correlation of the network in numpy with the held-out scores; -1 if all its scores are equal."""

@@ -1,9 +1,9 @@
-"""In-batch ranking: the encoder read as two towers, every reply of a batch against every context of it.
+"""In-batch ranking: the encoder as two towers, every reply of a batch against every context of it.
 
-Context and reply are encoded apart, so a batch of n places gives n * n pairs for the price of 2n short texts; pairs
-that are encoded together give one each. It teaches topic quickly and cheaply, and says nothing of the head: the stage
-that follows trains that. Loss and scale are those of Henderson et al. 2017, "Efficient Natural Language Response
-Suggestion for Smart Reply", with the cosine times 20 of Reimers and Gurevych 2020 (sentence-transformers).
+Context and reply are encoded separately, so that a batch of n places gives n * n pairs for the price of 2n short texts;
+encoded together, n texts give n pairs. It teaches topic quickly and cheaply, and does not train the head: the next
+stage does. Loss and scale are those of Henderson et al. 2017, "Efficient Natural Language Response Suggestion for Smart
+Reply", with the cosine times 20 of Reimers and Gurevych 2020 (sentence-transformers).
 """
 
 from __future__ import annotations
@@ -19,30 +19,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rejoinder.data.negatives import Place
-from rejoinder.evaluators.encoder.cross_encoder import tower_vectors
 from rejoinder.evaluators.encoder.stages import place_lengths
 from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.evaluators.encoder.towers import padded_towers, towered
+from rejoinder.evaluators.encoder.towers import Towers, TowerTexts
 from rejoinder.learning.batching import buckets
 from rejoinder.learning.in_batch import in_batch_loss, negatives_of
 from rejoinder.learning.stages import Forward
-from rejoinder.text.cleaning import writable
 
 _VALIDATED_AT_ONCE = 32
-
-
-class Towers(nn.Module):
-    """Vectors of length 1 of contexts, of their last turns, and of replies, all by one encoder."""
-
-    def __init__(self, encoder: nn.Module) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(
-        self, context: Tensor, context_mask: Tensor, last_turn: Tensor, reply: Tensor, reply_mask: Tensor
-    ) -> Tensor:
-        """Each (rows, tokens) -> (3, rows, width): the whole context, its last turn, the reply."""
-        return tower_vectors(self.encoder, context, context_mask, last_turn, reply, reply_mask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +53,7 @@ class InBatchStage:
         return len(self.rows)
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Places of like length together, so that length alone tells no reply from another."""
+        """Places of similar length together, so that replies cannot be told apart by length alone."""
         rng = np.random.default_rng([self.seed, 6, epoch])
         return buckets(self._lengths, size, rng)
 
@@ -102,9 +86,8 @@ class InBatchStage:
         return place_lengths([self.places[row] for row in self.rows], self.model.settings.max_length)
 
     def _tensors(self, places: Sequence[Place]) -> dict[str, Tensor]:
-        device = next(self.network.parameters()).device
-        contexts = [[writable(turn) for turn in place.context] for place in places]
-        replies = [writable(place.response) for place in places]
-        rows = towered(self.model.tokeniser.tokeniser, contexts, replies)
-        arrays = padded_towers(rows, self.model.settings.pad)
-        return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+        texts = TowerTexts(self.model)
+        return {
+            **texts.contexts([place.context for place in places]),
+            **texts.replies([place.response for place in places]),
+        }

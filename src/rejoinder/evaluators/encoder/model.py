@@ -1,10 +1,10 @@
-"""What a trained model needs beside its weights, and the files of its folder.
+"""What a trained model is, whatever runs it: it scores pairs, and is saved in a folder.
 
 tokenizer.json     the tokeniser
-encoder.json       the shape of the pretrained encoder         } to go on training:
+encoder.json       the shape of the pretrained encoder         } to continue training:
 model.safetensors  the weights                                 } needs torch and transformers
 model.onnx         the model for ONNX Runtime
-model.int8.onnx    the same with weights of one byte
+model.int8.onnx    the same with int8 weights
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.pairs import PairTokeniser
+from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 
 
 class Model(Protocol):
@@ -27,7 +27,7 @@ class Model(Protocol):
 
     @property
     def precision(self) -> str:
-        """Which of the weights it has: torch, fp32, int8."""
+        """Which weights it has: torch, fp32 or int8."""
 
     @property
     def settings(self) -> Settings:
@@ -35,10 +35,10 @@ class Model(Protocol):
 
     @property
     def tokeniser(self) -> PairTokeniser:
-        """What makes it."""
+        """What makes its input."""
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One score a pair, from 1 to 5."""
+        """One score per pair, from 1 to 5."""
 
     def save(self, folder: Path) -> None:
         """Write the model's files into a folder."""
@@ -52,11 +52,11 @@ class Settings:
     max_response: int
     speaker_marks: bool
     pad: int
-    """The token that fills up a batch."""
+    """The number of the padding token."""
     token_types: bool
     """Whether the network is told which tokens are context and which are reply."""
     pooling: str
-    """How the vectors of tokens become one: their mean, the first (cls), or context against reply (match)."""
+    """How the vectors of tokens are pooled: their mean, the first (cls), or context against reply (match)."""
     towers: bool
     """Whether context and reply are also read apart."""
 

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from rejoinder.data.pairs import Pair, by_replier
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.pairs import PairTokeniser, context_text
+from rejoinder.evaluators.encoder.tokeniser import PairTokeniser, context_text
 from rejoinder.text.cleaning import writable
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "me:", "you:", *(f"w{n}" for n in range(90))]

@@ -1,9 +1,9 @@
-"""A context and a reply as the numbers that an encoder reads.
+"""A context and a reply as the token numbers that an encoder reads.
 
-The context is one text, every turn after a mark that says who speaks: `me:` for the one whose reply is judged, `you:`
-for anyone else. Then comes the reply, set apart as the encoder's own tokeniser does it (`[SEP]`, `</s></s>`). A context
-that is too long loses its beginning; the reply is kept whole up to a limit. Only the library `tokenizers` is used,
-in training and in scoring alike, so both see the same numbers.
+The context is one text, each turn after a mark of who speaks: `me:` for the speaker whose reply is judged, `you:` for
+anyone else. The reply follows, separated as the encoder's own tokeniser does it (`[SEP]`, `</s></s>`). A context that
+is too long loses its beginning; a reply is kept whole up to a limit. Training and scoring both use the library
+`tokenizers` alone, so that both see the same numbers.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class PairTokeniser:
     """Tokens of a reply; what comes after them is not read."""
     speaker_marks: bool = True
     own_types: bool = True
-    """Segments as the encoder was trained with, which for some (RoBERTa, MPNet) is 0 for all; else 0 for the context
-    and 1 for the reply, whatever the encoder: BERT's way."""
+    """Whether segments are those that the encoder was pretrained with, which are all 0 for some (RoBERTa, MPNet);
+    otherwise 0 for the context and 1 for the reply, as BERT has it, whatever the encoder."""
     towers: bool = False
-    """Whether context and reply are also read apart: rows of `branching.py`, without marks."""
+    """Whether pairs become rows of `branching.py`, without marks: context and reply are also read apart."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:
@@ -69,7 +69,7 @@ class PairTokeniser:
 
     @cached_property
     def brancher(self) -> Brancher:
-        """What makes rows in which context and reply are also read apart."""
+        """Makes the rows in which context and reply are also read apart."""
         return Brancher(self.tokeniser, self.max_length - self.max_response // 2, self.max_response)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
