@@ -124,11 +124,9 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Any:
-    """A metric, or an evaluator or a reply model that is not trained; an unknown parameter is an error."""
-    if name not in metric_names():
-        for table in (EVALUATORS, REPLY_MODELS):
-            if name in table:
-                return instance(name, _import(table[name]), {}, parameters)
+    """A metric, or something to train that is not trained yet; an unknown parameter is an error."""
+    if name in trainable_names().keys() - metric_names():
+        return build_trainable(name, parameters)
     base, preset = ALIASES.get(name, (name, {}))
     return instance(name, metric_class(base), preset, parameters)
 
@@ -143,11 +141,6 @@ def metric_names() -> dict[str, str]:
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
     return _class("metric", name, metric_names(), [*metric_names(), *ALIASES, *SHIPPED])
-
-
-def evaluator_class(name: str) -> type[Any]:
-    """The class behind the name of an evaluator."""
-    return _class("evaluator", name, EVALUATORS)
 
 
 def reply_model_class(name: str) -> type[Any]:
@@ -192,7 +185,7 @@ def load_evaluator(folder: str | Path, parameters: Mapping[str, Any]) -> Any:
 
 
 def trainable_names() -> dict[str, str]:
-    """Name -> where the class is, of all that `fit` trains: evaluators, reply models and a sentence encoder."""
+    """All that `fit` trains, evaluators, reply models and a sentence encoder: name -> class."""
     return {**EVALUATORS, **REPLY_MODELS, "tweet2vec": ENCODERS["tweet2vec"]}
 
 
@@ -202,7 +195,7 @@ def trainable_class(name: str) -> type[Any]:
 
 
 def build_trainable(name: str, parameters: Mapping[str, Any]) -> Any:
-    """One that is not trained; an unknown parameter is an error with the near names."""
+    """One of these, not trained yet; an unknown parameter is an error with the near names."""
     return instance(name, trainable_class(name), {}, parameters)
 
 

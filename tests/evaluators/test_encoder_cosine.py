@@ -147,3 +147,12 @@ def test_the_signature_knows_the_weights(folder: Path, tmp_path: Path) -> None:
 def test_wrong_parameters(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(CallError, match=message):
         EncoderCosine(encoder="any", **parameters)  # type: ignore[arg-type]
+
+
+def test_by_name_it_can_be_used_at_once(folder: Path) -> None:
+    """Nothing is learned, so it need not be trained and saved first."""
+    expected = fitted(folder).score(EXAMPLES)
+    spec = f"encoder-cosine(encoder='{folder}', max_length=32)"
+    np.testing.assert_array_equal(rejoinder.score(EXAMPLES, {"cosine": spec})["cosine"], expected)
+    ensemble = rejoinder.load(f"ensemble(members=[length, {spec}])")
+    assert ensemble.members == ("length", f"encoder-cosine(encoder={folder}, max_length=32)")
