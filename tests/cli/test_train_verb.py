@@ -69,7 +69,7 @@ def test_validation_dialogues_without_a_reply(
     ran = run(*call, empty)
     assert (ran.code, ran.err) == (2, f"rejoinder: {empty}: expected at least one dialogue, found none\n")
     ran = run(*call, write_lines([{"turns": ["hello", " ", ""]}], "blank.jsonl"))
-    message = f"{name}: the validation dialogues have no reply in them: expected at least one"
+    message = f"{name}: the validation dialogues contain no reply: expected at least one"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
     assert not (tmp_path / "model").exists()
 
