@@ -39,12 +39,10 @@ def test_m_learns_which_reply_belongs_to_which_context() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     turned = vectors @ np.linalg.qr(rng.normal(size=(16, 16)))[0].astype(np.float32)  # not similar before M
     pairs = VectorPairs(vectors, turned, np.arange(40))
-    matrix, bias = learned(pairs, None, epochs=300, learning_rate=0.05)
-    again, _ = learned(pairs, None, epochs=300, learning_rate=0.05)
+    matrix, bias = learned(pairs, None, epochs=150, learning_rate=0.1)
     logits = vectors @ matrix @ turned.T + bias
     assert (logits.argmax(axis=1) == np.arange(40)).mean() > 0.95
     assert (1 / (1 + np.exp(-np.diag(logits)))).mean() > 0.8
-    np.testing.assert_array_equal(again, matrix)
 
 
 def test_validation_ends_training_and_keeps_the_best() -> None:
@@ -55,8 +53,8 @@ def test_validation_ends_training_and_keeps_the_best() -> None:
         )
         for _ in range(2)
     )
-    stopped, _ = learned(train, valid, epochs=300, learning_rate=0.2)  # other random pairs cannot be learned from these
-    overfitted, _ = learned(train, None, epochs=300, learning_rate=0.2)
+    stopped, _ = learned(train, valid, epochs=100, learning_rate=0.2)  # other random pairs cannot be learned from these
+    overfitted, _ = learned(train, None, epochs=100, learning_rate=0.2)
     assert np.abs(overfitted - stopped).max() > 1
 
 
