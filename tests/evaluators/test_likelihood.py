@@ -16,9 +16,11 @@ import rejoinder
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
 from rejoinder.evaluators.likelihood import Likelihood
+from rejoinder.language_models import reply_likelihood
 from rejoinder.language_models.reply_likelihood import prefix_text
 from rejoinder.learning.pretrained import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
+from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 
 WORDS = ["<unk>", "A", "B", ":", "Ċ", *(f"{first}{last}" for first in "bcdfg" for last in "aeiouxyz")]
@@ -105,6 +107,21 @@ def test_neither_order_nor_company_matters(folder: Path) -> None:
     together = evaluator.score(EXAMPLES)
     np.testing.assert_allclose(evaluator.score(EXAMPLES[::-1])[::-1], together, atol=1e-4)
     np.testing.assert_allclose(np.concatenate([evaluator.score([each]) for each in EXAMPLES]), together, atol=1e-4)
+
+
+def test_two_forms_share_a_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forms = [Likelihood(model=str(folder), form=form).fit() for form in ("conditional", "pmi")]
+    alone = [each.score_batch(Batch(EXAMPLES)) for each in forms]
+    true_sums, calls = reply_likelihood.log_likelihoods, []
+
+    def counted(*arguments):  # type: ignore[no-untyped-def]
+        calls.append(arguments)
+        return true_sums(*arguments)
+
+    monkeypatch.setattr(reply_likelihood, "log_likelihoods", counted)
+    shared = Batch(EXAMPLES)
+    np.testing.assert_array_equal([each.score_batch(shared) for each in forms], alone)
+    assert len(calls) == 2, "with the context once, and without it"
 
 
 def test_empty_replies_and_missing_contexts(folder: Path) -> None:

@@ -85,7 +85,9 @@ class Likelihood(Evaluator):
         pairs = [pair_of(example) for example in examples]
         replies = reply_ids(self.model_, [pair.response for pair in pairs], self.max_response)
         before = prefix_ids(self.model_, [prefix_text(pair, self.turns) for pair in pairs], self.max_context)
-        with_context = log_likelihoods(self.model_, before, replies)
+        # Two forms of one model, as an ensemble may have, share the larger part of the work.
+        limits = (self.model, self.turns, self.max_context, self.max_response)
+        with_context = batch.keep(("log p(r|c)", *limits), lambda: log_likelihoods(self.model_, before, replies))
         tokens = np.array([len(reply) for reply in replies])
         if self.form == "conditional":
             found = with_context / tokens
