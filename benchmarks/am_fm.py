@@ -33,7 +33,7 @@ from rejoinder.arrays import Bools
 from rejoinder.evaluators.am_fm.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
-from rejoinder.stats.ceiling import split_half
+from rejoinder.stats.agreement.ceiling import split_half
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Interval
