@@ -34,7 +34,8 @@ from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.pairs import pairwise_agreement
-from rejoinder.stats.prediction_powered import LabelledScores, prediction_powered_difference, prediction_powered_mean
+from rejoinder.stats.prediction_moments import LabelledScores
+from rejoinder.stats.prediction_powered import prediction_powered_difference, prediction_powered_mean
 from rejoinder.stats.resampling import bootstrap_counts, mean_interval
 
 CONTEXTS, REPLIES, ALIKE = 50, 4, 0.4

@@ -76,7 +76,7 @@ def test_what_more_labels_could_do() -> None:
         == start + "all replies are labelled, so only more replies could settle it."
     )
     assert an_open_difference(math.nan, 9, math.nan).sentence() == (
-        "Whether people would rate B above A is open: too few contexts with labels."
+        "Whether people would rate B above A is open: too few contexts with labels, or labels that are all equal."
     )
 
 
@@ -97,6 +97,27 @@ def test_several_differences_are_corrected_together() -> None:
     assert any(p < 0.05 and not row.settled for row, p in zip(means.differences, raw, strict=True))
     assert any(row.settled for row in means.differences)
     assert "Each interval stands for itself" not in str(means)
+
+
+def test_labels_that_were_selected_are_noted() -> None:
+    """People looked at the replies that the metric likes best: the labels say nothing of the others."""
+    table, contexts, labels, truth = made_up(np.random.default_rng(0), gap=0.0)
+    assert not any("random sample" in note for note in human_means(table, contexts, labels, "overall", "metric").notes)
+    best = table["metric"] > np.quantile(table["metric"], 0.8)
+    chosen = np.where((table.system_of == 1) & best, truth, np.where(table.system_of == 0, labels, np.nan))
+    (note,) = human_means(table, contexts, chosen, "overall", "metric").notes
+    assert note.startswith("B: the labelled replies have a mean metric of 0.")
+    assert "(p < 0.001): they are not a random sample" in note
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 2)])
+def test_yes_or_no_labels_never_have_an_interval_of_width_0(low: float, high: float) -> None:
+    """All labels of B are yes, which does not make its mean certain."""
+    table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.0)
+    yes = np.where(np.isnan(labels), np.nan, np.where((table.system_of == 1) | (labels > 3), high, low))
+    found = human_means(table, contexts, yes, "overall", "metric").means["B"].interval
+    assert found.estimate == found.high == high
+    assert high - 0.1 < found.low < high - 0.02
 
 
 def test_replies_without_a_score_keep_their_labels() -> None:
@@ -120,7 +141,7 @@ def test_few_labels_are_noted() -> None:
     assert human_means(table, contexts, labels, "overall", "metric").notes == ()
     labels[(contexts >= 12) & (table.system_of == 1)] = np.nan
     (note,) = human_means(table, contexts, labels, "overall", "metric").notes
-    assert note.startswith("B: fewer than 20 labels, so the 95 % intervals of human means are slightly too narrow")
+    assert note.startswith("B: fewer than 20 labels; if labels are skewed, the 95 % intervals")
 
 
 def test_too_few_labels() -> None:

@@ -16,7 +16,7 @@ from rejoinder.meta.correlations import system_level, utterance_level, within_co
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.meta.meta import meta_evaluate
 from rejoinder.meta.study import ScoredSet
-from rejoinder.stats.krippendorff import krippendorff_alpha
+from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
 from rejoinder.types import Example, JudgedExample
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.stats.ceiling import one_against_rest, split_half
-from rejoinder.stats.krippendorff import krippendorff_alpha
+from rejoinder.stats.agreement.ceiling import one_against_rest, split_half
+from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
 
 
 @dataclass(frozen=True, slots=True)

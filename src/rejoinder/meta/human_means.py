@@ -20,22 +20,29 @@ from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import interval_text, p_statement
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA, holm
+from rejoinder.stats.prediction_moments import LabelledScores
 from rejoinder.stats.prediction_powered import (
-    LabelledScores,
     PredictionPowered,
     labels_needed,
     prediction_powered_difference,
     prediction_powered_mean,
+    selection_p_value,
 )
-from rejoinder.text.grid import grid
+from rejoinder.text.grid import grid, number
 from rejoinder.types import Example, Scores
 
 FEWEST_LABELS = 5
 """Fewest labels per system for which an interval is worth printing."""
 
 MANY_LABELS = 20
-"""Labels per system below which intervals are slightly too narrow: in simulations with 5 to 12 labels they covered 93
-to 95 % for normal labels and ratings 1..5, and down to 90 % for skewed ones."""
+"""Labels per system below which intervals of means may be too narrow: in simulations with 5 to 19 labels they covered
+95 % or more for normal labels, ratings 1..5 and yes/no labels, but 90 to 91 % for exponential ones."""
+
+MANY_TWO_VALUED = 30
+"""Labels from which two distinct values are taken for yes/no labels; fewer may be ratings that happen to be so."""
+
+SELECTED = 0.01
+"""Level of the test that the labelled replies differ from the others in their scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class HumanDifference:
             return f"People would rate {better} above {worse} by {interval_text(size)} ({p})."
         question = f"Whether people would rate {self.b} above {self.a} is open"
         if np.isnan(self.p_adjusted):
-            return f"{question}: too few contexts with labels."
+            return f"{question}: too few contexts with labels, or labels that are all equal."
         return f"{question} ({interval_text(gap)}, {p}); {self._needed()}."
 
     def _needed(self) -> str:
@@ -159,15 +166,24 @@ def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, p
     column = table[predictor]
     sides = {system: _side(system, table.rows_of(system), column, keys, labels) for system in table.system_names}
     pairs = list(combinations(table.system_names, 2))
-    results = [prediction_powered_difference(sides[a], sides[b]) for a, b in pairs]
+    values = _two_values(labels)
+    results = [prediction_powered_difference(sides[a], sides[b], label_values=values) for a, b in pairs]
     adjusted = holm([result.p_value for result in results]).tolist()
     differences = [
         # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
         HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)))
         for (a, b), result, p in zip(pairs, results, adjusted, strict=True)
     ]
-    means = {system: prediction_powered_mean(side) for system, side in sides.items()}
-    return HumanMeans(dimension, predictor, means, tuple(differences), tuple(_notes(column, predictor, means)))
+    means = {system: prediction_powered_mean(side, label_values=values) for system, side in sides.items()}
+    notes = (*_notes(column, predictor, means), *_selection_notes(sides, predictor))
+    return HumanMeans(dimension, predictor, means, tuple(differences), notes)
+
+
+def _two_values(labels: Scores) -> tuple[float, float] | None:
+    """The two values of yes/no labels; None where labels have more values, or are too few to tell."""
+    values, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
+    is_two_valued = values.size == 2 and counts.sum() >= MANY_TWO_VALUED
+    return (float(values[0]), float(values[1])) if is_two_valued else None
 
 
 def _side(system: str, rows: Ints, column: Scores, keys: Ints, labels: Scores) -> LabelledScores:
@@ -193,9 +209,22 @@ def _notes(column: Scores, predictor: str, means: Mapping[str, PredictionPowered
     few = [system for system, result in means.items() if result.n_labelled < MANY_LABELS]
     if few:
         yield (
-            f"{', '.join(few)}: fewer than {MANY_LABELS} labels, so the 95 % intervals of human means are slightly too "
-            "narrow (in simulations they covered 90 to 95 %)"
+            f"{', '.join(few)}: fewer than {MANY_LABELS} labels; if labels are skewed, the 95 % intervals of means are "
+            "too narrow (in simulations they covered 90 to 91 %)"
         )
+
+
+def _selection_notes(sides: Mapping[str, LabelledScores], predictor: str) -> Iterator[str]:
+    """Which systems' labelled replies are hardly a random sample."""
+    for system, side in sides.items():
+        p_value = selection_p_value(side)
+        if p_value < SELECTED:
+            labelled, others = (float(np.asarray(scores).mean()) for scores in (side.scores, side.unlabelled))
+            yield (
+                f"{system}: the labelled replies have a mean {predictor} of {number(labelled)}, the others of "
+                f"{number(others)} ({p_statement(p_value)}): they are not a random sample, and the estimated human "
+                "scores may be wrong"
+            )
 
 
 def _plain(result: PredictionPowered) -> dict[str, Any]:

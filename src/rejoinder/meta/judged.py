@@ -16,8 +16,8 @@ from rejoinder.data.judged import JudgedSource
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, DataError, UnknownNameError
-from rejoinder.stats.ceiling import row_means
-from rejoinder.stats.outliers import without_outliers
+from rejoinder.stats.agreement.ceiling import row_means
+from rejoinder.stats.agreement.outliers import without_outliers
 from rejoinder.types import Example, JudgedExample, Scores
 
 Ratings = NDArray[np.float64]  # (examples, raters); NaN: not rated

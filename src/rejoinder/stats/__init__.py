@@ -17,10 +17,8 @@ In reading order:
 | `compare_correlations` | Williams' test, permutation test of two metrics |
 | `fixed_systems` | correlations over the means of fixed systems |
 | `pairs` | acc_eq, tie calibration, tau within contexts |
-| `kappa`, `krippendorff`, `intraclass` | agreement of annotators |
-| `outliers` | ratings that are far from their item's median |
-| `ceiling` | how well people agree with people |
-| `prediction_powered` | means from few labels and many automatic scores |
+| `agreement` | kappa, Krippendorff's alpha, intraclass correlation, outliers, the human ceiling |
+| `prediction_moments`, `prediction_powered` | means from few labels and many automatic scores |
 
 Nothing is imported here: import what you need from its module. scipy is imported inside the functions that need it.
 """

@@ -10,35 +10,26 @@ the variance (Angelopoulos, Duchi and Zrnic 2023, PPI++) makes it no worse than 
 lambda: useless scores get a lambda near 0, and scores on a different scale one that converts them. Replies to one
 context are not independent: with groups, every variance is that of sums over groups, and two systems that answered the
 same contexts are compared as pairs.
+
+The variance of the scores is estimated from labelled and unlabelled replies together, so that a few unlabelled replies
+suffice. Labels with only two values (yes/no) get pseudo-labels, as in the interval of Agresti and Coull 1998 for a
+proportion (two of each value) and of Agresti and Caffo 2000 for a difference (one of each value per system).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from rejoinder.arrays import Floats, Ints
+from rejoinder.arrays import Floats
 from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
-from rejoinder.stats.resampling import Groups
+from rejoinder.stats.prediction_moments import LabelledScores, Moments, System, moments_of, systems_of
 
-
-@dataclass(frozen=True, slots=True)
-class LabelledScores:
-    """One system's labelled replies with their automatic scores, and the scores of its other replies.
-
-    Groups (contexts) have the same names in the labelled and the unlabelled part, and in two systems to be compared.
-    """
-
-    labels: ArrayLike
-    scores: ArrayLike
-    unlabelled: ArrayLike
-    groups: Groups = None
-    unlabelled_groups: Groups = None
+FEWEST_DEGREES = 2
+"""Fewest degrees of freedom that tuned weights must leave: the quantile of t for one is 12.7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +52,45 @@ class PredictionPowered:
     """The part that only more unlabelled replies would reduce."""
 
 
-@dataclass(frozen=True, slots=True)
-class _System:
-    """One system's means, and each group's influence on them."""
-
-    label_mean: float
-    score_gap: float  # mean score of the unlabelled minus that of the labelled
-    label_influence: Floats  # (groups,)
-    labelled_influence: Floats
-    unlabelled_influence: Floats
-    n_labelled: int
-    n_unlabelled: int
-    n_groups: int  # with labels
-
-
 def prediction_powered_mean(
-    system: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
+    system: LabelledScores,
+    *,
+    weight: float | None = None,
+    confidence: float = 0.95,
+    label_values: tuple[float, float] | None = None,
 ) -> PredictionPowered:
-    """The estimated mean label over all of the system's replies; `weight` fixes lambda, else it is tuned."""
-    return _infer([(1, part) for part in _systems(system)], weight, confidence)
+    """The estimated mean label over all of the system's replies; `weight` fixes lambda, else it is tuned.
+
+    `label_values` are the two values of yes/no labels; by default 0 and 1 where there are no others.
+    """
+    return _infer(systems_of(system), (1,), weight, confidence, label_values)
 
 
 def prediction_powered_difference(
-    a: LabelledScores, b: LabelledScores, *, weight: float | None = None, confidence: float = 0.95
+    a: LabelledScores,
+    b: LabelledScores,
+    *,
+    weight: float | None = None,
+    confidence: float = 0.95,
+    label_values: tuple[float, float] | None = None,
 ) -> PredictionPowered:
     """The mean of system B minus that of system A; contexts in common (groups with equal names) count as pairs."""
-    return _infer(list(zip((-1, 1), _systems(a, b), strict=True)), weight, confidence)
+    return _infer(systems_of(a, b), (-1, 1), weight, confidence, label_values)
+
+
+def selection_p_value(system: LabelledScores) -> float:
+    """The two-sided p-value of a difference in mean score between the labelled and the unlabelled replies.
+
+    A small one means that the labelled replies are hardly a random sample. NaN where one of the two is empty, or where
+    all scores are equal.
+    """
+    (part,) = systems_of(system)
+    moments = moments_of([part], (1,))
+    variance = float((moments.gaps + moments.unlabelled)[0, 0])
+    degrees = np.unique(np.concatenate([part.codes, part.other_codes])).size - 2
+    if not part.labels.size or not part.others.size or variance <= 0:
+        return math.nan
+    return _p_value(part.score_gap, variance, degrees)
 
 
 def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: float = 0.05) -> float:
@@ -107,118 +111,118 @@ def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: f
     return float(math.ceil(difference.n_labelled * scale))
 
 
-def _infer(systems: Sequence[tuple[int, _System]], weight: float | None, confidence: float) -> PredictionPowered:
+def _infer(
+    systems: Sequence[System],
+    signs: Sequence[int],
+    weight: float | None,
+    confidence: float,
+    label_values: tuple[float, float] | None,
+) -> PredictionPowered:
     """The signed sum of the systems' means.
 
-    The influence of a group is that of its labels plus lambda times that of its scores; the variance is the sum of the
-    squared influences, and the tuned lambdas minimise it. Each costs a degree of freedom, except for constant scores,
-    which have nothing to tune.
+    Each tuned weight costs a degree of freedom, except for constant scores, which have nothing to tune; too few groups
+    with labels for that get none.
     """
     check_confidence(confidence)
-    n_groups = min(part.n_groups for _, part in systems)
-    label_influence = np.sum([sign * part.label_influence for sign, part in systems], axis=0)
-    unlabelled = np.stack([sign * part.unlabelled_influence for sign, part in systems], axis=1)
-    labelled = np.stack([sign * part.labelled_influence for sign, part in systems], axis=1)
-    weights = _tuned(label_influence, unlabelled - labelled) if weight is None else np.full(len(systems), float(weight))
-    degrees = n_groups - 1 - (int(np.linalg.matrix_rank(unlabelled - labelled)) if weight is None else 0)
-    influence = label_influence + (unlabelled - labelled) @ weights
-    variance = _variance(influence, n_groups, degrees)
-    label_only_variance = _variance(label_influence, n_groups, n_groups - 1)
-    score_variance = _variance(unlabelled @ weights, n_groups, degrees)
-    label_mean = sum(sign * part.label_mean for sign, part in systems)
-    gap = sum(sign * w * part.score_gap for w, (sign, part) in zip(weights, systems, strict=True))
-    estimate = label_mean + float(gap)
+    values = label_values or _yes_or_no(systems)
+    values = values if min(system.n_groups for system in systems) > 1 else None
+    adjusted = systems if values is None else _with_pseudo_labels(systems, values)
+    moments = moments_of(adjusted, signs)
+    n_groups = min(system.n_groups for system in adjusted)
+    weights, n_tuned = _tuned(moments) if weight is None else (np.full(len(systems), float(weight)), 0)
+    if n_tuned and n_groups - 1 - n_tuned < FEWEST_DEGREES:
+        weights, n_tuned = np.zeros(len(systems)), 0
+    # With pseudo-labels the bounds are normal quantiles, as in the intervals that they generalise.
+    degrees = n_groups - 1 - n_tuned if values is None else math.inf
+    divisor = n_groups - n_tuned - (values is None)
+    scale = n_groups / divisor if divisor > 0 else math.nan
+    gaps = np.array([sign * system.score_gap for sign, system in zip(signs, systems, strict=True)])
+    noise = _tuning_noise(moments, weights, gaps) / max(n_groups, 1) if n_tuned else 0.0
+    variance = moments.variance(weights, scale) + scale * noise
+    only = moments.labels * n_groups / (n_groups - (values is None)) if n_groups > 1 else math.nan
+    mean, centre = (float(np.dot(signs, [part.label_mean for part in of])) for of in (systems, adjusted))
+    shift, limits = float(weights @ gaps), None if values is None else _limits(signs, values)
+    score_variance = float(weights @ moments.unlabelled @ weights)
     return PredictionPowered(
-        interval=_interval(estimate, variance, degrees, confidence),
-        labels_only=_interval(label_mean, label_only_variance, n_groups - 1, confidence),
+        interval=_interval(mean + shift, centre + shift, variance, degrees, confidence, limits),
+        labels_only=_interval(mean, centre, only, degrees + n_tuned, confidence, limits),
         weights=tuple(float(w) for w in weights),
-        n_labelled=sum(part.n_labelled for _, part in systems),
-        n_unlabelled=sum(part.n_unlabelled for _, part in systems),
-        p_value=_p_value(estimate, variance, degrees),
-        gain=label_only_variance / variance if variance > 0 else math.nan,
+        n_labelled=sum(system.labels.size for system in systems),
+        n_unlabelled=sum(system.others.size for system in systems),
+        p_value=_p_value(centre + shift, variance, degrees),
+        gain=only / variance if variance > 0 else math.nan,
         label_variance=max(variance - score_variance, 0.0) if not math.isnan(variance) else math.nan,
         score_variance=score_variance,
     )
 
 
-def _tuned(label_influence: Floats, score_influence: Floats) -> Floats:
-    """The lambdas with the smallest sum of squared influences. (groups,), (groups, systems) -> (systems,)"""
-    return np.linalg.lstsq(score_influence, -label_influence, rcond=None)[0].astype(np.float64)
+def _tuned(moments: Moments) -> tuple[Floats, int]:
+    """The weights with the smallest variance, and how many of them there were to tune."""
+    gaps = moments.gaps + moments.unlabelled
+    rank = int(np.linalg.matrix_rank(gaps)) if np.isfinite(gaps).all() else 0
+    if not rank or np.linalg.eigvalsh(gaps).min() < -1e-9 * np.trace(gaps):
+        return np.zeros(len(gaps)), 0  # the covariances contradict each other: trust the labels alone
+    return np.linalg.lstsq(gaps, -moments.covariance, rcond=None)[0].astype(np.float64), rank
 
 
-def _variance(influence: Floats, n_groups: int, degrees: int) -> float:
-    return float(n_groups / degrees * np.sum(influence**2)) if degrees > 0 else math.nan
+def _tuning_noise(moments: Moments, weights: Floats, gaps: Floats) -> float:
+    """The variance due to the noise in tuned weights, times the number of groups.
+
+    It grows with the score gaps, as the variance of a regression line grows with the distance from its middle.
+    """
+    inverse = np.linalg.pinv(moments.gaps + moments.unlabelled)
+    return moments.residual(weights) * float(gaps @ inverse @ moments.labelled @ inverse @ gaps)
 
 
-def _interval(estimate: float, variance: float, degrees: int, confidence: float) -> Interval:
-    if degrees < 1 or math.isnan(variance):
+def _yes_or_no(systems: Sequence[System]) -> tuple[float, float] | None:
+    """0 and 1 where no label of any system has another value; None otherwise, or without labels."""
+    labels = np.concatenate([system.labels for system in systems])
+    return (0.0, 1.0) if all(system.labels.size for system in systems) and np.isin(labels, (0, 1)).all() else None
+
+
+def _with_pseudo_labels(systems: Sequence[System], values: tuple[float, float]) -> list[System]:
+    """The systems with pseudo-labels of both values, each a group of its own with the mean score."""
+    labels = np.repeat(values, 2 if len(systems) == 1 else 1)
+    n_codes = systems[0].n_codes + labels.size * len(systems)
+    return [
+        replace(
+            system,
+            labels=np.concatenate([system.labels, labels]),
+            scores=np.concatenate([system.scores, np.full(labels.size, system.scores.mean())]),
+            codes=np.concatenate([system.codes, system.n_codes + labels.size * place + np.arange(labels.size)]),
+            n_codes=n_codes,
+        )
+        for place, system in enumerate(systems)
+    ]
+
+
+def _limits(signs: Sequence[int], values: tuple[float, float]) -> tuple[float, float]:
+    """The lowest and the highest value that the mean, or the difference, can have."""
+    low, high = values
+    return (low, high) if len(signs) == 1 else (low - high, high - low)
+
+
+def _interval(
+    estimate: float,
+    centre: float,
+    variance: float,
+    degrees: float,
+    confidence: float,
+    limits: tuple[float, float] | None,
+) -> Interval:
+    """The t interval around the centre, widened to hold the estimate; NaN bounds where nothing varies."""
+    if degrees < 1 or math.isnan(variance) or variance == 0:
         return Interval(float(estimate), math.nan, math.nan)
     margin = t_quantile(confidence, degrees) * math.sqrt(variance)
-    return Interval(float(estimate), float(estimate - margin), float(estimate + margin))
+    low, high = min(estimate, centre - margin), max(estimate, centre + margin)
+    if limits is not None:
+        low, high = max(low, limits[0]), min(high, limits[1])
+    return Interval(float(estimate), float(low), float(high))
 
 
-def _p_value(estimate: float, variance: float, degrees: int) -> float:
+def _p_value(estimate: float, variance: float, degrees: float) -> float:
     from scipy.special import stdtr
 
-    if degrees < 1 or math.isnan(estimate + variance):
+    if degrees < 1 or math.isnan(estimate + variance) or variance == 0:
         return math.nan
-    if variance == 0:
-        return 1.0 if estimate == 0 else 0.0
     return float(2 * stdtr(degrees, -abs(estimate) / math.sqrt(variance)))
-
-
-def _systems(*given: LabelledScores) -> list[_System]:
-    """The systems over one numbering of all their groups; a reply with a NaN is left out."""
-    parts = []
-    for system in given:
-        labels, scores = np.asarray(system.labels, np.float64), np.asarray(system.scores, np.float64)
-        others = np.asarray(system.unlabelled, np.float64)
-        if labels.ndim != 1 or labels.shape != scores.shape or others.ndim != 1:
-            raise ValueError(
-                f"labels and scores must be vectors of equal length, and unlabelled a vector, "
-                f"not {labels.shape}, {scores.shape}, {others.shape}"
-            )
-        parts.append((labels, scores, others))
-    sizes = [size for labels, _, others in parts for size in (labels.size, others.size)]
-    groups = [g for system in given for g in (system.groups, system.unlabelled_groups)]
-    codes, n_codes = _common_codes(sizes, groups)
-    return [_system(*part, codes[2 * i], codes[2 * i + 1], n_codes) for i, part in enumerate(parts)]
-
-
-def _common_codes(sizes: list[int], groups: list[Groups]) -> tuple[list[Ints], int]:
-    """One numbering of the groups of several vectors; without groups every element is its own."""
-    if all(g is None for g in groups):
-        ends = np.cumsum([0, *sizes]).tolist()
-        return [np.arange(start, end) for start, end in pairwise(ends)], ends[-1]
-    for size, g in zip(sizes, groups, strict=True):
-        if size and (g is None or len(g) != size):
-            raise ValueError(f"groups must be given for all vectors or none, and {size} for a vector of {size}")
-    names = np.concatenate([np.asarray(g) for size, g in zip(sizes, groups, strict=True) if size])
-    found, codes = np.unique(names, return_inverse=True)
-    return np.split(codes.reshape(-1).astype(np.int64), np.cumsum(sizes)[:-1]), len(found)
-
-
-def _system(labels: Floats, scores: Floats, others: Floats, codes: Ints, other_codes: Ints, n_codes: int) -> _System:
-    known, other_known = ~(np.isnan(labels) | np.isnan(scores)), ~np.isnan(others)
-    labels, scores, codes = labels[known], scores[known], codes[known]
-    others, other_codes = others[other_known], other_codes[other_known]
-    return _System(
-        label_mean=float(labels.mean()) if labels.size else math.nan,
-        score_gap=float(others.mean() - scores.mean()) if labels.size and others.size else 0.0,
-        label_influence=_influence(labels, codes, n_codes),
-        # Without unlabelled replies there is no gap to close, and the scores must not count.
-        labelled_influence=_influence(scores, codes, n_codes) * bool(others.size),
-        unlabelled_influence=_influence(others, other_codes, n_codes),
-        n_labelled=labels.size,
-        n_unlabelled=others.size,
-        n_groups=np.unique(codes).size,
-    )
-
-
-def _influence(values: Floats, codes: Ints, n_codes: int) -> Floats:
-    """The influence of each group on the mean of the values. (groups,)"""
-    if not values.size:
-        return np.zeros(n_codes)
-    centred = values - values.mean()
-    centred[np.abs(centred) <= 1e-12 * np.abs(values).max()] = 0  # equal values, up to rounding, have no influence
-    return np.bincount(codes, weights=centred / values.size, minlength=n_codes).astype(np.float64)

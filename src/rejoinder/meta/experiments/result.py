@@ -12,8 +12,8 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.meta import study
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.study import StudyResult
+from rejoinder.stats.agreement.ceiling import row_means
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
-from rejoinder.stats.ceiling import row_means
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.types import Scores

@@ -50,7 +50,7 @@ from rejoinder.reproduction.published.am_fm import (
     TABLE_3,
     ExampleReply,
 )
-from rejoinder.stats.ceiling import split_half
+from rejoinder.stats.agreement.ceiling import split_half
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Example, Scores

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats
+from rejoinder.stats.agreement.kappa import rating_matrix
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.kappa import rating_matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.kappa import rating_matrix
+from rejoinder.stats.agreement.kappa import rating_matrix
 
 NORMAL_SCALE = 1.4826
 """Makes the median absolute deviation of normal values their standard deviation (Leys et al. 2013)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.stats.kappa import rating_matrix
+from rejoinder.stats.agreement.kappa import rating_matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from places import JUDGED
-from rejoinder.stats.intraclass import intraclass_correlation
-from rejoinder.stats.kappa import cohens_kappa, fleiss_kappa
-from rejoinder.stats.krippendorff import LEVELS, krippendorff_alpha
-from rejoinder.stats.outliers import mad_outliers, without_outliers
+from rejoinder.stats.agreement.intraclass import intraclass_correlation
+from rejoinder.stats.agreement.kappa import cohens_kappa, fleiss_kappa
+from rejoinder.stats.agreement.krippendorff import LEVELS, krippendorff_alpha
+from rejoinder.stats.agreement.outliers import mad_outliers, without_outliers
 
 NAN = math.nan
 ZHAO = JUDGED / "zhao2020_dailydialog.jsonl.gz"

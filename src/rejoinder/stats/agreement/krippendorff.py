@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats
+from rejoinder.stats.agreement.kappa import category_counts, rating_matrix
 from rejoinder.stats.correlation import midranks
-from rejoinder.stats.kappa import category_counts, rating_matrix
 
 LEVELS = ("nominal", "ordinal", "interval")
 
