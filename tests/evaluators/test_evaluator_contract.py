@@ -18,6 +18,7 @@ from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.learning.data import TrainingData, labels
+from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import EVALUATORS
@@ -57,6 +58,17 @@ def test_every_registered_evaluator_is_tested() -> None:
 
 def test_fit_gives_the_same_object_back(unfitted: Evaluator) -> None:
     assert unfitted.fit(dialogues(), judged()) is unfitted
+
+
+def test_there_is_one_fit_for_all(unfitted: Evaluator, capsys: pytest.CaptureFixture[str]) -> None:
+    kind = type(unfitted)
+    assert kind.fit is Evaluator.fit
+    assert kind.range is Evaluator.range  # a class declares `raw_range`
+    learn, valid = judged()[:30], judged()[30:]
+    unfitted.fit(dialogues(), learn, valid=valid, seed=1, run=TrainingRun(quiet=True))
+    assert unfitted.fitted.judged == (0 if kind.labels == "unused" else 40)
+    assert unfitted.fitted.dialogues == (0 if kind.dialogues == "unused" else 3)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
