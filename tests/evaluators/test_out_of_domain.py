@@ -111,7 +111,7 @@ def test_fitted_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
         [Example("", ("tea milk bread sun rain",), text) for text in ("cat bird day night", "unde venis hodie amice")]
     )
     assert evaluator.unfamiliar(batch) == loaded.unfamiliar(batch) == [(), ("language",)]
-    assert loaded.with_familiarity(None).unfamiliar(batch) == [(), ()]
+    assert Familiar().fit(words(10)).unfamiliar(batch) == [(), ()]  # too little text to tell
     assert loaded == evaluator
 
 
@@ -122,12 +122,12 @@ def test_only_more_than_chance_is_worth_a_note() -> None:
         Example("", ("tea milk bread sun rain",), text) for text in ("cat bird day night", "unde venis hodie amice")
     )
     for many, strange, told in ((9, 1, True), (3000, 1, False), (3000, 40, True)):
-        strangers = OutOfDomainCounter(familiarity)
-        strangers.add(Batch([usual] * many))
-        strangers.add(Batch([odd] * strange))
+        counter = OutOfDomainCounter(familiarity)
+        counter.add(Batch([usual] * many))
+        counter.add(Batch([odd] * strange))
         count = f"{strange} of {many + strange} replies are unlike the training text"
         expected = f"{count} (language: {strange}, first in row {many + 1}): their scores are unreliable"
-        assert strangers.notes() == ([expected] if told else [])
+        assert counter.notes() == ([expected] if told else [])
 
 
 def test_score_warns_once(run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,10 +180,6 @@ class Evaluator(Learned, Metric):
             raise CallError(f"{self.name} cannot be calibrated: its lower scores are the better ones")
         return self._with(dataclasses.replace(self.fitted, calibration=calibration))
 
-    def with_familiarity(self, familiarity: Familiarity | None) -> Self:
-        """A copy with another description of its training text; None: no reply is out of domain."""
-        return self._with(dataclasses.replace(self.fitted, familiarity=familiarity))
-
     def score_batch(self, batch: Batch) -> Scores:
         """The prediction, calibrated if there is a calibration; the lowest score for an empty reply, NaN if a need is
         not met."""

@@ -18,7 +18,7 @@ from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.metrics.pragmatic import brief
 from rejoinder.registry import build, load, load_evaluator
 from rejoinder.types import Example, Scores
@@ -94,6 +94,7 @@ class Ensemble(Evaluator):
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 1 to 5; NaN if a member cannot score it."""
+        batch = encodable(batch)
         columns = np.stack([_signed(member) * member.score_batch(batch) for member in self.members_])
         together = self._mean((columns - self.centres_[:-1, None]) / self.spreads_[:-1, None])
         standard = (together - self.centres_[-1]) / self.spreads_[-1]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +17,13 @@ from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.static import stages, training
 from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
-from rejoinder.evaluators.static.stages import ScoredReplies, draw_places
+from rejoinder.evaluators.static.stages import MatchingStage, ScoredReplies, ScoreStage, draw_places
 from rejoinder.evaluators.static.static import ARRAYS, Static
 from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
 from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
 from rejoinder.language_models.ngram.model import SPECIAL
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.registry import load
 from rejoinder.text.vectors import load_vectors
@@ -191,6 +193,44 @@ def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert draw_places([], seed=0) == []
     monkeypatch.setattr(stages, "MOST_PLACES", 2)
     assert len(draw_places(spoken[:1] * 9, seed=0)) == 2
+
+
+@pytest.mark.parametrize(("stage", "stop_at"), [(MatchingStage, 2), (ScoreStage, 3)])
+def test_a_resumed_run_gives_the_weights_of_an_uninterrupted_one(
+    stage: Any, stop_at: int, vectors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "PLACES", 8)
+    monkeypatch.setattr(training, "REPLIES", 40)
+    spoken = [Dialogue(topic, (f"do you like {topic} ?", f"i like {topic} .")) for topic in TOPICS]
+    evaluator = Static(vectors=vectors, epochs=2, passes=2)
+    whole = evaluator.clone().fit(spoken, judged(), seed=3)
+    run, loss = TrainingRun(checkpoints=tmp_path / "checkpoints", save_every=1), stage.loss
+    steps: list[int] = []
+
+    def counted(*given: Any) -> Any:
+        if len(steps) == stop_at:
+            raise KeyboardInterrupt
+        steps.append(1)
+        return loss(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stage, "loss", counted)
+        with pytest.raises(KeyboardInterrupt):
+            evaluator.fit(spoken, judged(), seed=3, run=run)
+    evaluator.fit(spoken, judged(), seed=3, run=replace(run, resume=True))
+    for name, array in whole.network_.arrays.items():
+        np.testing.assert_array_equal(getattr(evaluator.network_, name), array)
+
+
+def test_quiet_or_not(vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    spoken = [Dialogue(topic, (f"do you like {topic} ?", f"i like {topic} .")) for topic in TOPICS]
+    evaluator = Static(vectors=vectors, epochs=2, passes=1)
+    evaluator.fit(spoken, judged())
+    assert capsys.readouterr() == ("", "")
+    evaluator.fit(spoken, judged(), run=TrainingRun(quiet=False))
+    err = capsys.readouterr().err
+    assert "matching: step 1 of 1, loss" in err
+    assert "scores: step 2 of 2, loss" in err
 
 
 def test_contexts_with_the_same_end_are_validated_on_together() -> None:

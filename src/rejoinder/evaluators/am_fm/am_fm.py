@@ -97,10 +97,9 @@ class AmFm(Evaluator, TextMetric):
         return {**learned, "weights_": weights}
 
     def _learned_weights(self, data: TrainingData, learned: Mapping[str, Any]) -> NDArray[np.float64]:
-        judged = (*data.judged, *data.valid)
-        if not judged:
+        if not data.judged:
             raise NeedsError(f"{self.name}: fit_weight={self.fit_weight} needs judged examples")
-        examples, human = labels(judged, None if self.dimension == "auto" else self.dimension)
+        examples, human = labels(data.judged, None if self.dimension == "auto" else self.dimension)
         parts = np.concatenate([self._parts(batch, learned) for batch in batches(examples)])
         systems = np.array([example.system for example in examples]) if self.fit_weight == "systems" else None
         return fitted_weights(parts, human, systems, self.mean)
