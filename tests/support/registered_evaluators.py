@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.registry import evaluator_class
+from rejoinder.registry import trainable_class
 from rejoinder.reply_models.neural.recurrent import HredModel
 from small_dialogues import tiny_encoder
 from small_evaluators import Familiar, Lengthy, dialogues
@@ -31,7 +31,7 @@ def tiny_hred() -> str:
 
 
 def _made(name: str, **parameters: Any) -> Evaluator:
-    made: Evaluator = evaluator_class(name)(**parameters)
+    made: Evaluator = trainable_class(name)(**parameters)
     return made
 
 
