@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import CallError
@@ -99,6 +99,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(calls(values))
 def test_what_is_written_is_read_back(call: tuple[str, dict[str, Any]]) -> None:
     text = format_spec(*call)
@@ -106,6 +107,7 @@ def test_what_is_written_is_read_back(call: tuple[str, dict[str, Any]]) -> None:
     assert format_spec(*parse_spec(text)) == text
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab12 ,=()[]'\"\\n.-e") | st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -46,7 +46,7 @@ METRIC_CALLS = {
     "pm(by=bleu(m=2))": "unknown parameter of bleu: 'm'; known: effective_order, ",
     "ruber": "ruber is not trained: train it, save it, and name the folder that it was saved in",
     "hred": "hred is a reply model: expected a metric or an evaluator",
-    "x" * 5000: f"unknown metric '{'x' * 45}…{'x' * 14}'; known: bleu, ",
+    "x" * 5000: f"unknown metric '{'x' * 79}...; known: bleu, ",
 }
 
 
