@@ -66,25 +66,25 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "ruber.page",
             "RUBER on DailyDialog and PersonaChat",
             "judged/zhao2020_*, dialogues/dailydialog and dialogues/personachat, models minilm; a trained hred",
-            "two hours",
+            "about two hours (estimated)",
         ),
         "adem-figures": Page(
             "adem.page",
             "ADEM, its variants and baselines over several encoders",
             "judged/zhao2020_*, judged/humod; models adem/vhred, adem/hred, adem/tweet2vec, minilm",
-            "several hours",
+            "several hours (estimated)",
         ),
         "reply-model-figures": Page(
             "reply_models.page",
             "Reply models by embedding metrics, perplexity and recall",
             "dialogues/dailydialog and dialogues/empatheticdialogues; trained models in reply-models/CORPUS",
-            "an hour, beside training the models",
+            "an hour (estimated), beside training the models",
         ),
         "evaluator-figures": Page(
             "evaluators.page",
             "How well evaluators and metrics agree with people on every judged set",
             "all judged sets; models minilm, mpnet, default-zero, and out-of-fold scores in evaluator-table",
-            "hours",
+            "hours (estimated)",
         ),
     }
 )
