@@ -6,4 +6,5 @@
 | `offensive` | filters that leave replies out |
 | `pool` | `Pool`: the rows for some contexts, without duplicates |
 | `run` | `PoolRun`: writes a pool to a file, and resumes an interrupted run |
+| `generate` | `generate`: replies of one model or of a pool, the function behind the command line |
 """

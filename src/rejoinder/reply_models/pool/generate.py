@@ -1,6 +1,6 @@
-"""Replies to contexts: by one reply model, or by a pool of them for judging.
+"""Replies to contexts: by one reply model, or by a pool of several, to be judged.
 
-This is what `rejoinder.generate` and `rejoinder generate` both call.
+`rejoinder.generate` and `rejoinder generate` both call this.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Model = str | Path | ReplyModel
 
 @dataclass(frozen=True)
 class GeneratedReplies:
-    """The replies as examples, in order, and what became of the rest; iterating it gives the examples."""
+    """The replies as examples, in order, and counts of what was left out; iterating over it gives the examples."""
 
     examples: Iterable[Example]
-    """Read from the output file anew each time where there is one; else a list."""
+    """Read again from the output file at each iteration, or a list if there is no output file."""
     summary: PoolSummary
     skipped: tuple[str, ...] = ()
     """Why each record that could not be read was left out."""
@@ -47,7 +47,7 @@ class GeneratedReplies:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to keep in mind when the replies are judged."""
+        """Warnings for whoever judges the replies."""
         held = self.summary.trained_on.items()
         return tuple(f"{name} was trained on {n} of the {self.summary.contexts} contexts" for name, n in held)
 
@@ -70,10 +70,10 @@ def generate(
     resume: bool = False,
     quiet: bool = True,
 ) -> GeneratedReplies:
-    """Reply to contexts: one model gives one reply per context, several make a pool for judging.
+    """Reply to contexts: one model gives one reply per context, several give a pool of replies to be judged.
 
     `systems` is a reply model or the folder of one; or, for a pool, {name: model or folder} or a list of
-    'NAME=FOLDER@DECODING'. In a pool, equal replies to a context are given once, and empty and offensive ones are left
+    'NAME=FOLDER@DECODING'. In a pool, equal replies to a context become one row, and empty and offensive ones are left
     out; `also` adds the true reply or a random one ("true", "random"), and `drop` leaves out replies by a metric
     ("length<3").
 
@@ -106,7 +106,7 @@ def _pool(
     keep_offensive: bool,
     seed: int,
 ) -> Pool:
-    """Who replies, and what is left out: nothing for one model, for a pool what should not be judged."""
+    """Who replies, and what is left out: nothing for one model; for a pool, what should not be judged."""
     how = Decoding.parse(decoding) if isinstance(decoding, str) else decoding
     if isinstance(systems, str | Path | ReplyModel):
         if also or drop:
@@ -132,7 +132,7 @@ def _system(name: str, model: Model, decoding: Decoding | None) -> System:
 
 
 def _records(contexts: Any) -> Any:
-    """The contexts as a source reads them: of a list, those that are lists of turns become records."""
+    """The contexts in a form that a source reads: in a list, contexts that are lists of turns become records."""
     if not isinstance(contexts, list | tuple | Iterator):
         return contexts
     return [{"context": item} if isinstance(item, list | tuple) else item for item in contexts]

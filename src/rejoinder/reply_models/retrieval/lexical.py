@@ -32,7 +32,7 @@ class Lexical(Retrieval):
     """Compares the words of a context with those of each row."""
 
     turns: int | None = None
-    """How many of a context's last turns are read; all if None."""
+    """How many of a context's last turns are read; by default all."""
 
     vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
     word_weights_: NDArray[np.float64] = dataclasses.field(init=False, repr=False, compare=False)
