@@ -69,7 +69,7 @@ class VectorEvaluator(Evaluator):
         self.encoder_.save(folder / ENCODER)
         return {}
 
-    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - for subclasses
         """The encoder of the folder."""
         return {"encoder_": opened_folder(folder / ENCODER)}
 

@@ -40,7 +40,7 @@ class AmFm(Evaluator, TextMetric):
     measures: ClassVar[str] = "adequacy and fluency of a reply compared with references"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
+    cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "optional"
     dialogues: ClassVar[Use] = "needed"
 

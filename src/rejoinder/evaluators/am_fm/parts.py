@@ -43,7 +43,7 @@ class Am(Evaluator, TextMetric):
     measures: ClassVar[str] = "similarity of a reply to a reference, by latent semantic indexing"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
+    cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
 

@@ -111,7 +111,7 @@ class RuberRef(CorpusEvaluator):
     name: ClassVar[str] = "ruber-ref"
     measures: ClassVar[str] = "cosine of the max- and min-pooled word vectors of reply and reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or none with a word that it knows"
+    cannot_score: ClassVar[str] = "no references, or none with a known word"
     raw_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     labels: ClassVar[Use] = "unused"
 

@@ -70,7 +70,7 @@ class Ruber(NetworkEvaluator):
     name: ClassVar[str] = "ruber"
     measures: ClassVar[str] = "how close a reply is to a reference and how well it fits its context, in one score"
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
-    cannot_score: ClassVar[str] = "no context, or no references with a word that it knows"
+    cannot_score: ClassVar[str] = "no context, or no references with a known word"
 
     blend: str = "arithmetic"
     """How both scores become one: min, max, geometric or arithmetic."""
