@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from interruption import interrupted
 from rejoinder.errors import CallError
 from rejoinder.evaluators.distillation.encoder import distill, distill_stage
 from rejoinder.evaluators.distillation.stage import (
@@ -118,20 +119,8 @@ def test_a_student_with_towers_learns_with_all_losses(tiny: Path, tmp_path: Path
     scores = whole.score(candidates_of(dialogues(), 5))
     assert np.ptp(scores) > 0
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
-    calls = iter(range(100))
-
-    class Interrupted(DistillStage):
-        def loss(self, *arguments):  # type: ignore[no-untyped-def]
-            if next(calls) == 2:
-                raise KeyboardInterrupt
-            return super().loss(*arguments)
-
-    from rejoinder.evaluators.distillation import stage as module
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "DistillStage", Interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            distill(student(tiny), teacher, dialogues(), **settings, run=run)  # type: ignore[arg-type]
+    with interrupted(DistillStage, 2):
+        distill(student(tiny), teacher, dialogues(), **settings, run=run)  # type: ignore[arg-type]
     resumed = distill(student(tiny), teacher, dialogues(), **settings, run=replace(run, resume=True))  # type: ignore[arg-type]
     np.testing.assert_array_equal(resumed.score(candidates_of(dialogues(), 5)), scores)
     with pytest.raises(CallError, match="another run"):

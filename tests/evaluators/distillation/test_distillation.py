@@ -1,4 +1,4 @@
-"""Distillation: a tiny student learns what its teacher says, and an interrupted run goes on."""
+"""Distillation: a tiny student learns its teacher's scores, and an interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from interruption import interrupted
 from rejoinder.errors import CallError
 from rejoinder.evaluators.distillation import teacher_scores as cache
 from rejoinder.evaluators.distillation.encoder import distill, distill_stage, teacher_of
@@ -134,38 +135,22 @@ def test_scores_are_kept_and_not_made_again(tmp_path: Path, monkeypatch: pytest.
     assert json.loads(file.read_text().splitlines()[0]).keys() == {"key"}
 
 
-def test_an_interrupted_distillation_goes_on(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_distillation_is_resumed(tiny: Path, tmp_path: Path) -> None:
     examples = candidates_of(dialogues(), 10)
     whole = distill(student(tiny), Wordy(), dialogues(), contexts=10).score(examples)
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
-    true_loss, calls = DistillStage.loss, iter(range(100))
-
-    def broken(*arguments):  # type: ignore[no-untyped-def]
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return true_loss(*arguments)
-
-    monkeypatch.setattr(DistillStage, "loss", broken)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(DistillStage, 2):
         distill(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["distillation-00000002"]
     again = distill(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
     np.testing.assert_array_equal(again.score(examples), whole)
 
 
-def test_an_interrupted_static_student_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_static_student_is_resumed(tmp_path: Path) -> None:
     examples, fast = candidates_of(dialogues(), 10), Static(epochs=3, passes=1)
     whole = distill_static(fast, Wordy(), dialogues(), contexts=10).score(examples)
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
-    true_loss, calls = ScoreStage.loss, iter(range(100))
-
-    def broken(*arguments):  # type: ignore[no-untyped-def]
-        if next(calls) == 1:
-            raise KeyboardInterrupt
-        return true_loss(*arguments)
-
-    monkeypatch.setattr(ScoreStage, "loss", broken)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(ScoreStage, 1):
         distill_static(fast, Wordy(), dialogues(), contexts=10, run=run)
     assert list((tmp_path / "kept").iterdir())
     again = distill_static(fast, Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))

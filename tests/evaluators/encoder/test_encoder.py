@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import rejoinder
+from interruption import interrupted
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.learning.run import TrainingRun
@@ -138,19 +139,11 @@ def test_a_saved_evaluator_learns_on(fitted: Encoder, tmp_path: Path) -> None:
         Encoder(encoder=str(tmp_path / "ranked"), max_length=40, max_response=16).fit(judged=judged())
 
 
-def test_an_interrupted_fit_goes_on(fitted: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_is_resumed(fitted: Encoder, tmp_path: Path) -> None:
     from rejoinder.evaluators.encoder.stages import RegressionStage
 
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
-    true_loss, calls = RegressionStage.loss, iter(range(100))
-
-    def broken(*arguments):  # type: ignore[no-untyped-def]
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return true_loss(*arguments)
-
-    monkeypatch.setattr(RegressionStage, "loss", broken)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(RegressionStage, 2):
         Encoder(**fitted.parameters).fit(dialogues(), judged(), seed=3, run=run)
     kept = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert kept == ["in-batch-00000002", "ranking-00000004", "regression-00000002"]

@@ -89,7 +89,7 @@ def distill(
     towers = [start_model(Encoder(**student.parameters | {"encoder": anchor}), seed) for anchor in anchors]
     stage = replace(distill_stage(model, examples, wanted, seed, losses, towers), head_rate=head_rate)
     data = digest_of([teacher.signature, examples_digest(examples)])
-    planned = schedule or replace(DISTILLATION, most_steps=student.steps)
+    planned = schedule or replace(DISTILLATION, most_steps=student.steps or None)
     settings = [student.parameters, data, seed, repr(losses), list(anchors), head_rate, repr(planned)]
     train(model, stage, planned, seed, run, Checkpoints.of(run, digest_of(settings)))
     seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues) | student.inherited_contexts()
