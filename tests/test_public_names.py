@@ -69,7 +69,7 @@ def test_the_page_of_the_command_line_is_up_to_date() -> None:
 def documented_commands() -> Iterator[tuple[str, str]]:
     """Page and command line, of every `rejoinder ...` in a code block that is fenced or indented."""
     for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8").replace("\\\n", " ")
         blocks = re.findall(r"^```(?:sh)?\n(.*?)^```|((?:^    .+\n)+)", text, re.DOTALL | re.MULTILINE)
         for line in "".join(map("".join, blocks)).splitlines():
             if line.strip().startswith("rejoinder ") and "[options]" not in line:

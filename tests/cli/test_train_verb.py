@@ -100,7 +100,7 @@ def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        (("--steps", "0"), "encoder: steps must be at least 1, not 0"),
+        (("--max-length", "0"), "encoder: max_length must be at least 1, not 0"),
         (("--steps", "many"), "argument --steps: must be a whole number, not 'many'"),
         (("--preset", "gpu"), "encoder: preset must be one of cpu, paper"),
         (("--scale", "1"), "argument --scale: expected 2 arguments"),
