@@ -66,7 +66,7 @@ class Fit:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Evaluator(Learned, Metric):
+class Evaluator(Metric, Learned):
     """A metric that learns from dialogues, from judged replies, or from both."""
 
     kind: ClassVar[str] = "evaluator"
@@ -235,15 +235,8 @@ class Evaluator(Learned, Metric):
         """Write everything that `load` needs into a folder: config.json, and arrays."""
         fit = self.fitted
         with replacing_folder(Path(folder)) as fresh:
-            write_arrays(fresh / CONTEXTS, {"keys": fit.contexts.keys})
-            config = {
-                "name": self.name,
-                "parameters": self.parameters,
-                "signature": self.signature,
-                "version": __version__,
-                "fit": {key: getattr(fit, key) for key in ("seed", "data", "dialogues", "judged", "version")},
-                "learned": self.save_learned(fresh),
-            }
+            learned_from = {key: getattr(fit, key) for key in ("seed", "data", "dialogues", "judged", "version")}
+            config = self._config(fresh, learned_from, fit.contexts)
             if fit.calibration is not None:
                 config["calibration"] = fit.calibration.to_dict()
             if fit.familiarity is not None:

@@ -7,7 +7,7 @@ value of each learned field; see `learned.py` for what is saved without further 
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.learning.learned import CONTEXTS, Learned
 from rejoinder.learning.run import TrainingRun
-from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.learning.saving import read_arrays, replacing_folder, write_config
 from rejoinder.metrics.base import plain
 from rejoinder.types import Dialogue, JudgedExample
 
@@ -67,7 +67,7 @@ class DialogueFit:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FittedOnDialogues(Learned, ABC):
+class FittedOnDialogues(Learned):
     """A model that learns from dialogues, and knows which ones it learned from."""
 
     # Two fits of one model are not equal; the hash is that of the parameters, so that `fit` does not change it.
@@ -148,16 +148,7 @@ class FittedOnDialogues(Learned, ABC):
         """Write what `load` needs into a folder: config.json, and arrays beside it."""
         fit = self.fitted
         with replacing_folder(Path(folder), self.kind) as fresh:
-            write_arrays(fresh / CONTEXTS, {"keys": fit.contexts.keys})
-            config = {
-                "name": self.name,
-                "parameters": self.parameters,
-                "signature": self.signature,
-                "version": __version__,
-                "fit": fit.plain,
-                "learned": self.save_learned(fresh),
-            }
-            write_config(fresh, config)
+            write_config(fresh, self._config(fresh, fit.plain, fit.contexts))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

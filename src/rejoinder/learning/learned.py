@@ -7,12 +7,15 @@ underscore. `fit_`, which is not one of them, describes the training data.
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rejoinder._version import __version__
+from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.model_folder import read_config
@@ -22,7 +25,7 @@ CONTEXTS = "contexts.safetensors"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Learned:
+class Learned(ABC):
     """An object with parameters and learned fields."""
 
     name: ClassVar[str]
@@ -30,6 +33,16 @@ class Learned:
     """The word for it in messages: evaluator, reply model."""
     retired: ClassVar[frozenset[str]] = frozenset()
     """Parameters of earlier versions, ignored in saved folders: they do not change what was learned."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+
+    @property
+    @abstractmethod
+    def signature(self) -> str:
+        """Everything that decides its output, in one line."""
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write learned arrays into the folder; return the plain values, for config.json.
@@ -50,6 +63,18 @@ class Learned:
         if missing:
             raise DataError(f"lacks {', '.join(sorted(missing))}", file=str(folder))
         return values
+
+    def _config(self, folder: Path, fit: Mapping[str, Any], contexts: TrainedContexts) -> dict[str, Any]:
+        """Write learned fields and trained contexts into the folder; return the content of config.json."""
+        write_arrays(folder / CONTEXTS, {"keys": contexts.keys})
+        return {
+            "name": self.name,
+            "parameters": self.parameters,
+            "signature": self.signature,
+            "version": __version__,
+            "fit": fit,
+            "learned": self.save_learned(folder),
+        }
 
     @classmethod
     def _saved(cls, home: Path) -> tuple[Self, dict[str, Any]]:
