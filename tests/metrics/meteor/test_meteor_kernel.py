@@ -5,7 +5,7 @@ The numbers are the segment scores that METEOR 1.5 prints for these sentences, w
     java -Dfile.encoding=UTF-8 -jar meteor-1.5.jar replies.txt references.txt -l en -r <references> \\
          -m "exact stem synonym"
 
-with one reply a line, and the references of a reply on consecutive lines; -r is their number. The paraphrase cases
+with one reply per line, and the references of a reply on consecutive lines; -r is their number. The paraphrase cases
 ran without -m but with `-a table.gz`, which holds PARAPHRASES as METEOR's format has it.
 """
 

@@ -53,7 +53,7 @@ class InBatchStage:
         return len(self.rows)
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Places of similar length together, so that replies cannot be told apart by length alone."""
+        """Places of similar length together, so that length alone does not give the true reply away."""
         rng = np.random.default_rng([self.seed, 6, epoch])
         return buckets(self._lengths, size, rng)
 
