@@ -37,6 +37,8 @@ METRICS: dict[str, str] = {
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
     "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
+    "judge": "rejoinder.evaluators.judge.judge:Judge",
+    "jury": "rejoinder.evaluators.judge.jury:Jury",
 }
 """Metrics that need no training: name -> class."""
 

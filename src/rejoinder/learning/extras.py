@@ -10,6 +10,7 @@ _MODULES = {
     "train": ("torch", "transformers", "accelerate", "sklearn", "gensim", "onnx", "onnxscript"),
     "retrieval": ("faiss",),
     "chinese": ("jieba",),
+    "judge": ("httpx2",),
 }
 
 

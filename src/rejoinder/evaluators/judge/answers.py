@@ -1,0 +1,162 @@
+"""What a judge's answer says: a mean over the five digits, or the reason why it says nothing.
+
+With log-probabilities the score is the mean of 1 to 5, each weighted by the probability of its digit as the first
+token, renormalised over the five (Liu et al. 2023, G-Eval). Servers differ in whether they report log-probabilities
+before or after they mask tokens for sampling, so that only ratios between digits are used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.evaluators.judge.rubrics import DIGITS
+
+LEAST_MASS = 0.2
+"""The five digits must hold at least this share of the probability."""
+_WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
+_DIGIT = re.compile(r"(?<![\d.])[1-5](?![\d.]*\d)")
+_WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b", re.IGNORECASE)
+_LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one answer says of one reply."""
+
+    score: float
+    """NaN where the answer cannot be used."""
+    problem: str = ""
+    """Why it cannot."""
+    reason: str = ""
+    """What the judge wrote to justify the score, where it was asked to."""
+
+
+def text_of(response: Mapping[str, Any]) -> str:
+    """The text of an answer; "" where it has none."""
+    try:
+        content = response["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return ""
+    return content if isinstance(content, str) else ""
+
+
+def tokens_of(response: Mapping[str, Any]) -> tuple[int, int]:
+    """How many tokens were read and written, as the server counts them; 0 where it does not say."""
+    usage = response.get("usage")
+    found = [usage.get(key) if isinstance(usage, dict) else None for key in ("prompt_tokens", "completion_tokens")]
+    read, written = (count if isinstance(count, int) and count >= 0 else 0 for count in found)
+    return read, written
+
+
+def has_logprobs(response: Mapping[str, Any]) -> bool:
+    """Whether the server gave log-probabilities of alternatives."""
+    return any(entry.get("top_logprobs") for entry in _entries(response))
+
+
+def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> Verdict:
+    """The score of an answer with log-probabilities, or else of the digit that it says."""
+    text = text_of(response)
+    said = _reason(text) if reason else ""
+    for entry in _digit_entries(response, after_key=reason):
+        masses = _masses(entry)
+        total = sum(masses)
+        if total >= LEAST_MASS:
+            return Verdict(sum(int(digit) * mass for digit, mass in zip(DIGITS, masses, strict=True)) / total, "", said)
+        if entry["token"].strip():
+            return Verdict(math.nan, f"the digits hold only {total:.0%} of the probability", said)
+    digit = digit_in(text)
+    return Verdict(math.nan, "no digit from 1 to 5 in the answer", said) if digit is None else Verdict(digit, "", said)
+
+
+def mean_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict from several samples: the mean of those that can be used."""
+    scores = [verdict.score for verdict in verdicts if not math.isnan(verdict.score)]
+    reason = next((verdict.reason for verdict in verdicts if verdict.reason), "")
+    if not scores:
+        return Verdict(math.nan, next((verdict.problem for verdict in verdicts), "no answer"), reason)
+    return Verdict(math.fsum(scores) / len(scores), "", reason)
+
+
+def digit_in(text: str) -> float | None:
+    """The first number from 1 to 5 that stands by itself, or one in words; None where there is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    score = found.get("score") if isinstance(found, dict) else None
+    if isinstance(score, int | float) and not isinstance(score, bool) and 1 <= score <= 5:
+        return float(score)
+    if matched := _DIGIT.search(text):
+        return float(matched[0])
+    if matched := _WORD.search(text):
+        return float(_WORDS[matched[0].lower()])
+    return None
+
+
+def letter_masses(response: Mapping[str, Any], letters: str) -> list[float] | None:
+    """The share of the probability of each letter as the first token; of 0 and 1 where there are no log-probabilities.
+
+    None where the answer is none of the letters.
+    """
+    for entry in _entries(response):
+        if not entry["token"].strip():
+            continue
+        masses = [_mass(entry, letter) for letter in letters]
+        if sum(masses) >= LEAST_MASS:
+            return [mass / sum(masses) for mass in masses]
+        break
+    said = text_of(response).strip()[:1].upper()
+    return [float(letter == said) for letter in letters] if said and said in letters else None
+
+
+def _digit_entries(response: Mapping[str, Any], *, after_key: bool) -> list[dict[str, Any]]:
+    """The tokens among which the score is looked for: all, or in a JSON object those after `"score":`."""
+    entries = [entry for entry in _entries(response) if entry.get("top_logprobs")]
+    if not after_key:
+        return entries
+    written = ""
+    for place, entry in enumerate(entries):
+        if re.search(r'"score"\s*:\s*$', written) and entry["token"].strip():
+            return entries[place:]
+        written += entry["token"]
+    return []
+
+
+def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tokens of the answer that are of the documented shape."""
+    try:
+        content = response["choices"][0]["logprobs"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return []
+    if not isinstance(content, list):
+        return []
+    return [entry for entry in content if isinstance(entry, dict) and isinstance(entry.get("token"), str)]
+
+
+def _masses(entry: Mapping[str, Any]) -> list[float]:
+    return [_mass(entry, digit) for digit in DIGITS]
+
+
+def _mass(entry: Mapping[str, Any], wanted: str) -> float:
+    """The probability of a sign, with or without white space around it."""
+    total = 0.0
+    alternatives = entry.get("top_logprobs")
+    for other in alternatives if isinstance(alternatives, list) else []:
+        token, logprob = (other.get("token"), other.get("logprob")) if isinstance(other, dict) else (None, None)
+        if isinstance(token, str) and token.strip() == wanted and isinstance(logprob, int | float):
+            total += math.exp(min(0.0, logprob)) if not math.isnan(logprob) else 0.0
+    return total
+
+
+def _reason(text: str) -> str:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    reason = found.get("reason") if isinstance(found, dict) else None
+    return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""

@@ -1,0 +1,253 @@
+"""A language model as a metric: one score from 1 to 5 per reply, asked over an OpenAI-compatible endpoint.
+
+rejoinder score replies.jsonl -m 'judge(model=NAME, url="http://localhost:8080/v1")'
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.errors import CallError
+from rejoinder.evaluators.judge.answers import Verdict, mean_verdict, verdict_of
+from rejoinder.evaluators.judge.asking import Asker, Meter, Prices, Question
+from rejoinder.evaluators.judge.cache import default_path
+from rejoinder.evaluators.judge.prompt import Shot, messages
+from rejoinder.evaluators.judge.rubrics import Rubric, load_rubric
+from rejoinder.evaluators.judge.shots import draw_shots
+from rejoinder.evaluators.judge.wire import Endpoint, check_url
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.extras import require_extra
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.types import Example, Scores
+
+_DIGIT_TOKENS = 4
+"""Of an answer: some models write white space before the digit."""
+_REASON_TOKENS = 160
+_SCHEMA: Mapping[str, Any] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "judgement",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}, "reason": {"type": "string"}},
+            "required": ["score", "reason"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge(Metric):
+    """The mean over the digits 1 to 5, weighted by the probability that the model gives each."""
+
+    name: ClassVar[str] = "judge"
+    measures: ClassVar[str] = "what a language model says of a reply, from 1 to 5, by a rubric"
+    citation: ClassVar[str] = "Liu et al. 2023, G-Eval"
+    range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+
+    model: str
+    """The model's name, as the endpoint knows it."""
+    url: str
+    """The address of an OpenAI-compatible endpoint, such as http://localhost:8080/v1."""
+    rubric: str = "overall"
+    """What is judged: a name (overall, relevance, specificity, ...) or the path of a TOML file."""
+    references: bool = False
+    """Show the references to the judge too."""
+    judged: str = ""
+    """A file of judged replies, from which worked examples are drawn."""
+    dimension: str | None = None
+    """The human scores of `judged` that the worked examples show; the only one, or the overall one, unless given."""
+    shots: int = 4
+    """Worked examples per request, where `judged` is given."""
+    samples: int = 5
+    """Answers per reply, where the endpoint gives no log-probabilities."""
+    reason: bool = False
+    """Ask for a reason after the score."""
+    key_variable: str = "OPENAI_API_KEY"
+    """The environment variable that holds the endpoint's key."""
+    concurrency: int = 8
+    """Requests at the same time."""
+    requests_per_minute: float = 0.0
+    """0: no limit."""
+    tokens_per_minute: float = 0.0
+    """0: no limit."""
+    timeout: float = 120.0
+    """Seconds to wait for an answer."""
+    retries: int = 6
+    """Tries after the first, where the endpoint fails or is busy."""
+    price_read: float = 0.0
+    """What a million tokens of a request cost, for the running cost."""
+    price_written: float = 0.0
+    """What a million tokens of an answer cost."""
+    max_cost: float | None = None
+    """Stop before the cost exceeds this."""
+    cache: str = ""
+    """The SQLite file that keeps the answers; the user's cache folder unless given."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_url(self.url)
+        for name in ("samples", "concurrency"):
+            if getattr(self, name) < 1:
+                raise CallError(f"{self.name}: {name} must be at least 1, not {getattr(self, name)}")
+        for name in ("shots", "retries", "requests_per_minute", "tokens_per_minute", "price_read", "price_written"):
+            if not getattr(self, name) >= 0:
+                raise CallError(f"{self.name}: {name} must be at least 0, not {getattr(self, name)}")
+        if not self.timeout > 0 or (self.max_cost is not None and not self.max_cost > 0):
+            raise CallError(f"{self.name}: timeout and max_cost must be above 0")
+        if self.max_cost is not None and not self.price_read and not self.price_written:
+            raise CallError(f"{self.name}: max_cost needs price_read or price_written, what a million tokens cost")
+        _ = self.rubric_read
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Contexts; references where the rubric or the caller wants them."""
+        return frozenset({"context", "references"} if self.shows_references else {"context"})
+
+    @property
+    def cannot_score(self) -> str:  # type: ignore[override]
+        """What keeps a reply from being scored."""
+        return f"no {' or no '.join(sorted(self.needs))}, or an answer that could not be used"
+
+    @property
+    def shows_references(self) -> bool:
+        """Whether the judge sees the references."""
+        return self.references or "references" in self.rubric_read.needs
+
+    @cached_property
+    def rubric_read(self) -> Rubric:
+        """What is judged."""
+        return load_rubric(self.rubric)
+
+    @cached_property
+    def worked(self) -> tuple[Shot, ...]:
+        """Judged replies to draw worked examples from."""
+        if not self.judged or not self.shots:
+            return ()
+        return draw_shots(Path(self.judged), self.dimension)
+
+    @property
+    def trained_contexts(self) -> TrainedContexts:
+        """The contexts that worked examples come from."""
+        return TrainedContexts.of([shot.example for shot in self.worked])
+
+    @cached_property
+    def asker(self) -> Asker:
+        """Who asks the endpoint."""
+        require_extra("judge", "an LLM judge")
+        endpoint = Endpoint(
+            url=self.url,
+            key_variable=self.key_variable,
+            concurrency=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            timeout=self.timeout,
+            retries=self.retries,
+        )
+        cache = Path(self.cache) if self.cache else default_path()
+        meter = Meter(Prices(self.price_read, self.price_written))
+        return Asker(self.model, endpoint, cache, meter, self.samples, self.max_cost)
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """One score per example; 1 for an empty reply, NaN where the judge does not say."""
+        return np.array([verdict.score for verdict in self.verdicts(batch)], np.float64)
+
+    def reasons(self, batch: Batch) -> list[str]:
+        """What the judge wrote about each reply; "" where it was not asked to."""
+        return [verdict.reason for verdict in self.verdicts(batch)]
+
+    def verdicts(self, batch: Batch) -> list[Verdict]:
+        """What the judge says of each example; asked once per batch."""
+        return batch.keep(("judge", self), lambda: self._ask(batch))
+
+    def questions(self, examples: Sequence[Example]) -> list[Question]:
+        """What is asked about each example."""
+        return [self._question(example) for example in examples]
+
+    def planned(self, examples: Sequence[Example]) -> tuple[int, int, int]:
+        """How many requests scoring would send, how many are answered already, and about how many tokens."""
+        return self.asker.planned(self.questions(examples))
+
+    def watcher(self) -> _Unscored:
+        """Who counts replies that could not be scored, and why."""
+        return _Unscored(self)
+
+    @property
+    def signature(self) -> str:
+        """All that decides the number; how fast it is asked, what it costs and where it is kept do not."""
+        rubric = f"{self.rubric_read.name}@{self.rubric_read.digest}"
+        parts = [self.name, f"model:{self.model}", f"url:{self.url}", f"rubric:{rubric}", f"samples:{self.samples}"]
+        if self.shows_references:
+            parts.append("references:true")
+        if self.reason:
+            parts.append("reason:true")
+        if self.worked:
+            shown = json.dumps([[shot.example.context, shot.example.response, shot.score] for shot in self.worked])
+            parts.append(f"shots:{self.shots}@{blake2b(shown.encode(), digest_size=4).hexdigest()}")
+        return "|".join([*parts, f"v:{__version__}"])
+
+    def _ask(self, batch: Batch) -> list[Verdict]:
+        lowest = Verdict(LOWEST)
+        verdicts = [lowest if blank else Verdict(np.nan) for blank in batch.blank.tolist()]
+        rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and self._has_all(example)]
+        if not rows:
+            return verdicts
+        _name_host(self.asker.endpoint.host)
+        answers = self.asker.ask(self.questions([batch.examples[row] for row in rows]))
+        for row, found in zip(rows, answers, strict=True):
+            verdicts[row] = mean_verdict([verdict_of(answer, reason=self.reason) for answer in found])
+        return verdicts
+
+    def _question(self, example: Example) -> Question:
+        shots = [shot for shot in self.worked if shot.example.context != example.context][: self.shots]
+        asked = messages(self.rubric_read, example, references=self.shows_references, reason=self.reason, shots=shots)
+        if self.reason:
+            return Question(tuple(asked), _REASON_TOKENS, _SCHEMA)
+        return Question(tuple(asked), _DIGIT_TOKENS)
+
+    def _has_all(self, example: Example) -> bool:
+        return all(getattr(example, need) for need in self.needs)
+
+
+class _Unscored:
+    """Counts answers that could not be used, by what was wrong with them."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self._problems = judge, Counter[str]()
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+        self._problems.update(verdict.problem for verdict in self._judge.verdicts(batch) if verdict.problem)
+
+    def notes(self) -> list[str]:
+        """What was wrong, how often; and what it cost."""
+        meter = self._judge.asker.meter
+        notes = [f"{count} answers could not be used: {problem}" for problem, count in self._problems.most_common(5)]
+        cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
+        tokens = f"{meter.read} tokens read and {meter.written} written"
+        return [*notes, f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
+
+
+_NAMED: set[str] = set()
+
+
+def _name_host(host: str) -> None:
+    """Say once who receives the texts, before the first request."""
+    if host not in _NAMED:
+        _NAMED.add(host)
+        print(f"judge: contexts and replies are sent to {host}", file=sys.stderr)
