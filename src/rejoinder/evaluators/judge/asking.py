@@ -177,8 +177,8 @@ class _Session:
         most, meter = self.asker.max_cost, self.asker.meter
         if most is not None and meter.cost + meter.prices.cost(question.tokens, question.max_tokens) > most:
             raise JudgeError(
-                f"stopped before the cost would exceed {most:g}: {meter.cost:.4g} so far; what was answered is kept, so "
-                "that the same command with a higher limit resumes"
+                f"stopped before the cost would exceed {most:g}: {meter.cost:.4g} so far; what was answered is kept, "
+                "so that the same command with a higher limit resumes"
             )
         answer = self.wire.post(body, question.tokens)
         tokens = tokens_of(answer)
