@@ -72,7 +72,7 @@ def test_imports_point_one_way(path: Path) -> None:
     assert not wrong
 
 
-TABLES = (registry.METRICS, registry.EVALUATORS, registry.REPLY_MODELS, registry.ENCODERS)
+TABLES = (registry.METRICS, registry.JUDGES, registry.EVALUATORS, registry.REPLY_MODELS, registry.ENCODERS)
 
 
 def locations(path: Path) -> Iterator[tuple[int, str]]:

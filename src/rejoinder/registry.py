@@ -37,10 +37,14 @@ METRICS: dict[str, str] = {
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
     "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
+}
+"""Metrics that need no training: name -> class."""
+
+JUDGES: dict[str, str] = {
     "judge": "rejoinder.evaluators.judge.judge:Judge",
     "jury": "rejoinder.evaluators.judge.jury:Jury",
 }
-"""Metrics that need no training: name -> class."""
+"""Language models as judges: name -> class. They need an address, so that `all` does not name them."""
 
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
@@ -142,7 +146,8 @@ def metric_names() -> dict[str, str]:
 
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
-    return _class("metric", name, metric_names(), [*metric_names(), *ALIASES, *SHIPPED])
+    known = metric_names() | JUDGES
+    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED])
 
 
 def reply_model_class(name: str) -> type[Any]:
@@ -213,7 +218,9 @@ def load_sentence_encoder(folder: str | Path) -> Any:
 
 def _is_folder(text: str) -> bool:
     """Whether a folder has this name, and no metric, which would take precedence."""
-    return text not in {"", *metric_names(), *ALIASES, *SHIPPED} and os.path.isdir(text)  # Path fails on long names
+    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED} and os.path.isdir(
+        text
+    )  # Path fails on long names
 
 
 def _class(kind: str, name: str, table: Mapping[str, str], known: Iterable[str] | None = None) -> type[Any]:

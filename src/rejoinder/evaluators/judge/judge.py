@@ -115,12 +115,12 @@ class Judge(Metric):
         _ = self.rubric_read
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
+    def needs(self) -> frozenset[str]:
         """Contexts; references where the rubric or the caller wants them."""
         return frozenset({"context", "references"} if self.shows_references else {"context"})
 
     @property
-    def cannot_score(self) -> str:  # type: ignore[override]
+    def cannot_score(self) -> str:
         """What keeps a reply from being scored."""
         return f"no {' or no '.join(sorted(self.needs))}, or an answer that could not be used"
 
