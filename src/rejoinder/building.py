@@ -30,7 +30,7 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    hints = _hints(cls)
+    hints = field_types(cls)
     given = dict(preset)
     for key, value in parameters.items():
         if key not in fields:
@@ -44,20 +44,25 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     return cls(**given)
 
 
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The type of each field; Any for a type that is imported only while types are checked."""
+class _Unknown:
+    """Stands for a type that is imported only while types are checked; accepts every value."""
+
+    def __class_getitem__(cls, item: object) -> type[_Unknown]:
+        return cls
+
+
+def field_types(cls: type[Any]) -> dict[str, Any]:
+    """The type of each field of a dataclass."""
     unknown: dict[str, Any] = {}
     while True:
         try:
             return get_type_hints(cls, localns=unknown)
         except NameError as error:
-            unknown[error.name or ""] = Any
-        except TypeError:  # such a type with parameters of its own
-            return {}
+            unknown[error.name or ""] = _Unknown
 
 
 def _converted(value: Any, hint: Any) -> Any:
-    kinds = _alternatives(hint)
+    kinds = alternatives(hint)
     if value is None and str in kinds and type(None) not in kinds:
         return "none"
     if isinstance(value, Mapping) and "metric" in value:
@@ -69,7 +74,7 @@ def _converted(value: Any, hint: Any) -> Any:
 
 def _check(what: str, value: Any, hint: Any) -> None:
     """Raise a CallError where a value is not of the parameter's type; types that are not known here accept all."""
-    kinds = _alternatives(hint)
+    kinds = alternatives(hint)
     lists = [kind for kind in kinds if get_origin(kind) is tuple]
     if lists and isinstance(value, tuple):
         items = get_args(lists[0])
@@ -84,7 +89,7 @@ def _check(what: str, value: Any, hint: Any) -> None:
         raise CallError(f"{what} must be {expected}, not {shortened(value)}")
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def alternatives(hint: Any) -> tuple[Any, ...]:
     """X | Y -> X and Y."""
     return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
 
@@ -94,7 +99,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, _PLAIN[kind][0]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is not None:
         return get_origin(kind) is not tuple  # a tuple was looked at item by item
-    if not isinstance(kind, type) or kind is Any or getattr(kind, "_is_protocol", False):
+    if not isinstance(kind, type) or kind in {Any, _Unknown} or getattr(kind, "_is_protocol", False):
         return True
     return isinstance(value, kind)
 

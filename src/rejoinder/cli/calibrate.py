@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, print_json, say
+from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, say, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,12 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         output=arguments.output,
     )
-    if arguments.json:
-        print_json(report.to_dict())
-    else:
-        print(report)
-    for note in report.notes:
-        say(f"note: {note}", arguments)
+    show(report, arguments)
     output = arguments.output
     say(f"model: {output} (rejoinder score REPLIES -m {output} --intervals -o scores.jsonl)", arguments)
     return 0

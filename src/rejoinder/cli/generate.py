@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_reading, add_seed, field_map, print_json, say, say_skipped
+from rejoinder.cli.options import add_reading, add_seed, field_map, say, say_skipped, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME=FOLDER,...",
         help="a pool for judging: trained reply models, each with the system name for its replies; a decoding may "
-        "follow, hred=FOLDER@nucleus(p=0.9); repeats",
+        "follow, hred=FOLDER@nucleus(p=0.9); repeatable",
     )
     pool = parser.add_argument_group("a pool for judging")
     pool.add_argument("--also", default="", metavar="true,random", help="also the true reply, a random one, or both")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="METRIC>NUMBER",
-        help="leave out replies that a metric scores above (or, with <, below) a number; repeats",
+        help="leave out replies that a metric scores above (or, with <, below) a number; repeatable",
     )
     pool.add_argument("--keep-offensive", action="store_true", help="do not leave out replies with offensive words")
     parser.add_argument(
@@ -72,12 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         if unfinished.exists():
             say(f"replies so far are in {unfinished}: run the same command with --resume to continue", arguments)
         raise
-    if arguments.json:
-        print_json(replies.to_dict())
-    else:
-        print(replies)
-    for note in replies.notes:
-        say(f"note: {note}", arguments)
+    show(replies, arguments)
     say_skipped(replies.skipped, arguments)
     say(f"replies: {arguments.output}", arguments)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, run_settings, say
+from rejoinder.cli.options import add_scoring, chosen_metrics, run_settings, say, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         from rejoinder.report.meta import render_meta
 
         write_text(Path(arguments.report), render_meta(report))
-    if arguments.json:
-        print_json(report.to_dict())
-    else:
-        print(report)
-    for note in report.notes:
-        say(f"note: {note}", arguments)
+    show(report, arguments)
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
     return 0

@@ -162,6 +162,16 @@ def print_json(values: Mapping[str, Any]) -> None:
     print(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
 
 
+def show(result: Any, arguments: argparse.Namespace) -> None:
+    """Print a result on standard output, as text or as JSON, and its notes on standard error."""
+    if arguments.json:
+        print_json(result.to_dict())
+    else:
+        print(result)
+    for note in result.notes:
+        say(f"note: {note}", arguments)
+
+
 def say_skipped(skipped: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print how many examples were left out, and the first of them."""
     if not skipped:

@@ -46,7 +46,7 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="a parameter by its name in Python, --set learning_rate=0.01 for --learning-rate 0.01; repeats",
+            help="a parameter by its name in Python, --set learning_rate=0.01 for --learning-rate 0.01; repeatable",
         )
     if name in ADDITIONS:
         ADDITIONS[name].add_options(parser)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_files(group: Any, *names: str, purpose: str, required: bool = False) -> None:
     """An option that names files, and may be repeated."""
     dest = names[-1].removeprefix("--")
-    metavar, help_text = "FILE", f"{purpose}; repeats"
+    metavar, help_text = "FILE", f"{purpose}; repeatable"
     group.add_argument(
         *names, dest=dest, action="append", required=required, default=[], metavar=metavar, help=help_text
     )
