@@ -74,8 +74,6 @@ class Evaluator(Metric, Learned):
     """Whether `fit` uses judged examples."""
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
-    raw_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    """The lowest and highest raw score: the evaluator's own, before calibration."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
@@ -87,6 +85,11 @@ class Evaluator(Metric, Learned):
     @abstractmethod
     def predict(self, batch: Batch) -> Scores:
         """One raw score per example; those of empty replies are ignored. Called only when fitted."""
+
+    @property
+    def raw_range(self) -> tuple[float, float]:
+        """The lowest and highest raw score: the evaluator's own, before calibration."""
+        return (0.0, 1.0)
 
     @property
     def range(self) -> tuple[float, float]:

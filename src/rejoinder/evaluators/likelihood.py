@@ -64,7 +64,7 @@ class Likelihood(Evaluator):
         check_least(self, {"turns": 1, "max_context": 1, "max_response": 1})
 
     @property
-    def raw_range(self) -> tuple[float, float]:  # type: ignore[override]
+    def raw_range(self) -> tuple[float, float]:
         """The range of the form."""
         return RANGES[self.form]
 

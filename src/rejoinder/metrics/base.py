@@ -15,7 +15,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -73,25 +73,20 @@ class Metric(ABC):
     citation: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
 
-    # A type checker sees read-only properties, which class variables and properties may both override.
-    if TYPE_CHECKING:
+    @property
+    def needs(self) -> frozenset[str]:
+        """What an example must have: "references", "context"."""
+        return frozenset()
 
-        @property
-        def needs(self) -> frozenset[str]:
-            """What an example must have: "references", "context"."""
+    @property
+    def cannot_score(self) -> str:
+        """Why a reply may not be scored (NaN), for the warning that counts such replies."""
+        return "no references"
 
-        @property
-        def cannot_score(self) -> str:
-            """Why a reply may not be scored (NaN), for the warning that counts such replies."""
-
-        @property
-        def range(self) -> tuple[float, float]:
-            """The lowest and the highest score."""
-
-    else:
-        needs = frozenset()
-        cannot_score = "no references"
-        range = (0.0, 1.0)
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        return (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self.check()

@@ -61,7 +61,7 @@ class EncoderDot(VectorEvaluator):
         return " or ".join(f"no {need}" for need in sorted(self.needs))
 
     @property
-    def raw_range(self) -> tuple[float, float]:  # type: ignore[override]
+    def raw_range(self) -> tuple[float, float]:
         """As large as the encoder's vectors allow; unlimited before `fit`."""
         bound = math.inf if self.fit_ is None else self.bound_
         return -bound, bound
