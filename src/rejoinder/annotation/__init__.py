@@ -1,0 +1,15 @@
+"""Collecting human scores of replies: a study in TOML, a web page for raters, a durable store, and what comes out.
+
+In reading order:
+
+| module | what it has |
+|---|---|
+| `study` | what raters are asked, about which replies; read from TOML |
+| `items` | what is shown: replies, pairs of replies or contexts, with hidden checks among them |
+| `store` | answers in SQLite or PostgreSQL, never changed and never lost once acknowledged |
+| `assignment` | who sees what: balanced over systems, shared items, abandoned work handed out again |
+| `security` | tokens, signed cookies, limits and headers |
+| `rating` | the pages that raters see |
+| `admin` | the page that tells how the study goes |
+| `server` | the web application and its server |
+"""

@@ -1,0 +1,127 @@
+"""What raters see: one reply, two replies or a context alone, with garbled and repeated items hidden among them.
+
+Everything follows from the study and its seed, so that a server that starts again shows the same items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from rejoinder.annotation.study import Study
+from rejoinder.data.source import read
+from rejoinder.errors import DataError, NeedsError
+from rejoinder.types import Example
+
+Role = Literal["real", "garbled", "repeated"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to rate."""
+
+    id: str
+    """A hash that tells a rater nothing about the system."""
+    group: str
+    """Equal for items with the same context: no rater gets two of them unless everybody does."""
+    context: tuple[str, ...]
+    speakers: tuple[str, ...]
+    replies: tuple[str, ...]
+    """One to score, two to compare, or none where the rater writes one."""
+    examples: tuple[tuple[str, str], ...]
+    """Example id and system of each reply."""
+    role: Role = "real"
+    of: str = ""
+    """The item that this one repeats or garbles."""
+    shared: bool = False
+
+    @property
+    def stratum(self) -> str:
+        """The system or systems: every rater gets about equally many of each."""
+        return " / ".join(system for _, system in self.examples)
+
+
+def items_of(study: Study) -> list[Item]:
+    """Every item of a study, its checks included."""
+    examples = list(read(study.home / study.examples))
+    if not examples:
+        raise NeedsError(f"{study.examples} has no replies: expected at least one to rate")
+    real = _chosen_shared(study, _unique(_real(study, examples), study.examples))
+    return [*real, *_checks(study, real)]
+
+
+def _real(study: Study, examples: Sequence[Example]) -> Iterable[Item]:
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        groups.setdefault(example.context_id or "\n".join(example.context), []).append(example)
+    for key, members in groups.items():
+        group = _hash(study, "group", key)
+        if study.kind == "write":
+            yield _item(study, group, members[0], [])
+        elif study.kind == "scale":
+            yield from (_item(study, group, one, [one]) for one in members)
+        else:
+            yield from (_item(study, group, one, [one, other]) for one, other in combinations(members, 2))
+
+
+def _item(study: Study, group: str, shown: Example, rated: Sequence[Example]) -> Item:
+    named = tuple((one.id, one.system) for one in rated)
+    # What is written in answer to a context belongs to that context, whichever example it came from.
+    key = repr(named) if named else f"write {shown.id}"
+    replies = tuple(one.response for one in rated)
+    return Item(_hash(study, "item", key), group, shown.context, shown.speakers, replies, named)
+
+
+def _unique(items: Iterable[Item], file: str) -> list[Item]:
+    found: dict[str, Item] = {}
+    for item in items:
+        if item.id in found:
+            raise DataError(f"has two replies with id and system {item.examples}: expected different ones", file=file)
+        found[item.id] = item
+    if not found:
+        raise NeedsError(f"{file} has no two systems with replies to one context: expected pairs to compare")
+    return list(found.values())
+
+
+def _chosen_shared(study: Study, items: list[Item]) -> list[Item]:
+    """The same items, some of them marked as shared: at most one per context."""
+    rng = np.random.default_rng([study.seed, 1])
+    groups: set[str] = set()
+    shared: set[str] = set()
+    for place in rng.permutation(len(items)).tolist():
+        item = items[place]
+        if len(shared) < study.shared_items and item.group not in groups:
+            shared.add(item.id)
+            groups.add(item.group)
+    return [replace(item, shared=item.id in shared) for item in items]
+
+
+def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
+    """Garbled items; repeated ones are made for each rater, from what that rater saw."""
+    if study.kind != "scale":
+        return
+    rng = np.random.default_rng([study.seed, 2])
+    long = [item for item in items if len(item.replies[0].split()) >= 4 and not item.shared]
+    count = min(len(long), round(study.checks.garbled * len(items)) or int(study.checks.garbled > 0))
+    for place in rng.permutation(len(long))[:count].tolist():
+        item = long[place]
+        words = item.replies[0].split()
+        garbled = " ".join(words[number] for number in rng.permutation(len(words)))
+        if garbled != " ".join(words):
+            identifier = _hash(study, "garbled", item.id)
+            yield replace(item, id=identifier, replies=(garbled,), role="garbled", of=item.id)
+
+
+def repeated(study: Study, item: Item) -> Item:
+    """The same item, to be shown to the same rater once more."""
+    return replace(item, id=_hash(study, "repeated", item.id), role="repeated", of=item.id, shared=False)
+
+
+def _hash(study: Study, *parts: str) -> str:
+    text = "\x1f".join([str(study.seed), study.title, *parts])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()

@@ -1,0 +1,270 @@
+"""What a study asks: questions about replies, who answers how many, and how care is checked. Read from a TOML file.
+
+title = "Which chatbot is better?"
+examples = "replies.jsonl"
+raters_per_item = 3
+items_per_rater = 40
+
+[[questions]]
+name = "overall"
+text = "How good is this reply?"
+low = 1
+high = 5
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rejoinder.errors import CallError, DataError, UnknownNameError
+
+Kind = Literal["scale", "pair", "write"]
+_MOST_POINTS = 11
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worked:
+    """An example for raters: a reply, the answer that it should get, and why."""
+
+    context: tuple[str, ...]
+    response: str
+    answer: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One thing that raters answer."""
+
+    name: str
+    text: str
+    kind: Kind = "scale"
+    """scale: a number for a reply; pair: which of two replies is better; write: a reply of the rater's own."""
+    low: int = 1
+    high: int = 5
+    labels: tuple[str, ...] = ()
+    """What the points of the scale mean: one text per point, or two for both ends."""
+    ties: bool = True
+    """Whether "about the same" may be chosen, for pairs."""
+    page: int = 1
+    """Questions with a lower number are answered first, on a page of their own."""
+    shortest: int = 10
+    """Characters that a written reply must have."""
+    examples: tuple[Worked, ...] = ()
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The numbers of the scale."""
+        return tuple(range(self.low, self.high + 1))
+
+    def label(self, point: int) -> str:
+        """What a point means; "" where the study does not say."""
+        if len(self.labels) == len(self.points):
+            return self.labels[point - self.low]
+        ends = {self.low: 0, self.high: -1}
+        return self.labels[ends[point]] if len(self.labels) == 2 and point in ends else ""
+
+    def problem(self, answer: str) -> str:
+        """Why an answer cannot be taken; "" where it can."""
+        if self.kind == "scale":
+            return "" if answer in {str(point) for point in self.points} else "choose one of the answers"
+        if self.kind == "pair":
+            return "" if answer in {"A", "B", *(["tie"] if self.ties else [])} else "choose one of the answers"
+        short = self.shortest - len(answer.strip())
+        return f"write {short} more characters" if short > 0 else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """How care is checked; whoever fails is shown to the organisers and never turned away by the program."""
+
+    garbled: float = 0.05
+    """The share of additional items whose words are shuffled: they should get the lowest score."""
+    repeated: float = 0.05
+    """The share of items that come again later."""
+    fastest: float = 1.5
+    """Seconds below which an answer was too quick to have read the item."""
+    same: int = 12
+    """Equal answers in a row that look like straight-lining."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codes:
+    """Completion codes of a crowd-sourcing platform, by outcome."""
+
+    done: str = ""
+    declined: str = ""
+    """For those who do not consent."""
+    nothing_left: str = ""
+    """For those who come when there is no work any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """All that decides what raters see."""
+
+    title: str
+    examples: str
+    """The file of replies to judge, relative to the study's own."""
+    questions: tuple[Question, ...]
+    instructions: str = "Read the conversation, then answer the questions about the reply."
+    consent: str = ""
+    """What raters agree to before they begin; nothing is asked where it is empty."""
+    raters_per_item: int = 3
+    items_per_rater: int = 40
+    shared_items: int = 5
+    """Items that every rater gets, from which agreement is measured."""
+    return_after_minutes: float = 60.0
+    """Unanswered items of a rater who was idle for so long are given to others."""
+    seed: int = 0
+    checks: Checks = field(default_factory=Checks)
+    codes: Codes = field(default_factory=Codes)
+    home: Path = Path()
+    """The folder of the study's file."""
+
+    @property
+    def kind(self) -> Kind:
+        """What is shown: single replies, pairs of replies, or contexts to reply to."""
+        return self.questions[0].kind
+
+    @property
+    def pages(self) -> list[tuple[Question, ...]]:
+        """Questions in the order of their pages."""
+        numbers = sorted({question.page for question in self.questions})
+        return [tuple(question for question in self.questions if question.page == number) for number in numbers]
+
+    def question(self, name: str) -> Question:
+        """By its name."""
+        return next(question for question in self.questions if question.name == name)
+
+
+def read_study(path: Path) -> Study:
+    """The study that a TOML file describes; DataError with the field where it describes none."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CallError(f"{path}: {error.strerror}: expected a study, a TOML file") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is no valid TOML ({error})", file=str(path)) from error
+    reader = _Reader(str(path))
+    asked = reader.tables(found.pop("questions", []), "questions")
+    questions = tuple(_question(reader, table, number) for number, table in enumerate(asked, 1))
+    parts = {name: reader.table(found.pop(name, {}), name) for name in ("checks", "codes")}
+    given = reader.fields(Study, found, "", without={"questions", "checks", "codes", "home"})
+    study: Study = reader.made(
+        Study,
+        "",
+        **given,
+        questions=questions,
+        checks=reader.made(Checks, "checks", **reader.fields(Checks, parts["checks"], "checks")),
+        codes=reader.made(Codes, "codes", **reader.fields(Codes, parts["codes"], "codes")),
+        home=path.parent,
+    )
+    _check(study, str(path))
+    return study
+
+
+def _question(reader: _Reader, table: dict[str, Any], number: int) -> Question:
+    where = f"questions[{number}]"
+    worked = tuple(
+        reader.made(Worked, f"{where}.examples", **reader.fields(Worked, one, f"{where}.examples"))
+        for one in reader.tables(table.pop("examples", []), f"{where}.examples")
+    )
+    question: Question = reader.made(
+        Question, where, **reader.fields(Question, table, where, without={"examples"}), examples=worked
+    )
+    if question.kind not in get_args(Kind):
+        raise reader.wrong(f"{where}.kind", f"expected one of {', '.join(get_args(Kind))}, found {question.kind!r}")
+    if not 0 < question.high - question.low < _MOST_POINTS:
+        raise reader.wrong(f"{where}.high", f"expected more than low and at most {_MOST_POINTS} points")
+    if question.labels and len(question.labels) not in {2, len(question.points)}:
+        raise reader.wrong(
+            f"{where}.labels", f"expected one text per point ({len(question.points)}), or two for the ends"
+        )
+    return question
+
+
+def _check(study: Study, file: str) -> None:
+    wrong = _Reader(file).wrong
+    if not study.questions:
+        raise wrong("questions", "expected at least one [[questions]]")
+    names = [question.name for question in study.questions]
+    if len(set(names)) < len(names):
+        raise wrong("questions", "expected different names")
+    if len({question.kind for question in study.questions}) > 1:
+        raise wrong("questions", "expected questions of one kind: scale, pair or write")
+    for name in ("raters_per_item", "items_per_rater"):
+        if getattr(study, name) < 1:
+            raise wrong(name, "expected at least 1")
+    if not 0 <= study.shared_items <= study.items_per_rater:
+        raise wrong("shared_items", "expected from 0 to items_per_rater")
+    if not study.return_after_minutes > 0:
+        raise wrong("return_after_minutes", "expected more than 0")
+    for name in ("garbled", "repeated"):
+        if not 0 <= getattr(study.checks, name) <= 0.5:
+            raise wrong(f"checks.{name}", "expected a share from 0 to 0.5")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns plain TOML values into dataclasses, and says what is wrong with them."""
+
+    file: str
+
+    def wrong(self, where: str, problem: str) -> DataError:
+        return DataError(problem, file=self.file, field=where)
+
+    def table(self, value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.wrong(where, "expected a table")
+        return value
+
+    def tables(self, value: Any, where: str) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise self.wrong(where, "expected a list of tables")
+        return [self.table(one, where) for one in value]
+
+    def fields(
+        self, cls: type[Any], found: dict[str, Any], where: str, without: set[str] | None = None
+    ) -> dict[str, Any]:
+        """The values of a table that a class has fields for, checked by their types."""
+        known = {one.name: one for one in dataclasses.fields(cls) if one.name not in (without or set())}
+        for key in found:
+            if key not in known:
+                raise UnknownNameError(f"key in {self.file}:", f"{where}.{key}".lstrip("."), known)
+        return {
+            key: self._value(str(known[key].type), value, f"{where}.{key}".lstrip(".")) for key, value in found.items()
+        }
+
+    def made(self, cls: type[Any], where: str, **values: Any) -> Any:
+        for one in dataclasses.fields(cls):
+            needed = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+            if needed and one.name not in values:
+                raise self.wrong(f"{where}.{one.name}".lstrip("."), "is missing")
+        return cls(**values)
+
+    def _value(self, kind: str, value: Any, where: str) -> Any:
+        if kind.startswith("tuple[str"):
+            if isinstance(value, list) and all(isinstance(one, str) for one in value):
+                return tuple(value)
+            raise self.wrong(where, "expected a list of texts")
+        if not isinstance(value, _TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
+            raise self.wrong(where, f"expected {_WORDS[kind]}, found {value!r}"[:200])
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.wrong(where, "expected a number")
+        return value
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "Kind": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+}
+_WORDS = {"str": "a text", "Kind": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
