@@ -11,5 +11,8 @@ In reading order:
 | `security` | tokens, signed cookies, limits and headers |
 | `rating` | the pages that raters see |
 | `admin` | the page that tells how the study goes |
+| `flags` | raters worth a look, with the evidence |
 | `server` | the web application and its server |
+| `export` | answers as judged replies, preferences or written replies |
+| `template` | the study that `rejoinder annotate new` writes |
 """

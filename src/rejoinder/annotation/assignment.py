@@ -1,20 +1,20 @@
 """Who sees what: every item gets its raters, every rater about as many replies of each system.
 
 Items are handed out when a rater joins: those with the fewest raters first, and among equals in an order that is
-random for each rater. A rater gets at most one item per context, and systems in turn, so that over raters the systems
-form a Latin square. Work that was abandoned counts as not handed out.
+random for each rater. In addition to the shared items, a rater gets at most one per context, and systems in turn, so
+that over raters the systems form a Latin square. Work that was abandoned counts as not handed out.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rejoinder.annotation.items import Item, items_of, repeated
+from rejoinder.annotation.items import Item, in_turn, items_of, repeated
 from rejoinder.annotation.store import Store
 from rejoinder.annotation.study import Study
 
@@ -55,7 +55,9 @@ class Assigner:
             if item.role == "real" and not item.shared and counts[item.id] < self.study.raters_per_item
         ]
         room = self.study.items_per_rater - len(shared)
-        own = _balanced(open_items, counts, room, {item.group for item in shared}, rng)
+        mixed = [open_items[place] for place in rng.permutation(len(open_items)).tolist()]
+        fewest_first = sorted(mixed, key=lambda item: counts[item.id])
+        own = in_turn(fewest_first, room)
         if not own and not self._wanted(shared, counts):
             return []
         chosen = [*shared, *own]
@@ -88,25 +90,3 @@ class Assigner:
         for item in order[:again]:
             mixed.insert(int(rng.integers(2 * len(mixed) // 3, len(mixed) + 1)), repeated(self.study, item))
         return mixed
-
-
-def _balanced(
-    items: Sequence[Item], counts: Mapping[str, int], room: int, taken: set[str], rng: np.random.Generator
-) -> list[Item]:
-    """At most one item per context, systems in turn, those with the fewest raters first."""
-    by_stratum: dict[str, list[Item]] = defaultdict(list)
-    for place in rng.permutation(len(items)).tolist():
-        by_stratum[items[place].stratum].append(items[place])
-    queues = [sorted(by_stratum[name], key=lambda item: -counts[item.id]) for name in sorted(by_stratum)]
-    queues = [queues[place] for place in rng.permutation(len(queues)).tolist()]
-    chosen: list[Item] = []
-    groups = set(taken)
-    while len(chosen) < room and any(queues):
-        for queue in queues:
-            while queue and queue[-1].group in groups:
-                queue.pop()
-            if queue and len(chosen) < room:
-                item = queue.pop()
-                groups.add(item.group)
-                chosen.append(item)
-    return chosen

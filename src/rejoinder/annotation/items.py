@@ -28,7 +28,7 @@ class Item:
     id: str
     """A hash that tells a rater nothing about the system."""
     group: str
-    """Equal for items with the same context: no rater gets two of them unless everybody does."""
+    """Equal for items with the same context: a rater gets one of them, and another only if that is a shared one."""
     context: tuple[str, ...]
     speakers: tuple[str, ...]
     replies: tuple[str, ...]
@@ -89,16 +89,30 @@ def _unique(items: Iterable[Item], file: str) -> list[Item]:
 
 
 def _chosen_shared(study: Study, items: list[Item]) -> list[Item]:
-    """The same items, some of them marked as shared: at most one per context."""
+    """The same items, some of them marked as shared: at most one per context, and systems in turn."""
     rng = np.random.default_rng([study.seed, 1])
-    groups: set[str] = set()
-    shared: set[str] = set()
-    for place in rng.permutation(len(items)).tolist():
-        item = items[place]
-        if len(shared) < study.shared_items and item.group not in groups:
-            shared.add(item.id)
-            groups.add(item.group)
+    order = [items[place] for place in rng.permutation(len(items)).tolist()]
+    shared = {item.id for item in in_turn(order, study.shared_items)}
     return [replace(item, shared=item.id in shared) for item in items]
+
+
+def in_turn(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, in their order: one of each system in turn, and one per context."""
+    by_stratum: dict[str, list[Item]] = {}
+    for item in items:
+        by_stratum.setdefault(item.stratum, []).append(item)
+    queues = [iter(queue) for queue in by_stratum.values()]
+    groups: set[str] = set()
+    chosen: list[Item] = []
+    while queues and len(chosen) < most:
+        for queue in list(queues):
+            found = next((one for one in queue if one.group not in groups), None)
+            if found is None:
+                queues.remove(queue)
+            elif len(chosen) < most:
+                groups.add(found.group)
+                chosen.append(found)
+    return chosen
 
 
 def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:

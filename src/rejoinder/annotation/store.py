@@ -128,7 +128,7 @@ class PostgresDatabase:
     serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 
     def __init__(self, url: str) -> None:
-        require_extra("annotate", "a PostgreSQL store")
+        require_extra("postgresql", "a PostgreSQL store")
         import psycopg
 
         self._lock = threading.RLock()

@@ -11,6 +11,7 @@ _MODULES = {
     "retrieval": ("faiss",),
     "chinese": ("jieba",),
     "judge": ("httpx2",),
+    "postgresql": ("psycopg",),
     "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
 }
 

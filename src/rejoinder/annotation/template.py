@@ -1,0 +1,57 @@
+"""A study to begin with: `rejoinder annotate new replies.jsonl` writes it, and a person changes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_STUDY = """\
+title = "How good are these replies?"
+examples = {examples}
+raters_per_item = 3
+items_per_rater = {items_per_rater}
+shared_items = {shared_items}
+seed = 0
+
+instructions = \"\"\"
+You will read short conversations, each with one reply. Judge the reply, not the conversation before it.
+
+There are no right or wrong answers: we want to know what you think.\"\"\"
+
+consent = \"\"\"
+Your ratings are stored with a random number instead of your name, and may be published. You may stop at any time.\"\"\"
+
+# Hidden checks. Whoever fails them is listed on the organisers' page; nobody is rejected automatically.
+[checks]
+garbled = 0.05
+repeated = 0.05
+
+# Completion codes of Prolific or Mechanical Turk, if you use one of them.
+[codes]
+done = ""
+declined = ""
+nothing_left = ""
+
+# The overall score comes first, on a page of its own, so that the other questions do not influence it.
+[[questions]]
+name = "overall"
+text = "How good is this reply, all in all?"
+low = 1
+high = 5
+labels = ["very bad", "bad", "acceptable", "good", "very good"]
+
+[[questions]]
+name = "relevance"
+text = "How well does the reply fit the conversation?"
+page = 2
+low = 1
+high = 5
+labels = ["not at all", "perfectly"]
+"""
+
+
+def study_text(examples: Path, count: int) -> str:
+    """The TOML of a study of so many replies."""
+    items = max(1, min(40, count))
+    path = json.dumps(str(examples), ensure_ascii=False)  # a TOML string is written like a JSON string
+    return _STUDY.format(examples=path, items_per_rater=items, shared_items=min(5, items))
