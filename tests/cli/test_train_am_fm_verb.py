@@ -41,7 +41,8 @@ def test_train_and_score(run: Run, write_lines: WriteLines, text: Path, tmp_path
     assert told.code == 0, told.err
     whole, am, fm = (told.json["summary"][label] for label in ("model", "model(part=am)", "model(part=fm)"))
     assert whole["a"]["mean"] == pytest.approx(0.8 * am["a"]["mean"] + 0.2 * fm["a"]["mean"])
-    assert told.json["signatures"]["model"].startswith("am-fm|dimensions:4|order:2|smoothing:good-turing|prune:1e-06|")
+    signature = told.json["signatures"]["model"].split("|")
+    assert {"am-fm", "dimensions:4", "order:2", "smoothing:good-turing", "prune:1e-06"} <= set(signature)
     assert read_arpa(tmp_path / "lm.arpa").order == 2
     np.testing.assert_array_equal(
         AmFm.load(tmp_path / "model").score(EXAMPLES), AmFm(dimensions=4).fit(SENTENCES).score(EXAMPLES)

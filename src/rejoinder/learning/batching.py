@@ -46,17 +46,17 @@ def by_length(encoded: Sequence[TokenRow], tokens: int) -> list[list[int]]:
 def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator, *, fewest: int = 1) -> list[list[int]]:
     """Row numbers in shuffled batches of `size` rows of similar length; one may be smaller.
 
-    Rows are shuffled, sorted within stretches of 50 batches, cut, and the batches shuffled: random enough to learn
-    from, with a tenth of the padding. A batch of less than `fewest` rows gets those of another batch as well.
+    Rows are shuffled, sorted by length within chunks of 50 batches and cut into batches, which are shuffled: random
+    enough to learn from, with a tenth of the padding. A batch of fewer than `fewest` rows is joined with another.
     """
     order = rng.permutation(len(lengths))
     cut: list[list[int]] = []
-    stretch = size * 50
-    for start in range(0, len(order), stretch):
-        part = sorted(order[start : start + stretch].tolist(), key=lambda row: lengths[row])
+    chunk = size * 50
+    for start in range(0, len(order), chunk):
+        part = sorted(order[start : start + chunk].tolist(), key=lambda row: lengths[row])
         cut += [part[at : at + size] for at in range(0, len(part), size)]
-    shuffled = [cut[place] for place in rng.permutation(len(cut))]
-    return [rows if len(rows) >= fewest else [*rows, *shuffled[at - 1]] for at, rows in enumerate(shuffled)]
+    batches = [cut[place] for place in rng.permutation(len(cut))]
+    return [rows if len(rows) >= fewest else [*rows, *batches[at - 1]] for at, rows in enumerate(batches)]
 
 
 def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:

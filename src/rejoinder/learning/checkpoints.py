@@ -46,7 +46,10 @@ class Checkpoints:
 
     @classmethod
     def of(cls, run: TrainingRun, key: str) -> Checkpoints | None:
-        """Those that the run asks for, None where it asks for none; a run that does not resume starts without any."""
+        """The checkpoints of a run with all of its stages; None if it has no folder for them.
+
+        Those of an earlier run are removed unless the run is resumed.
+        """
         if run.checkpoints is None:
             return None
         checkpoints = cls(run.checkpoints, key)

@@ -23,16 +23,16 @@ class Schedule:
     """Time limit. How far training has come is what is further on, steps or time, so that the result depends on the
     machine's speed."""
     decay: Literal["linear", "plateau", "constant"] = "linear"
-    """Down to 0 at the last step; or by .1 at each look that finds no improvement, until the rate is below 1e-7; or
-    not at all."""
+    """linear: down to 0 at the last step; plateau: by a factor of 10 at each validation without improvement, until the
+    rate is below 1e-7; constant: not at all."""
     warm_up: float = 0.1
     """The share of all steps in which the rate rises from 0 (linear only)."""
     look_every: int | None = None
-    """Steps between two looks at the validation data; once an epoch unless given."""
+    """Steps between two validations; by default one per epoch."""
     look_first: bool = False
     """Whether the weights that training starts from are validated too, and kept if nothing better is found."""
     patience: int = 5
-    """Looks without improvement before training stops (unless the decay is `plateau`)."""
+    """Validations without improvement before training stops (unless the decay is `plateau`)."""
     clip: float = 1.0
     """The largest norm of a gradient; math.inf: no limit."""
     weight_decay: float = 0.01
@@ -69,7 +69,7 @@ class Schedule:
         return self.minutes is not None and seconds >= 60 * self.minutes
 
     def rate(self, step: float, total: int, plateaus: int, seconds: float = 0.0) -> float:
-        """The learning rate of a step, the first being 0, after so many seconds of training."""
+        """The learning rate of a step, counted from 0, after so many seconds of training."""
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus
         if self.decay == "constant":

@@ -171,7 +171,7 @@ def test_the_pragmatic_part_sees_another_country_and_a_yes_for_a_no(fitted: AmFm
 
 @pytest.mark.parametrize("spec", ["length", "cider"])
 def test_what_cannot_be_a_part(spec: str, fitted: AmFm) -> None:
-    with pytest.raises(CallError, match=f"{spec} .*cannot be a part"):
+    with pytest.raises(CallError, match=f"{spec} .*cannot be part"):
         fitted.with_changes(pm=spec).score(EXAMPLES)
 
 

@@ -8,7 +8,7 @@ Adequacy and fluency are learned from plain sentences; lambda is given, or learn
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,8 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.am_fm.fluency import NGRAM, Fluency, load_fluency
-from rejoinder.evaluators.am_fm.parts import PAPER, Am, Fm, adequacy, likeness, load_space, save_space, with_digest
+from rejoinder.evaluators.am_fm.fluency import Fluency, load_fluency
+from rejoinder.evaluators.am_fm.parts import (
+    PAPER,
+    Am,
+    FluencySettings,
+    Fm,
+    adequacy,
+    likeness,
+    load_space,
+    save_space,
+    with_digest,
+)
 from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.am_fm.weights import LEVELS, MEANS, fitted_weights, weighted_mean
 from rejoinder.evaluators.base import Evaluator, Fit, Use
@@ -33,7 +43,7 @@ PARTS = ("am", "fm")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmFm(Evaluator, TextMetric):
+class AmFm(FluencySettings, Evaluator, TextMetric):
     """A weighted mean of adequacy (AM), fluency (FM) and, if named, a pragmatic component (PM)."""
 
     name: ClassVar[str] = "am-fm"
@@ -46,18 +56,6 @@ class AmFm(Evaluator, TextMetric):
 
     dimensions: int = 10
     """Dimensions of the semantic space."""
-    order: int = 2
-    """The longest n-gram of the language model."""
-    smoothing: str = "good-turing"
-    """good-turing or kneser-ney."""
-    prune: float = 1e-6
-    """N-grams are dropped if that makes the language model worse by less than this share; 0: none."""
-    unknown: str = "open"
-    """open: an unknown word is as likely as a very rare one; skip: it is ignored."""
-    lm: str = NGRAM
-    """ngram: counted in the dialogues; an ARPA file; or the name, folder or GGUF file of a causal language model."""
-    fluency: str = "relative"
-    """relative to a reference, or absolute: the reply's own probability, which needs no reference."""
     am_refs: str = "max"
     """With several references: the max or the mean of AM, or AM with their centroid."""
     fm_refs: str = "max"
@@ -161,7 +159,7 @@ class AmFm(Evaluator, TextMetric):
 
     @property
     def _fm(self) -> Fm:
-        own = {key: getattr(self, key) for key in ("order", "smoothing", "prune", "unknown", "lm", "fluency")}
+        own = {each.name: getattr(self, each.name) for each in fields(FluencySettings)}
         return Fm(refs=self.fm_refs, **own, **self._shared)
 
     @property

@@ -80,19 +80,8 @@ class Am(Evaluator, TextMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fm(Evaluator, TextMetric):
-    """The ratio min / max of the probabilities of reply and reference (D'Haro et al. 2019, equation 3).
-
-    A text's probability is the geometric mean of its words' probabilities by a language model. With `fluency=absolute`
-    the score is the reply's probability itself, as FM was first defined, and needs no reference.
-    """
-
-    name: ClassVar[str] = "fm"
-    measures: ClassVar[str] = "how close a reply's probability by a language model is to a reference's"
-    citation: ClassVar[str] = PAPER
-    cannot_score: ClassVar[str] = "no references, or no word with a probability"
-    labels: ClassVar[Use] = "unused"
-    dialogues: ClassVar[Use] = "optional"
+class FluencySettings:
+    """The parameters of FM's language model, which `fm` and `am-fm` share."""
 
     order: int = 2
     """The longest n-gram of the language model."""
@@ -106,6 +95,23 @@ class Fm(Evaluator, TextMetric):
     """ngram: counted in the dialogues; an ARPA file; or the name, folder or GGUF file of a causal language model."""
     fluency: str = "relative"
     """relative to a reference, or absolute: the reply's own probability, which needs no reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fm(FluencySettings, Evaluator, TextMetric):
+    """The ratio min / max of the probabilities of reply and reference (D'Haro et al. 2019, equation 3).
+
+    A text's probability is the geometric mean of its words' probabilities by a language model. With `fluency=absolute`
+    the score is the reply's probability itself, as FM was first defined, and needs no reference.
+    """
+
+    name: ClassVar[str] = "fm"
+    measures: ClassVar[str] = "how close a reply's probability by a language model is to a reference's"
+    citation: ClassVar[str] = PAPER
+    cannot_score: ClassVar[str] = "no references, or no word with a probability"
+    labels: ClassVar[Use] = "unused"
+    dialogues: ClassVar[Use] = "optional"
+
     refs: str = "max"
     """With several references: the max or the mean of the ratios, or the ratio with their mean log-probability
     (centroid)."""

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
 from torch import Tensor
 
 from rejoinder.arrays import Ragged, Vectors
@@ -24,7 +23,7 @@ from rejoinder.errors import DataError
 from rejoinder.evaluators.ruber.inputs import IdInput, PairInput, PairTable, TokenReader, VectorInput, WordReader
 from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
 from rejoinder.learning.saving import read_texts, write_texts
-from rejoinder.learning.weights import load_weights, plain_state
+from rejoinder.learning.weights import load_weights, save_weights
 from rejoinder.metrics.batch import TextOptions
 from rejoinder.text.vocabulary import Vocabulary
 from rejoinder.types import Scores
@@ -92,7 +91,7 @@ class PairScorer:
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the weights, and the words, tokens or encoder; return the other values that `load` needs."""
-        save_file(plain_state(self.network), folder / NETWORK)
+        save_weights(self.network, folder / NETWORK)
         plain: dict[str, Any] = {"shape": self.network.shape.plain, "turns": self.turns}
         plain |= {"reads": _KINDS[type(self.reader)], "max_length": self.reader.max_length}
         if isinstance(self.reader, WordReader):

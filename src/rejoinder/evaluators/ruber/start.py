@@ -22,6 +22,7 @@ from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
 from rejoinder.evaluators.ruber.scorer import PairScorer, Reader
 from rejoinder.evaluators.ruber.unref import HIERARCHICAL, NONE, NetworkEvaluator
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.weights import seeded
 from rejoinder.registry import load_reply_model
 from rejoinder.reply_models.neural.networks import Hred
 from rejoinder.text.vectors import WordVectors
@@ -34,24 +35,26 @@ _GRU_WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors | None) -> PairScorer:
     """An untrained network and the reader of its texts; `vectors` is None for a pretrained encoder."""
+    network, reader = seeded(data.seed, lambda: _started(evaluator, data, vectors))
+    return PairScorer(network, reader, evaluator.turns_read)
+
+
+def _started(
+    evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors | None
+) -> tuple[PairNetwork, Reader]:
     same: dict[str, Any] = {name: getattr(evaluator, name) for name in ("speaker", "units", "dropout")}
     same["hierarchical"] = evaluator.encoder == HIERARCHICAL
-    reader: Reader
-    with torch.random.fork_rng():
-        torch.manual_seed(data.seed)
-        if evaluator.start != NONE:
-            network, reader = from_hred(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
-        elif vectors is None:
-            reader = TextEncoder.start(evaluator.encoder, evaluator.max_length)
-            network = PairNetwork(PairShape(dims=reader.width, **same))
-        else:
-            turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
-            words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
-            reader = WordReader(words, evaluator.text, evaluator.max_length)
-            same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden, "layers": evaluator.layers}
-            network = PairNetwork(PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, **same))
-            _copy_vectors(network, words, vectors)
-    return PairScorer(network, reader, evaluator.turns_read)
+    if evaluator.start != NONE:
+        return from_hred(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
+    if vectors is None:
+        encoder = TextEncoder.start(evaluator.encoder, evaluator.max_length)
+        return PairNetwork(PairShape(dims=encoder.width, **same)), encoder
+    turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
+    words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
+    same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden, "layers": evaluator.layers}
+    network = PairNetwork(PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, **same))
+    _copy_vectors(network, words, vectors)
+    return network, WordReader(words, evaluator.text, evaluator.max_length)
 
 
 def from_hred(

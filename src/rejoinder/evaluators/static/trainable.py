@@ -12,6 +12,7 @@ from rejoinder.evaluators.static.network import COSINES, PRODUCTS, TINY, StaticN
 from rejoinder.evaluators.static.reading import BEFORE, COUNTS, LAST, OWN, REPLY, STRETCHES, Reading
 from rejoinder.language_models.ngram import NgramModel
 from rejoinder.language_models.ngram.model import SPECIAL
+from rejoinder.learning.weights import seeded
 from rejoinder.metrics.batch import BATCH
 from rejoinder.text.vectors import WordVectors
 
@@ -43,9 +44,7 @@ class TrainableNetwork(nn.Module):
     @classmethod
     def start(cls, vectors: WordVectors, known: NgramModel, hidden: int, seed: int) -> TrainableNetwork:
         """Before training: from word vectors and from the word frequencies of a language model."""
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            return cls(_start_vectors(vectors), _start_weights(known), hidden)
+        return seeded(seed, lambda: cls(_start_vectors(vectors), _start_weights(known), hidden))
 
     def standardise(self, reading: Reading, counts: Vectors) -> None:
         """Take the mean and deviation of the counts, and the mean reply vector, from the training replies."""
