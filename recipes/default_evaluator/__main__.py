@@ -313,7 +313,7 @@ def calibration_of(items: Sequence[Label], scores: Scores) -> Calibration | None
         print(f"no calibration: {len(set(groups))} contexts are too few")
         return None
     found = assess(scores[rated], human, groups)
-    print(f"calibration: {len(rated)} replies, coverage {found.coverage}, mean width {found.width:.2f}")
+    print(f"calibration: {len(rated)} replies, coverage {found.coverage.estimate:.3f}, mean width {found.width:.2f}")
     return Calibration.fit(scores[rated], human, groups)
 
 
