@@ -220,7 +220,7 @@ class _Reader:
 
 
 def _literal(text: str) -> Any:
-    """What text without quotes stands for."""
+    """The value of unquoted text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):

@@ -234,7 +234,7 @@ class OutOfDomainCounter:
         return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 
     def _is_beyond_chance(self, reason: str, count: int) -> bool:
-        """Whether at least so many replies have p < .05 if all replies are like the training text."""
+        """Whether more replies have p < .05 than chance explains if all replies are like the training text."""
         rate = self.familiarity.rates[reason]
         return bool(_probability(np.array([count]), np.array([self.rows]), rate)[0] < 0.05)
 

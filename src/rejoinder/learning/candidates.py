@@ -19,7 +19,7 @@ from rejoinder.types import Dialogue, Example
 
 TRUE = "true"
 KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
-"""Kinds of replies beside the true one."""
+"""Kinds of replies other than the true one."""
 WORSE = ("random", "same_dialogue", "echo", "shuffled", "repeated", "garbled")
 """Kinds that are worse than the true reply without anyone having to look; the others may fit as well."""
 SOUND = ("random", "same_dialogue", "neighbour")

@@ -92,7 +92,7 @@ class FittedOnDialogues(Learned):
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> Self:
-        """The same model, fitted anew.
+        """Fit this model again and return it.
 
         Training may stop early by the dialogues of `valid`. `run` sets checkpoints, a time limit and progress bars.
         `judged` must be left out: the parameter exists because the `fit` of evaluators has it.
@@ -145,7 +145,7 @@ class FittedOnDialogues(Learned):
         return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
     def save(self, folder: str | Path) -> None:
-        """Write what `load` needs into a folder: config.json, and arrays beside it."""
+        """Write what `load` needs into a folder: config.json and array files."""
         fit = self.fitted
         with replacing_folder(Path(folder), self.kind) as fresh:
             write_config(fresh, self._config(fresh, fit.plain, fit.contexts))

@@ -30,7 +30,7 @@ def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool =
     """The fold of each row, whole groups together, in random order.
 
     With `by_size` each group goes to the fold with the fewest rows so far; otherwise folds have equal numbers of
-    groups, whatever their sizes.
+    groups, regardless of their sizes.
     """
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     if len(names) < folds:

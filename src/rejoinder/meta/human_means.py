@@ -39,7 +39,7 @@ MANY_LABELS = 20
 95 % or more for normal labels, ratings 1..5 and yes/no labels, but 90 to 91 % for exponential ones."""
 
 MANY_TWO_VALUED = 30
-"""Labels from which two distinct values are taken for yes/no labels; fewer may be ratings that happen to be so."""
+"""Minimum number of labels for two distinct values to be treated as yes/no labels; fewer may be ratings by chance."""
 
 SELECTED = 0.01
 """Level of the test that the labelled replies differ from the others in their scores."""

@@ -40,7 +40,7 @@ Context = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Request:
-    """What `reply` was asked for."""
+    """The arguments of one `reply` call."""
 
     contexts: tuple[Context, ...]
     decoding: Decoding | None = None

@@ -19,12 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a page, or a paper's table such as adem-table-5")
     parser.add_argument("--list", action="store_true", help="list all pages, tables and figures, and make nothing")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with judged/ and dialogues/")
-    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", help="the page; figures go beside it")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", help="the page; figures are saved next to it")
     parser.add_argument(
-        "--models", type=Path, default=Path("models-cache"), metavar="FOLDER", help="where models are (%(default)s)"
+        "--models",
+        type=Path,
+        default=Path("models-cache"),
+        metavar="FOLDER",
+        help="folder with the models (%(default)s)",
     )
     parser.add_argument(
-        "--cache", type=Path, metavar="FOLDER", help="what is kept between runs (reproduction/ in the models' folder)"
+        "--cache", type=Path, metavar="FOLDER", help="cache folder (default: reproduction/ in the models' folder)"
     )
     parser.add_argument("--sections", nargs="+", metavar="SECTION", help="only these sections of the page")
     parser.add_argument(
@@ -95,7 +99,9 @@ def make_page(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
-    parser = argparse.ArgumentParser(prog=PROGRAM, description="Makes the papers' tables again, ours beside theirs.")
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Reproduces the papers' tables, with our results next to theirs."
+    )
     add_arguments(parser)
     try:
         return run(parser.parse_args(arguments))

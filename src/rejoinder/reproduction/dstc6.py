@@ -1,4 +1,4 @@
-"""The page `dstc6`: our corpus scores of the 20 systems beside those that the organisers published."""
+"""The page `dstc6`: our corpus scores of the 20 systems next to those that the organisers published."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def read_scores(path: Path) -> ScoreTable:
 def _intervals(
     columns: Mapping[str, list[float]], signatures: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
-    """The metrics whose bounds are columns too; a column with a signature is a metric, whatever its name."""
+    """The metrics whose bounds are columns too; a column with a signature is always a metric."""
     for label in columns:
         low, high = interval_columns(label)
         if {low, high} <= columns.keys() - signatures.keys():
@@ -103,7 +103,7 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
 
 
 def _meta(path: Path) -> tuple[dict[str, Any], str]:
-    """The metadata beside the scores (Parquet: in the file), and the reason if a signature is missing there."""
+    """The metadata next to the scores (Parquet: in the file), and the reason if a signature is missing there."""
     if path.suffix == ".parquet":
         import polars as pl
 
@@ -113,7 +113,7 @@ def _meta(path: Path) -> tuple[dict[str, Any], str]:
     try:
         meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
     except FileNotFoundError:
-        return {}, "no metadata beside the scores"
+        return {}, "no metadata next to the scores"
     except UnicodeDecodeError:
         raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
     owner = owner_of_meta(path, meta)
@@ -140,7 +140,7 @@ def _is_whole(value: Any, least: int) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that a float can hold; null, which stands for none, will do."""
+    """Whether it is a number that a float can hold; null is accepted as missing."""
     if isinstance(value, int) and not isinstance(value, bool):
         return abs(value) <= sys.float_info.max
     return value is None or (isinstance(value, float) and math.isfinite(value))

@@ -45,7 +45,7 @@ def distill(
     the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
     places of the dialogues. Both are files or objects in memory, as in `train`.
 
-    With an `output`, checkpoints and the teachers' scores are kept beside it until the student is saved.
+    With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
     if student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)

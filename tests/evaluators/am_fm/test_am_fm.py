@@ -70,7 +70,7 @@ def test_the_space_spans_what_a_full_svd_spans(fitted: AmFm) -> None:
 
 def test_fluency_is_the_ratio_of_probabilities_a_word() -> None:
     single = Fm(order=1, prune=0.0, smoothing="good-turing").fit(SENTENCES)
-    # Words and ends of sentences in TEXTS; one more for the unknown (see tests/models/test_ngram_estimates.py).
+    # Words and ends of sentences in TEXTS; one more for unknown words (see tests/language_models/ngram/).
     words = [word for text in TEXTS for word in [*text.split(), "</s>"]]
     total = len(words) + 1
 

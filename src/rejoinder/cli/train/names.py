@@ -1,4 +1,4 @@
-"""What can be trained, and what each of it is for."""
+"""What can be trained, with the purpose of each."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from rejoinder.learning.stages import Forward
 
 @dataclass(frozen=True, kw_only=True)
 class LossWeights:
-    """How much each further loss counts beside the squared error."""
+    """The weight of each further loss relative to the squared error."""
 
     ranking: float = 0.5
     in_batch: float = 0.0

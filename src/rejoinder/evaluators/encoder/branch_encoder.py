@@ -166,7 +166,7 @@ class BranchEncoder(nn.Module):
 
 
 class SharedContexts(nn.Module):
-    """The same network with several replies per row, as it is exported."""
+    """The same network with several replies per row, in the form that is exported."""
 
     def __init__(self, network: BranchEncoder) -> None:
         super().__init__()

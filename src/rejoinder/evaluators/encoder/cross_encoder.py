@@ -36,7 +36,7 @@ class CrossEncoder(nn.Module):
 
     @property
     def takes_types(self) -> bool:
-        """Whether the encoder has segments: a number beside each token that tells context from reply."""
+        """Whether the encoder has token type ids, which distinguish context from reply."""
         return int(getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
     @property

@@ -42,7 +42,7 @@ class Exported:
 
     @property
     def precision(self) -> str:
-        """That of the form which is loaded again."""
+        """The precision of the weights that are loaded again."""
         return self.forms[-1].precision
 
     @property

@@ -32,7 +32,7 @@ class Replay(NamedTuple):
 
 
 def replay_of(model: Model, dialogues: Sequence[Dialogue], contexts: int, seed: int = 0) -> Replay:
-    """True replies and others in sound language to so many contexts, and a garbled form of each where one can be made.
+    """True and other well-formed replies to `count` contexts, and a garbled form of each where one can be made.
 
     The first are wanted at the scores that the model gives them, the garbled forms below these.
     """

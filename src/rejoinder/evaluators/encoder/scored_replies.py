@@ -33,7 +33,7 @@ MOST_REPLIES = 10
 
 
 class Read(NamedTuple):
-    """What the network says of a batch; replies stand one context after the other."""
+    """The network's output for a batch; replies are ordered by context."""
 
     numbers: list[int]
     """Which replies they are. (replies,)"""
@@ -69,10 +69,10 @@ class EncoderStage:
 
 @dataclass(frozen=True, eq=False)
 class ScoredReplies(EncoderStage):
-    """Replies with the scores that the model shall give them."""
+    """Replies with the scores that the model should learn to give them."""
 
     stream: ClassVar[int]
-    """Tells the random numbers of one stage from those of another with the same seed."""
+    """Makes the random numbers of one stage differ from those of another with the same seed."""
 
     model: TorchModel
     pairs: Sequence[Pair]

@@ -38,7 +38,7 @@ class PairTokeniser:
     speaker_marks: bool = True
     own_types: bool = True
     """Whether segments are those that the encoder was pretrained with, which are all 0 for some (RoBERTa, MPNet);
-    otherwise 0 for the context and 1 for the reply, as BERT has it, whatever the encoder."""
+    otherwise 0 for the context and 1 for the reply, as in BERT, for every encoder."""
     towers: bool = False
     """Whether pairs become rows of `branching.py`, without marks: context and reply are also read apart."""
 

@@ -48,7 +48,7 @@ STANDARDISED_ON = 200
 
 
 def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
-    """The evaluator's model after all stages that there are data for."""
+    """The evaluator's model after all stages for which data is available."""
     preset = PRESETS[evaluator.preset]
     model = start_model(evaluator, data.seed)
     checkpoints = Checkpoints.of(data.run, digest_of([evaluator.parameters, data.digest, data.seed]))

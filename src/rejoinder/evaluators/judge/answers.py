@@ -26,7 +26,7 @@ _LONGEST_REASON = 2000
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one answer says of one reply."""
+    """One answer's judgement of one reply."""
 
     score: float
     """NaN where the answer cannot be used."""
@@ -83,7 +83,7 @@ def mean_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def digit_in(text: str) -> float | None:
-    """The first number from 1 to 5 that stands by itself, or one in words; None where there is none."""
+    """The first standalone number from 1 to 5, as a digit or a word; None if there is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -40,7 +40,7 @@ class Abilities:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked once, or in several samples where there are no log-probabilities."""
+    """One question; asked several times where the endpoint gives no log-probabilities."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -54,13 +54,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Prices:
-    """What a million tokens cost; in whatever currency the user counts."""
+    """Prices per million tokens, in any currency."""
 
     read: float = 0.0
     written: float = 0.0
 
     def cost(self, read: int, written: int) -> float:
-        """Of so many tokens."""
+        """The cost of these tokens."""
         return (read * self.read + written * self.written) / 1e6
 
 

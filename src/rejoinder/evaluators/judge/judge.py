@@ -56,7 +56,7 @@ class Judge(Metric):
     """The mean over the digits 1 to 5, weighted by the probability that the model gives each."""
 
     name: ClassVar[str] = "judge"
-    measures: ClassVar[str] = "what a language model says of a reply, from 1 to 5, by a rubric"
+    measures: ClassVar[str] = "rating of a reply by a language model, from 1 to 5, by a rubric"
     citation: ClassVar[str] = "Liu et al. 2023, G-Eval"
     range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 
@@ -172,7 +172,7 @@ class Judge(Metric):
         return [verdict.reason for verdict in self.verdicts(batch)]
 
     def verdicts(self, batch: Batch) -> list[Verdict]:
-        """What the judge says of each example; asked once per batch."""
+        """The judge's answer for each example; asked once per batch."""
         return batch.keep(("judge", self), lambda: self._ask(batch))
 
     def questions(self, examples: Sequence[Example]) -> list[Question]:

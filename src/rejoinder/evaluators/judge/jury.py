@@ -45,7 +45,7 @@ class Jury(Metric):
         found = tuple(load(member) if isinstance(member, str) else member for member in self.members)
         for member, judge in zip(self.members, found, strict=True):
             if not isinstance(judge, Judge):
-                raise CallError(f"{self.name}: {member} is no judge: expected judge(model=..., url=...)")
+                raise CallError(f"{self.name}: {member} is not a judge: expected judge(model=..., url=...)")
         return found
 
     def score_batch(self, batch: Batch) -> Scores:

@@ -1,4 +1,4 @@
-"""One HTTP request to an OpenAI-compatible endpoint: limits, retries, and faults told in one line.
+"""One HTTP request to an OpenAI-compatible endpoint: limits, retries, and errors reported in one line.
 
 The key comes from an environment variable, is sent in one header, and appears nowhere else: not in a message, a file
 or a log. A redirect is refused, because the key would travel with it.
@@ -103,7 +103,7 @@ class Wire:
         self._client.close()
 
     def post(self, body: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-        """The endpoint's answer to a request of about so many tokens."""
+        """The endpoint's answer to a request of about `tokens` tokens."""
         problem = ""
         for attempt in range(self.endpoint.retries + 1):
             self.pace.wait(tokens)
@@ -142,7 +142,7 @@ class Wire:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             return None, "an answer that is not JSON", None
-        return (None, "", answer) if isinstance(answer, dict) else (None, "an answer that is no object", None)
+        return (None, "", answer) if isinstance(answer, dict) else (None, "an answer that is not a JSON object", None)
 
     def _content(self, response: httpx2.Response) -> bytes:
         """The body, up to a byte above the largest that is read."""
@@ -172,7 +172,7 @@ class Pace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait(self, tokens: int) -> None:
-        """Return when a request of so many tokens may be sent."""
+        """Wait until a request of `tokens` tokens may be sent."""
         while (seconds := self._reserve(tokens)) > 0:
             time.sleep(seconds)
 
@@ -205,7 +205,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None  # NaN is no time to wait
+    return max(0.0, seconds) if seconds == seconds else None  # NaN is not a valid waiting time
 
 
 def _message(content: bytes) -> str:

@@ -129,7 +129,7 @@ def _schedule(rate: float, batch: int, epochs: int, patience: int) -> Schedule:
         epochs=epochs,
         patience=patience,
         warm_up=0.0,
-        look_first=True,
+        validate_first=True,
         clip=CLIP,
         weight_decay=0.0,
         fused=True,

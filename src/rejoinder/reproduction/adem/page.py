@@ -1,4 +1,4 @@
-"""The page `adem-figures`: ADEM, its variants and baselines over several encoders, the papers' figures beside ours.
+"""The page `adem-figures`: ADEM, its variants and baselines over several encoders, next to the papers' figures.
 
 Components, gamma and what the penalty shrinks to are chosen on training folds alone.
 """
@@ -109,7 +109,7 @@ class Settings:
 
     sets: tuple[str, ...] = SETS
     contexts: int | None = None
-    """Of each set so many contexts, drawn at random; all without it."""
+    """At most this many random contexts per set; all by default."""
     encoders: tuple[str, ...] = ()
     """Of those that there are; all without it."""
     resamples: int = 1000
@@ -150,7 +150,7 @@ def tables(study: Study, document: Document) -> None:
 
 
 def _table(study: Study, document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
-    """Correlations and standard deviations, the papers' beside them."""
+    """Correlations and standard deviations next to the papers'."""
     each, _ = measure(list(columns.values()), tested, resamples=study.resamples, seed=0)
     known = ~np.isnan(tested.human) & ~np.isnan(next(iter(columns.values())))
     rows = [
@@ -252,7 +252,7 @@ def amounts(study: Study, document: Document) -> None:
 
 
 def likeness(study: Study, document: Document) -> None:
-    """People's replies told from those of models."""
+    """Human replies classified against model replies."""
     document.text(LIKENESS_TEXT)
     header = ["area", "mean, people", "models", "generic", "Pearson", "of models' replies alone"]
     document.table(["set", "encoder", *header], likeness_rows(study))

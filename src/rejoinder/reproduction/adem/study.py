@@ -34,7 +34,7 @@ class Study:
     names: tuple[str, ...]
     """Of the judged sets."""
     contexts: int | None
-    """Of each set so many contexts, drawn at random; all without it."""
+    """At most this many random contexts per set; all by default."""
     only: tuple[str, ...]
     """Encoders, of those that there are; all without it."""
     resamples: int = 1000

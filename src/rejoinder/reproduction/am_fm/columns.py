@@ -63,7 +63,7 @@ def out_of_domain(data: Dstc6, inputs: Inputs, corpus: str) -> Arrays:
 
 
 def by_causal_model(data: Dstc6, model: str, bigram: Scores, cache: Cache) -> Columns:
-    """FM of some items by a pretrained model, and by bigrams beside it; NaN for all other items."""
+    """FM of some items by a pretrained model, and by bigrams for comparison; NaN for all other items."""
     items = np.random.default_rng(data.seed).permutation(int(data.item_of.max()) + 1)[:CAUSAL_ITEMS]
     rows = np.flatnonzero(np.isin(data.item_of, items))
     fm = Fm(lm=model, tokenise=TOKENISED)

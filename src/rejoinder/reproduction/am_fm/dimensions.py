@@ -1,4 +1,4 @@
-"""AM in more and more dimensions of one semantic space (D'Haro et al. 2019, Figure 1)."""
+"""AM with an increasing number of dimensions of one semantic space (D'Haro et al. 2019, Figure 1)."""
 
 from __future__ import annotations
 

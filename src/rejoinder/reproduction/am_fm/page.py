@@ -1,4 +1,4 @@
-"""The page `am-fm-dstc6`: the tables and figures of D'Haro et al. 2019 on DSTC6, ours beside theirs.
+"""The page `am-fm-dstc6`: the tables and figures of D'Haro et al. 2019 on DSTC6, next to ours.
 
 Nothing is chosen on what is tested: 10 dimensions, bigrams and lambda .8 are the paper's settings.
 """

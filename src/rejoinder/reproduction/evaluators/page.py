@@ -79,7 +79,7 @@ class Settings:
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """One table per setting, the targets, and all numbers as JSON beside the page."""
+    """One table per setting, the targets, and all numbers as JSON next to the page."""
     keys = [part.key for part in PARTS]
     for key in settings.only:
         if key not in keys:

@@ -1,4 +1,4 @@
-"""What this package set out to reach on the judged sets, before anything was measured."""
+"""Targets of this package on the judged sets, set before anything was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a paper is here: a citation, tables of numbers, and a list of all its tables and figures."""
+"""The record of a paper: a citation, tables of numbers, and a list of all its tables and figures."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Corpus:
 
 
 def drawn_places(dialogues: Sequence[Dialogue], most: int, seed: int) -> list[Place]:
-    """One reply of each of so many dialogues, so that contexts are independent of each other."""
+    """One reply from each of `count` dialogues, so that contexts are independent of each other."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(dialogues)).tolist()
     found = [places for number in order if (places := places_of([dialogues[number]]))][:most]

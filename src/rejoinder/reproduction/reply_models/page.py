@@ -127,7 +127,7 @@ def _folders(home: Path) -> list[Path]:
     """The models of a corpus in the order of the page."""
     found = [path for path in home.glob("*") if path.is_dir()]
     if not found:
-        raise CallError(f"{home} holds no reply model: expected a folder per model, named as it is registered")
+        raise CallError(f"{home} holds no reply model: expected one folder per model, named like the model")
     return sorted(found, key=lambda path: (ORDER.index(path.name) if path.name in ORDER else len(ORDER), path.name))
 
 

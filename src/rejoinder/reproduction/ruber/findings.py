@@ -1,4 +1,4 @@
-"""What the papers say of RUBER, and what this package set out to reach, each with what the data show."""
+"""Claims of the papers and targets of this package, each with our result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page `ruber-figures`: RUBER on the judged replies of Zhao et al. 2020, the papers' figures beside ours.
+"""The page `ruber-figures`: RUBER on the judged replies of Zhao et al. 2020, next to the papers' figures.
 
 Settings were fixed before the judged replies were looked at.
 """
@@ -181,7 +181,7 @@ def _row(
 
 
 def ruber(study: Study, document: Document) -> None:
-    """The figures of Tao et al. beside ours."""
+    """The figures of Tao et al. next to ours."""
     theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
     rows = []
     for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
