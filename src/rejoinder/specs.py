@@ -39,7 +39,7 @@ _CONTEXT = 30  # characters of a long text that a message shows before and after
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError says where it cannot be read."""
+    """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError if it cannot be read."""
     reader = _Reader(text)
     call = reader.call(reader.name())
     if reader.at < len(text):

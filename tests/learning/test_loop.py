@@ -113,7 +113,7 @@ def test_the_first_look_may_be_the_best() -> None:
 def test_patience_counts_validations() -> None:
     stage = LineStage(figures=[0.0, 0.5, 0.4, 0.5, 0.9])
     outcome = trained(stage, replace(SCHEDULE, patience=2))
-    assert (outcome.steps, outcome.best) == (6, 0.5)  # an equal figure is no improvement
+    assert (outcome.steps, outcome.best) == (6, 0.5)  # an equal figure is not an improvement
 
 
 def test_every_step_has_its_own_seed(tmp_path: Path) -> None:

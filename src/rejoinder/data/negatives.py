@@ -138,7 +138,7 @@ class Negatives:
         return None if _bare(text) in {"", _bare(self.places[place].response)} else text
 
     def _random(self, place: int, rng: np.random.Generator) -> str:
-        """A reply from another dialogue, if one turns up within a few draws."""
+        """A reply from another dialogue, if one is found within a few draws."""
         home = self.places[place].dialogue
         for _ in range(_TRIES):
             other = self.places[int(rng.integers(len(self.places)))]

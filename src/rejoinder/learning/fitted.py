@@ -1,4 +1,4 @@
-"""Models that learn from dialogues alone: what reply models and sentence encoders share.
+"""Models that learn from dialogues alone: shared by reply models and sentence encoders.
 
 `fit`, `save` and `load` are written here once. A class has parameters, learned fields and `learn`, which returns the
 value of each learned field; see `learned.py` for what is saved without further code.
@@ -62,7 +62,7 @@ class DialogueFit:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What config.json holds of it; the contexts have a file of their own."""
+        """Its values for config.json; the contexts have a separate file."""
         return {key: getattr(self, key) for key in ("seed", "data", "dialogues", "valid", "version")}
 
 

@@ -44,7 +44,7 @@ class Trainable(Protocol):
 
     @property
     def network(self) -> nn.Module:
-        """The whole network: what checkpoints hold and best weights are kept of."""
+        """The whole network, whose weights are saved in checkpoints and restored at the end."""
 
 
 @runtime_checkable

@@ -180,7 +180,7 @@ def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, p
 
 
 def _two_values(labels: Scores) -> tuple[float, float] | None:
-    """The two values of yes/no labels; None where labels have more values, or are too few to tell."""
+    """The two values of yes/no labels; None if labels have more values, or are too few to decide."""
     values, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
     is_two_valued = values.size == 2 and counts.sum() >= MANY_TWO_VALUED
     return (float(values[0]), float(values[1])) if is_two_valued else None

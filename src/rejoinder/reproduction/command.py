@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("models-cache"),
         metavar="FOLDER",
-        help="folder with the models (%(default)s)",
+        help="folder with the models (default: %(default)s)",
     )
     parser.add_argument(
         "--cache", type=Path, metavar="FOLDER", help="cache folder (default: reproduction/ in the models' folder)"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make what was asked for; the exit code."""
+    """Make the requested pages or tables; return the exit code."""
     if arguments.list:
         from rejoinder.reproduction.papers import listing
 
@@ -67,7 +67,7 @@ def make_page(
     sections: Sequence[str] = (),
     given: Sequence[str] = (),
 ) -> None:
-    """Write the page that a name stands for."""
+    """Write the page of this name."""
     from rejoinder.reproduction.cache import Cache
     from rejoinder.reproduction.inputs import Inputs
     from rejoinder.reproduction.pages import PAGES, find_page
@@ -77,7 +77,7 @@ def make_page(
     if output is None:
         raise CallError("no output was named: expected -o PAGE.md")
     if data is None and page != "papers":
-        raise CallError("no data were named: expected --data FOLDER, which holds judged/ and dialogues/")
+        raise CallError("no data folder was given: expected --data FOLDER with judged/ and dialogues/")
     check_target(output, (".md",))
     module = PAGES[page].load()
     every = tuple(module.SECTIONS)

@@ -161,7 +161,7 @@ class LocalRun:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is known of each example: a number per column, its system, its id where ids are kept."""
+    """The results for each example: one number per column, its system, and its id if ids are kept."""
 
     scores: Mapping[str, Scores]
     systems: NDArray[np.int32]

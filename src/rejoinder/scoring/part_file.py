@@ -44,7 +44,7 @@ class PartFile:
         write_text(self._state, json.dumps(self.run))
 
     def appending(self) -> AbstractContextManager[IO[str]]:
-        """The file of rows, open for more of them."""
+        """The file of rows, open for appending."""
         return self.rows.open("a", encoding="utf-8", newline="\n")
 
     def discard(self) -> None:

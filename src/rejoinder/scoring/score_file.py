@@ -71,7 +71,7 @@ def _intervals(
 
 
 def digest_of_scored(path: Path) -> str | None:
-    """The digest of the examples that a score file was made from; None where its metadata do not say."""
+    """The digest of the examples that a score file was made from; None if its metadata do not contain it."""
     digest: str | None = _meta(path)[0].get("data", {}).get("digest")
     return digest
 
@@ -109,17 +109,17 @@ def _meta(path: Path) -> tuple[dict[str, Any], str]:
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
         return _checked_meta(text, str(path)), "no metadata in the file"
-    beside = meta_path(path)
+    meta_file = meta_path(path)
     try:
-        meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
+        meta = _checked_meta(meta_file.read_text(encoding="utf-8"), str(meta_file))
     except FileNotFoundError:
         return {}, "no metadata next to the scores"
     except UnicodeDecodeError:
-        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
+        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(meta_file)) from None
     owner = owner_of_meta(path, meta)
     if owner != path:
-        return {}, f"{beside.name} belongs to {owner.name}"
-    return meta, f"{beside.name} does not name it"
+        return {}, f"{meta_file.name} belongs to {owner.name}"
+    return meta, f"{meta_file.name} does not name it"
 
 
 def _checked_meta(text: str, file: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def distill(
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
 ) -> Any:
-    """Train a student to give replies the scores of its teachers, and save it where `output` names a folder.
+    """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
 
     `teachers` are evaluators and metrics, by name or folder; several are averaged. The `student` is a "static"
     evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from

@@ -255,7 +255,7 @@ def test_wrong_parameters(wrong: dict[str, object]) -> None:
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(NeedsError, match="am-fm learns from dialogues"):
         AmFm().fit()
-    with pytest.raises(NeedsError, match="there is no sentence to learn from"):
+    with pytest.raises(NeedsError, match="there are no sentences to learn from"):
         Fm().fit([Dialogue("1", (" ", ""))])
 
 

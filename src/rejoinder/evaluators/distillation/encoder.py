@@ -116,7 +116,7 @@ def scored_candidates(
     scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
     known = np.flatnonzero(~np.isnan(scores))
     if len(known) < 2:
-        raise CallError("the teacher can score none of the replies: expected two at least")
+        raise CallError("the teacher can score none of the replies: expected at least two")
     return [given[number] for number in known], scores[known]
 
 

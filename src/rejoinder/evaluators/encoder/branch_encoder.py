@@ -39,7 +39,7 @@ FEATURES = (
 _COSINES = 2
 _HIDDEN = -1e9
 _FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}
-"""Encoders known to take position numbers, and a mask of which tokens attend to which."""
+"""Encoders known to accept position ids, and a mask of which tokens attend to which."""
 
 
 class Reading(NamedTuple):

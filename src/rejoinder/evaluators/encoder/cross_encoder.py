@@ -41,7 +41,7 @@ class CrossEncoder(nn.Module):
 
     @property
     def needs_types(self) -> bool:
-        """Whether `token_type_ids` must be given: for the encoder, or to tell context from reply in pooling."""
+        """Whether `token_type_ids` must be given: for the encoder, or to distinguish context from reply in pooling."""
         return self.takes_types or self.pooling == "match"
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:

@@ -52,7 +52,7 @@ class Settings:
     max_response: int
     speaker_marks: bool
     pad: int
-    """The number of the padding token."""
+    """The id of the padding token."""
     token_types: bool
     """Whether the network receives which tokens are context and which are reply."""
     pooling: str

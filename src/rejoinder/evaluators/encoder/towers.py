@@ -1,4 +1,4 @@
-"""The encoder as two towers: contexts and replies as vectors whose cosine says how well they go together.
+"""The encoder as two towers: contexts and replies as vectors whose cosine measures how well they fit.
 
 Both towers are one encoder. A context has two vectors, one of all its turns and one of its last turn.
 """

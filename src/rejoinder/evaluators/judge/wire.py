@@ -31,7 +31,7 @@ _LONGEST_MESSAGE = 300
 
 
 class JudgeError(RejoinderError):
-    """The endpoint does not answer, or answers with what cannot be used."""
+    """The endpoint does not answer, or its answer cannot be used."""
 
 
 class RefusedError(JudgeError):
@@ -46,7 +46,7 @@ class RefusedError(JudgeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where requests go, and how hard it may be pressed."""
+    """The address of an endpoint, and its rate limits."""
 
     url: str
     key_variable: str = "OPENAI_API_KEY"
@@ -80,7 +80,7 @@ def check_url(url: str) -> None:
 
 @dataclass
 class Wire:
-    """Posts requests, from as many threads as there are."""
+    """Posts requests; may be used from several threads."""
 
     endpoint: Endpoint
     pace: Pace = field(init=False)
@@ -119,7 +119,7 @@ class Wire:
         )
 
     def _once(self, body: Mapping[str, Any]) -> tuple[float | None, str, dict[str, Any] | None]:
-        """How long to wait (None: as we see fit), what was wrong, and the answer where there is one."""
+        """How long to wait (None: our own choice), the problem, and the answer if there is one."""
         import httpx2
 
         try:
@@ -155,7 +155,7 @@ class Wire:
         return b"".join(parts)
 
     def _clean(self, text: str) -> str:
-        """A foreign text without the key, in one short line."""
+        """A text from the server without the key, in one short line."""
         shown = " ".join(text.split())
         if self._key:
             shown = shown.replace(self._key, "[key]")
@@ -164,7 +164,7 @@ class Wire:
 
 @dataclass
 class Pace:
-    """Keeps requests and tokens within what an endpoint takes per minute."""
+    """Keeps requests and tokens within an endpoint's limits per minute."""
 
     requests: float
     tokens: float

@@ -1,4 +1,4 @@
-"""From dialogues and human scores to a trained s_U: which pairs are learned from, and which stage follows which."""
+"""From dialogues and human scores to a trained s_U: the training pairs, and the order of the stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""s_U: how well a reply fits its context, by a network that learned to tell true replies from random ones."""
+"""s_U: how well a reply fits its context, by a network that learned to distinguish true replies from random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text to words, by the tokenisers that metrics have, or by jieba, which cuts Chinese into words."""
+"""Text to words, by the tokenisers that metrics have, or by jieba, which segments Chinese into words."""
 
 from __future__ import annotations
 

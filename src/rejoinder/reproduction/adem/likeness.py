@@ -14,7 +14,7 @@ from rejoinder.reproduction.adem.study import Study
 from rejoinder.types import Scores
 
 GENERIC = 3
-"""Contexts from which on a reply counts as generic, where models gave it to as many."""
+"""A reply that models gave to at least this many contexts counts as generic."""
 
 
 def likeness_rows(study: Study) -> list[list[str]]:

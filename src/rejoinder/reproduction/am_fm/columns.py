@@ -1,4 +1,4 @@
-"""Scores of the DSTC6 replies by AM and FM: one column per model, each computed once and then kept."""
+"""Scores of the DSTC6 replies by AM and FM: one column per model, each computed once and cached."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _cross_fitted(data: Dstc6, models: Mapping[str, Evaluator]) -> Arrays:
 
 
 def _text(name: str, text: Sequence[Dialogue]) -> Sequence[Dialogue]:
-    """What a part learns from: the semantic space of AM is made from fewer sentences."""
+    """The training sentences of a part: the semantic space of AM is made from fewer."""
     return text[:SVD_SENTENCES] if name.startswith("AM") else text
 
 

@@ -27,7 +27,7 @@ class Dstc6(RatedReplies):
 
     @cached_property
     def item_of(self) -> Ints:
-        """The number of each reply's item."""
+        """The item of each reply, as a number."""
         return np.array([int(example.context_id) for example in self.examples])
 
     @cached_property

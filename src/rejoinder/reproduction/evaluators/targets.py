@@ -9,7 +9,7 @@ from rejoinder.reproduction.published.judged_sets import SEMI, ZERO
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a model should reach; None where no figure is set."""
+    """The target for a model; None if no figure is set."""
 
     judged: str
     setting: str
