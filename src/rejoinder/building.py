@@ -73,7 +73,7 @@ def _converted(value: Any, hint: Any) -> Any:
 
 
 def _check(what: str, value: Any, hint: Any) -> None:
-    """Raise a CallError where a value is not of the parameter's type; types that are not known here accept all."""
+    """Raise a CallError if a value does not have the parameter's type; types unknown here accept any value."""
     kinds = alternatives(hint)
     lists = [kind for kind in kinds if get_origin(kind) is tuple]
     if lists and isinstance(value, tuple):
