@@ -17,7 +17,7 @@ INNER, OUTER = 384, 1536
 """The shape of MiniLM's largest product."""
 _TRIALS = 3
 _SECONDS = 1.0
-"""How long a trial lasts: the programs beside the limit are measured over seconds, too."""
+"""How long a trial lasts: the programs compared with the limit are measured over seconds, too."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What stands beside the package says what is true: the README's output, make's targets, the changelog's names."""
+"""Files outside the package are up to date: the README's output, make's targets, the changelog's names."""
 
 from __future__ import annotations
 

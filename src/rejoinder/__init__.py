@@ -1,4 +1,4 @@
-"""rejoinder tells how good a chatbot's replies are, and whether the new version is better than the old one.
+"""rejoinder measures how good a chatbot's replies are, and whether the new version is better than the old one.
 
     import rejoinder
 

@@ -39,7 +39,7 @@ class Ragged:
 
     @property
     def row_of_value(self) -> Ints:
-        """The row that each value stands in. (total,)"""
+        """The row of each value. (total,)"""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def __len__(self) -> int:

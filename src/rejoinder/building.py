@@ -26,9 +26,9 @@ _PLAIN: dict[Any, tuple[type[Any], str]] = {
 
 
 def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
-    """An instance of the class that `name` stands for; an unknown parameter is an error with the near names."""
+    """An instance of the class registered as `name`; the error for an unknown parameter suggests similar names."""
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-        raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
+        raise CallError(f"{name} is not a metric: {cls!r} is not a dataclass")
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     hints = field_types(cls)
     given = dict(preset)
@@ -73,7 +73,7 @@ def _converted(value: Any, hint: Any) -> Any:
 
 
 def _check(what: str, value: Any, hint: Any) -> None:
-    """Raise a CallError where a value is not of the parameter's type; types that are not known here accept all."""
+    """Raise a CallError if a value does not have the parameter's type; types unknown here accept any value."""
     kinds = alternatives(hint)
     lists = [kind for kind in kinds if get_origin(kind) is tuple]
     if lists and isinstance(value, tuple):

@@ -20,7 +20,7 @@ _FIELDS: dict[str, type] = {"name": str, "parameters": dict, "fit": dict}
 
 
 def read_config(folder: Path, kind: str = "evaluator") -> dict[str, Any]:
-    """What config.json says, with `name`, `parameters` and `fit`; an error where the folder holds no such model."""
+    """The content of config.json, with `name`, `parameters` and `fit`; an error if the folder holds no such model."""
     path = folder / CONFIG
     if not path.is_file():
         raise CallError(f"{folder} holds no {kind}: expected {CONFIG} in it")
@@ -29,7 +29,7 @@ def read_config(folder: Path, kind: str = "evaluator") -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON ({error})", file=str(path)) from error
     if not isinstance(config, dict) or not all(isinstance(config.get(key), cls) for key, cls in _FIELDS.items()):
-        raise DataError(f"is not of {with_article(kind)}: expected name, parameters and fit", file=str(path))
+        raise DataError(f"does not describe {with_article(kind)}: expected name, parameters and fit", file=str(path))
     if config.get("format") != FORMAT:
         raise DataError(f"has format {config.get('format')}: this version reads {FORMAT}", file=str(path))
     return config

@@ -156,7 +156,7 @@ def reply_model_class(name: str) -> type[Any]:
 
 
 def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
-    """A reply model that is not trained; an unknown parameter is an error with the near names."""
+    """A reply model that is not trained; the error for an unknown parameter suggests similar names."""
     return instance(name, reply_model_class(name), {}, parameters)
 
 
@@ -166,7 +166,7 @@ def shipped_folder(name: str) -> Path:
 
 
 def load_folder(folder: str | Path, parameters: Mapping[str, Any], kind: str = "model") -> Any:
-    """What was saved in a folder; `parameters` are those of its class's `load`."""
+    """The object saved in a folder; `parameters` are passed to its class's `load`."""
     known = _SAVED[kind]()
     name = read_config(Path(folder), kind)["name"]
     loader = _class(f"{kind} in {folder}:", name, known).load
@@ -183,7 +183,7 @@ _SAVED = {
     "sentence encoder": lambda: REPLY_MODELS | ENCODERS,
     "model": lambda: EVALUATORS | REPLY_MODELS | ENCODERS,
 }
-"""What a folder is expected to hold -> the names that it may have."""
+"""Kind of object in a folder -> the names that it may have."""
 
 
 def load_evaluator(folder: str | Path, parameters: Mapping[str, Any]) -> Any:
@@ -202,7 +202,7 @@ def trainable_class(name: str) -> type[Any]:
 
 
 def build_trainable(name: str, parameters: Mapping[str, Any]) -> Any:
-    """One of these, not trained yet; an unknown parameter is an error with the near names."""
+    """One of these, not trained yet; the error for an unknown parameter suggests similar names."""
     return instance(name, trainable_class(name), {}, parameters)
 
 

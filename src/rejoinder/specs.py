@@ -39,7 +39,7 @@ _CONTEXT = 30  # characters of a long text that a message shows before and after
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError says where it cannot be read."""
+    """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError if it cannot be read."""
     reader = _Reader(text)
     call = reader.call(reader.name())
     if reader.at < len(text):
@@ -220,7 +220,7 @@ class _Reader:
 
 
 def _literal(text: str) -> Any:
-    """What text without quotes stands for."""
+    """The value of unquoted text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):

@@ -52,7 +52,7 @@ def test_the_study_that_new_writes_can_be_read(tmp_path: Path) -> None:
         (("[[questions]]", "seed = true\n[[questions]]"), "expected a whole number"),
         (("[[questions]]", "[checks]\ngarbled = 2.0\n[[questions]]"), "expected a share from 0 to 0.5"),
         (("[[questions]]", "[[question]]"), "did you mean"),
-        (('title = "T"', "title = "), "is no valid TOML"),
+        (('title = "T"', "title = "), "is not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -118,7 +118,7 @@ def test_intervals_are_written_and_read_back(suffix: str, run: Run, calibrated: 
     name = str(calibrated)
     ran = run("score", labelled, "-m", name, "-m", "length", "--intervals", "-o", f"s{suffix}", "--json")
     assert ran.code == 0, ran.err
-    assert list(ran.json["summary"]) == [name, "length"], "bounds are no metrics"
+    assert list(ran.json["summary"]) == [name, "length"], "bounds are not metrics"
     table = read_scores(Path(f"s{suffix}"))
     assert table.metrics == (name, "length")
     assert list(table.columns) == [name, f"{name}.low", f"{name}.high", "length"]

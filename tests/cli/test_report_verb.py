@@ -108,7 +108,7 @@ def test_scores_and_meta_data_may_be_renamed_together(lines: Path, run: Run, dem
 def test_scores_without_meta_data_still_make_a_page(lines: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "scores.meta.json").unlink()
     assert run("report", lines).code == 0
-    assert "unknown (no metadata beside the scores)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "unknown (no metadata next to the scores)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 BAD_SCORES = {

@@ -1,4 +1,4 @@
-"""A blank reference is no reference: null in the scores, and a remark on standard error."""
+"""A blank reference counts as missing: null in the scores, and a note on standard error."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_near_neighbours_by_hand() -> None:
     assert set(found[3]) >= {4}
     assert (found[6] == -1).all()
     assert not (found == np.arange(7)[:, None]).any()
-    assert 5 not in found[0], "the same words are no negative"
+    assert 5 not in found[0], "the same words are not a negative"
     np.testing.assert_array_equal(found, near_neighbours(vectors, nearest=3, keep=2))
     assert near_neighbours(np.zeros((3, 2)), keep=2).tolist() == [[-1, -1]] * 3
     assert near_neighbours(np.random.default_rng(0).normal(size=(50, 4)), most=10).max() < 50

@@ -123,5 +123,5 @@ def test_members_that_will_not_do() -> None:
     with pytest.raises(NeedsError, match="learns from dialogues"):
         Ensemble(members=("length",)).fit()
     same = [Dialogue(str(n), (f"w{n}", f"z{n}")) for n in range(9)]
-    with pytest.raises(CallError, match="length does not tell the replies of these dialogues apart"):
+    with pytest.raises(CallError, match="length gives all replies of these dialogues the same score"):
         Ensemble(members=("length",)).fit(same)

@@ -79,7 +79,7 @@ def test_hostile_and_empty_text(familiarity: Familiarity) -> None:
     found = familiarity.unfamiliar(Batch([Example("", (context,), text) for text in texts for context in texts]))
     assert len(found) == 100
     assert set().union(*found) <= set(REASONS)
-    assert not any(found[:20]), "an empty reply is no stranger"
+    assert not any(found[:20]), "an empty reply is not out of domain"
     assert familiarity.unfamiliar(Batch([])) == []
 
 

@@ -104,7 +104,7 @@ def test_clipping_and_its_absence() -> None:
 
 def test_the_first_look_may_be_the_best() -> None:
     stage = LineStage(figures=[0.9, 0.1, 0.2, 0.3, 0.4])
-    outcome = trained(stage, replace(SCHEDULE, look_first=True))
+    outcome = trained(stage, replace(SCHEDULE, validate_first=True))
     assert (outcome.best, values(stage)) == (0.9, (0.0, 0.0))
     later = LineStage(figures=[0.9, 0.1, 0.2, 0.3, 0.4])
     assert trained(later).best == 0.4  # without it the start is not validated
@@ -113,7 +113,7 @@ def test_the_first_look_may_be_the_best() -> None:
 def test_patience_counts_validations() -> None:
     stage = LineStage(figures=[0.0, 0.5, 0.4, 0.5, 0.9])
     outcome = trained(stage, replace(SCHEDULE, patience=2))
-    assert (outcome.steps, outcome.best) == (6, 0.5)  # an equal figure is no improvement
+    assert (outcome.steps, outcome.best) == (6, 0.5)  # an equal figure is not an improvement
 
 
 def test_every_step_has_its_own_seed(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_loss_that_is_not_finite() -> None:
 
 
 def test_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = replace(SCHEDULE, epochs=1, look_first=True)
+    schedule = replace(SCHEDULE, epochs=1, validate_first=True)
     trained(LineStage(figures=[0.5, 0.75]), schedule)
     trained(LineStage(), schedule, TrainingRun(quiet=False))
     trained(LineStage(figures=[0.5, 0.75]), schedule, TrainingRun(quiet=False))

@@ -18,7 +18,7 @@ def test_warm_up_and_linear_decay() -> None:
 def test_plateaus() -> None:
     schedule = Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau")
     assert [schedule.rate(5, 10, plateaus) for plateaus in range(3)] == pytest.approx([3e-6, 3e-7, 3e-8])
-    # Appendix B of roberta-eval: training stops when the rate is below 1e-7.
+    # Zhao et al. 2020, Appendix B: training stops when the rate is below 1e-7.
     assert [schedule.is_over(9, plateaus) for plateaus in range(3)] == [False, False, True]
 
 
@@ -39,7 +39,7 @@ def test_how_many_steps() -> None:
 
 
 def test_the_paper_s_preset() -> None:
-    # roberta-eval, Table 6: learning rate, batch size and epochs of both stages.
+    # Zhao et al. 2020, Table 6: learning rate, batch size and epochs of both stages.
     paper = PRESETS["paper"]
     assert [(each.learning_rate, each.batch, each.epochs) for each in (paper.ranking, paper.regression)] == [
         (3e-6, 3, 2),

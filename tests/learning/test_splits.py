@@ -39,5 +39,5 @@ def test_folds_share_no_group(by_size: bool) -> None:
 
 
 def test_too_few_groups() -> None:
-    with pytest.raises(NeedsError, match="2 contexts cannot be cut into 3 folds"):
+    with pytest.raises(NeedsError, match="2 contexts cannot be split into 3 folds"):
         fold_of_groups(["a", "b", "a"], 3, 0)

@@ -48,7 +48,7 @@ def test_corpus_level_equals_sacrebleu(bundled: list[Example]) -> None:
 
 
 def test_many_characters_and_high_orders_need_recoding() -> None:
-    # 20,000 different characters take 15 bits each: six of them do not fit beside the pair's number.
+    # 20,000 different characters take 15 bits each: six of them do not fit next to the pair's number.
     texts = ["".join(chr(0x4E00 + (start * 37 + step * 101) % 20000) for step in range(60)) for start in range(50)]
     examples = [Example(str(i), (), text, (text[::-1], text[5:])) for i, text in enumerate(texts)]
     chrf = CHRF()

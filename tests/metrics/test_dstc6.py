@@ -1,6 +1,6 @@
 """The corpus scores that the organisers of DSTC6 published for 20 systems (Hori & Hori 2017), by our metrics.
 
-Their values, to six digits, are in dstc6_t2.systems.json beside the replies and the eleven references of each.
+Their values, to six digits, are in dstc6_t2.systems.json next to the replies and the eleven references of each.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def test_chrf_by_sorting_equals_chrf_by_tables(bundled: list[Example], monkeypat
 
 
 def test_chrf_by_sorting_with_many_characters() -> None:
-    # 20,000 different characters take 15 bits each: six of them do not fit beside the pair's number.
+    # 20,000 different characters take 15 bits each: six of them do not fit next to the pair's number.
     texts = ["".join(chr(0x4E00 + (start * 37 + step * 101) % 20000) for step in range(230)) for start in range(90)]
     examples = [Example(str(i), (), text, (text[::-1], text[5:])) for i, text in enumerate(texts)]
     peer = CHRF()

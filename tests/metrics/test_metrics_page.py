@@ -1,4 +1,4 @@
-"""docs/reference/metrics.md beside the code: every name is there, with the parameters and defaults that it has."""
+"""docs/reference/metrics.md compared with the code: every name is there, with its parameters and defaults."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "problem"),
     [
         ([], "no page was named"),
-        (["dstc6", "-o", "p.md"], "no data were named"),
+        (["dstc6", "-o", "p.md"], "no data folder was given"),
         (["dstc6", "--data", "."], "no output was named"),
         (["dstc6", "--data", ".", "-o", "p.txt"], "cannot write .txt"),
         (["dstc6", "--data", ".", "-o", "p.md"], "expected judged/dstc6_t2.systems.json in the folder of --data"),

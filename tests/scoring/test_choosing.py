@@ -131,7 +131,9 @@ def test_what_is_no_metric() -> None:
     with pytest.raises(CallError, match=r"^the metric 'bleu' is named twice$"):
         choose(["bleu", "bleu"])
     wrong: Any = [Length]
-    with pytest.raises(CallError, match=r"^<class '.*Length'> is no metric: expected a name or what load\(\) gives$"):
+    with pytest.raises(
+        CallError, match=r"^<class '.*Length'> is not a metric: expected a name or an object returned by load\(\)$"
+    ):
         choose(wrong)
     with pytest.raises(CallError, match=r"^bm25 is a reply model: expected a metric or an evaluator$"):
         choose("bm25")

@@ -214,7 +214,7 @@ def test_another_run_may_not_go_on(change: str, tmp_path: Path) -> None:
     before = files_in(folder)
     with pytest.raises(CallError) as caught:
         changed_runs()[change].score(folder / "scores.jsonl", resume=True)
-    expected = "is of another run: its data, metrics, seed or version differ; start over without --resume"
+    expected = "belongs to another run: its data, metrics, seed or version differ; start over without --resume"
     assert str(caught.value) == f"{folder / 'scores.jsonl.part'} {expected}"
     assert files_in(folder) == before, "what was scored is kept"
 
@@ -283,7 +283,7 @@ def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
     with pytest.raises(Interrupted):
         make_run(metrics=choose(["bleu-2(smooth=none)"]).metrics).score(target)
     signatures = read_scores(target).signatures
-    assert set(signatures.values()) == {"unknown (no metadata beside the scores)"}
+    assert set(signatures.values()) == {"unknown (no metadata next to the scores)"}
     assert set(signatures) == (set(LABELS) if moved == "scores" else {"bleu-2(smooth=none)"})
 
 

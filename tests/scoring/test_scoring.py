@@ -162,5 +162,5 @@ def test_our_own_names_win_and_broken_plug_ins_are_named() -> None:
     assert isinstance(rejoinder.load("bleu"), Bleu)
     with pytest.raises(CallError, match=r"^no_such_module:X cannot be imported \(No module named 'no_such_module'\)$"):
         rejoinder.load("gone")
-    with pytest.raises(CallError, match=r"^odd is not a metric: <function dumps at .*> is no dataclass$"):
+    with pytest.raises(CallError, match=r"^odd is not a metric: <function dumps at .*> is not a dataclass$"):
         rejoinder.load("odd")

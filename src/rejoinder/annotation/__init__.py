@@ -1,4 +1,4 @@
-"""Collecting human scores of replies: a study in TOML, a web page for raters, a durable store, and what comes out.
+"""Collecting human scores of replies: a study in TOML, a web page for raters, a durable store, and an export.
 
 In reading order:
 

@@ -1,4 +1,4 @@
-"""The page for those who run a study: how far it is, how well raters agree, and whom to look at."""
+"""The page for those who run a study: progress, agreement of raters, and raters to check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionState:
-    """How one question stands."""
+    """Agreement and means of one question."""
 
     name: str
     answers: int
@@ -40,7 +40,7 @@ class QuestionState:
 
 @dataclass(frozen=True)
 class State:
-    """How a study stands."""
+    """The state of a study."""
 
     raters: int
     finished: int
@@ -70,7 +70,7 @@ class AdminPages:
 
     @property
     def routes(self) -> list[Route]:
-        """What is answered where."""
+        """The routes."""
         return [Route("/admin", self.show), Route("/admin/{token}", self.enter)]
 
     def enter(self, request: Request) -> Response:
@@ -81,7 +81,7 @@ class AdminPages:
         return RedirectResponse("/admin", 303)
 
     def show(self, request: Request) -> Response:
-        """How the study stands."""
+        """The page with the state of the study."""
         if request.session.get("admin") is not True:
             return PlainTextResponse("Please open the organisers' link that the server printed.", 403)
         state = state_of(self.study, self.store, self.assigner)

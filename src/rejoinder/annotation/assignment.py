@@ -1,4 +1,4 @@
-"""Who sees what: every item gets its raters, every rater about as many replies of each system.
+"""Assignment of items to raters: every rater gets about equally many replies of each system.
 
 Items are handed out when a rater joins: those with the fewest raters first, and among equals in an order that is
 random for each rater. In addition to the shared items, a rater gets at most one per context, and systems in turn, so
@@ -21,7 +21,7 @@ from rejoinder.annotation.study import Study
 
 @dataclass
 class Assigner:
-    """Hands items to raters."""
+    """Assigns items to raters."""
 
     study: Study
     store: Store
@@ -77,7 +77,7 @@ class Assigner:
         )
 
     def _with_checks(self, order: list[Item], rng: np.random.Generator) -> list[Item]:
-        """The same items with garbled ones between them, and some again near the end."""
+        """The same items with garbled ones inserted, and some repeated near the end."""
         if self.study.kind != "scale" or not order:
             return order
         seen = {item.group for item in order}

@@ -1,4 +1,4 @@
-"""Raters worth a look: what they did, in numbers. Nobody is turned away by the program."""
+"""Raters that an organiser should check, with figures. The program itself excludes nobody."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rejoinder.annotation.study import Question, Study
 
 _SHARE_TOO_FAST = 0.25
 _FEWEST = 4
-"""Answers below which a rater's habits are not judged."""
+"""Minimum number of answers for a rater to be checked for patterns."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Flag:
 
 
 def flags_of(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
-    """Every rater who failed checks, answered too quickly, always alike, or wrote the same text again."""
+    """Every rater who failed checks, answered too quickly, gave equal answers, or repeated a text."""
     by_rater: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         by_rater[answer.rater].append(answer)
@@ -40,7 +40,7 @@ def flags_of(study: Study, answers: Sequence[Answer], items: Mapping[str, Item])
 
 
 def _garbled(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
-    """Shuffled words in the upper half of the scale."""
+    """High scores for shuffled words."""
     shown = [answer for answer in own if items[answer.item].role == "garbled"]
     fooled = [one for one in shown if _in_upper_half(study.question(one.question), one.value)]
     if len(fooled) * 2 > len(shown):
@@ -48,7 +48,7 @@ def _garbled(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str
 
 
 def _repeated(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
-    """Answers about the same item that are far apart."""
+    """Inconsistent answers about the same item."""
     first = {(answer.item, answer.question): answer.value for answer in own}
     far = pairs = 0
     for answer in own:

@@ -1,4 +1,4 @@
-"""What raters see: one reply, two replies or a context alone, with garbled and repeated items hidden among them.
+"""Items for raters: one reply, two replies or a context alone, with garbled and repeated items among them.
 
 Everything follows from the study and its seed, so that a server that starts again shows the same items.
 """
@@ -26,7 +26,7 @@ class Item:
     """One thing to rate."""
 
     id: str
-    """A hash that tells a rater nothing about the system."""
+    """A hash that does not reveal the system to a rater."""
     group: str
     """Equal for items with the same context: a rater gets one of them, and another only if that is a shared one."""
     context: tuple[str, ...]
@@ -97,7 +97,7 @@ def _chosen_shared(study: Study, items: list[Item]) -> list[Item]:
 
 
 def in_turn(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, in their order: one of each system in turn, and one per context."""
+    """At most `most` items, in their order: one of each system in turn, and one per context."""
     by_stratum: dict[str, list[Item]] = {}
     for item in items:
         by_stratum.setdefault(item.stratum, []).append(item)
@@ -116,7 +116,7 @@ def in_turn(items: Sequence[Item], most: int) -> list[Item]:
 
 
 def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
-    """Garbled items; repeated ones are made for each rater, from what that rater saw."""
+    """Garbled items; repeated ones are made for each rater, from the items that the rater saw."""
     if study.kind != "scale":
         return
     rng = np.random.default_rng([study.seed, 2])
@@ -132,7 +132,7 @@ def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
 
 
 def repeated(study: Study, item: Item) -> Item:
-    """The same item, to be shown to the same rater once more."""
+    """The same item, to be shown to the same rater again."""
     return replace(item, id=_hash(study, "repeated", item.id), role="repeated", of=item.id, shared=False)
 
 

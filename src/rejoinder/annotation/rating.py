@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from starlette.templating import Jinja2Templates
 
 PLATFORM_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
-"""Names under which crowd-sourcing platforms give the identity of a worker."""
+"""URL parameters in which crowd-sourcing platforms pass the identity of a worker."""
 _LONGEST_IDENTITY = 128
 _LONGEST_PAUSE = 3600.0
-"""Seconds; what took longer was not spent on the item."""
+"""Seconds; longer times were not spent on the item."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rater is: the item and the page of questions that come next."""
+    """A rater's position: the next item and page of questions."""
 
     item: Item
     page: tuple[Question, ...]
@@ -59,7 +59,7 @@ class RatingPages:
 
     @property
     def routes(self) -> list[Route]:
-        """What is answered where."""
+        """The routes."""
         return [
             Route("/", self.start),
             Route("/r/{token}", self.enter),
@@ -70,7 +70,7 @@ class RatingPages:
         ]
 
     def start(self, request: Request) -> Response:
-        """Raters who are known go on; others are told how to get in."""
+        """Known raters continue; others see how to join."""
         if self._rater(request) is not None:
             return RedirectResponse("/rate", 303)
         return self._page(request, "message.html", title=self.study.title, text="Please open your personal link.")
@@ -95,7 +95,7 @@ class RatingPages:
         return RedirectResponse("/rate", 303)
 
     async def consent(self, request: Request) -> Response:
-        """What someone says to the consent text."""
+        """The answer to the consent text."""
         rater = self._rater(request)
         form = await request.form()
         if rater is None or not self._is_ours(rater, str(form.get("form", ""))):
@@ -144,7 +144,7 @@ class RatingPages:
         return RedirectResponse("/rate", 303)
 
     def _place(self, rater: Rater) -> Place | str:
-        """Where the rater is; or how it ended."""
+        """The rater's position, or the outcome if the rater has finished."""
         given = self.assigner.hand_out(rater.id)
         if not given:
             return "nothing_left"
@@ -204,11 +204,11 @@ class RatingPages:
         return same(given, form_token(self.secret, rater.id))
 
     def _swapped(self, rater: Rater, item: Item) -> bool:
-        """Whether a pair is shown the other way round: as good as random, and the same after a reload."""
+        """Whether a pair is shown the other way round: pseudo-random, and the same after a reload."""
         return bool(blake2b(f"{rater.id}:{item.id}".encode(), digest_size=1).digest()[0] % 2)
 
     def _unshuffled(self, rater: Rater, item: Item, value: str) -> str:
-        """A choice between A and B as they stand in the item."""
+        """A choice between A and B in the order of the item."""
         if self.study.kind == "pair" and self._swapped(rater, item):
             return {"A": "B", "B": "A"}.get(value, value)
         return value

@@ -1,4 +1,4 @@
-"""What keeps a study to its raters: secrets in links, signed cookies, limits on requests, and strict headers."""
+"""Access control of a study: secrets in links, signed cookies, limits on requests, and strict headers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> str:
-    """What is stored of a secret."""
+    """The hash of a secret, which is stored instead of it."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -43,13 +43,13 @@ def same(given: str, expected: str) -> bool:
 
 
 def form_token(secret: str, who: str) -> str:
-    """What a form must carry, so that no other site can send it in a rater's name."""
+    """The CSRF token of a form: no other site can submit it in a rater's name."""
     return hmac.new(secret.encode(), f"form:{who}".encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass
 class RateLimit:
-    """At most so many requests per minute from one address."""
+    """A limit on requests per minute from one address."""
 
     most: int
     _seen: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))

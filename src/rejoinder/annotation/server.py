@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parent / "pages"
 _SERVED = {"style.css": "text/css", "keys.js": "text/javascript"}
 _PER_MINUTE = 600
-"""Requests from one address: a class room behind one router is still let in."""
+"""Requests from one address: enough for a classroom behind one router."""
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What signs cookies and forms, and lets the organisers in; in a file that only its owner can read."""
+    """The keys for cookies, forms and the organisers' link; in a file that only its owner can read."""
 
     signing: str
     admin: str
 
     @classmethod
     def beside(cls, study_file: Path) -> Secrets:
-        """Those of the study, made the first time."""
+        """The secrets of the study, created at first use."""
         path = study_file.with_suffix(".secrets.json")
         if path.exists():
             try:

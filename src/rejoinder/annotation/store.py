@@ -71,7 +71,7 @@ class Assigned:
 
 
 class Database(Protocol):
-    """What both kinds of database have."""
+    """The interface of both databases."""
 
     serial: str
 
@@ -79,10 +79,10 @@ class Database(Protocol):
         """The rows of one statement, whose values are marked by question marks."""
 
     def transaction(self) -> Any:
-        """A context in which all statements hold together or not at all; one at a time."""
+        """A transaction; only one runs at a time."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
 
 
 class SqliteDatabase:
@@ -106,7 +106,7 @@ class SqliteDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """A transaction."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -146,7 +146,7 @@ class PostgresDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; other servers on the same database wait."""
+        """A transaction; other servers on the same database wait."""
         with self._lock, self._connection.transaction():
             self._connection.execute("SELECT pg_advisory_xact_lock(7236014)")
             yield
@@ -158,7 +158,7 @@ class PostgresDatabase:
 
 
 class Store:
-    """Raters, what they were given, and what they answered."""
+    """Raters, their items and their answers."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -167,11 +167,11 @@ class Store:
                 database.run(statement.replace("{serial}", database.serial))
 
     def transaction(self) -> Any:
-        """All or nothing, one at a time."""
+        """A transaction; only one runs at a time."""
         return self.database.transaction()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     def add_rater(self, rater: str, token: str, source: str) -> None:
@@ -197,7 +197,7 @@ class Store:
         return [Rater(*row) for row in found]
 
     def mark(self, rater: str, *, consented: bool = False, outcome: str | None = None) -> None:
-        """Note that a rater is here, agrees, or has ended."""
+        """Record that a rater is active, has consented, or has finished."""
         now = time.time()
         self.database.run("UPDATE raters SET seen = ? WHERE id = ?", (now, rater))
         if consented:
@@ -214,7 +214,7 @@ class Store:
             )
 
     def assigned(self, rater: str | None = None) -> list[Assigned]:
-        """What a rater, or everyone, was given, in order."""
+        """The items of one rater, or of all, in order."""
         where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
         found = self.database.run(
             f"SELECT rater, item, place, handed FROM assignments{where} ORDER BY rater, place", values
@@ -233,7 +233,7 @@ class Store:
                 self.database.run("UPDATE raters SET seen = ? WHERE id = ?", (time.time(), rater))
 
     def answers(self, rater: str | None = None) -> list[Answer]:
-        """All that a rater, or everyone, answered, oldest first; a question may have been answered again."""
+        """The answers of one rater, or of all, oldest first; a question may have several."""
         where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
         found = self.database.run(
             f"SELECT rater, item, question, value, seconds, given FROM answers{where} ORDER BY number", values
@@ -242,7 +242,7 @@ class Store:
 
 
 def latest(answers: Sequence[Answer]) -> dict[tuple[str, str, str], Answer]:
-    """Rater, item and question -> the answer that stands: the last one given."""
+    """Rater, item and question -> the last answer, which is the valid one."""
     return {(one.rater, one.item, one.question): one for one in answers}
 
 

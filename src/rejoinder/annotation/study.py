@@ -1,4 +1,4 @@
-"""What a study asks: questions about replies, who answers how many, and how care is checked. Read from a TOML file.
+"""A study: questions about replies, the number of items per rater, and attention checks. Read from a TOML file.
 
 title = "Which chatbot is better?"
 examples = "replies.jsonl"
@@ -39,12 +39,12 @@ class Worked:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One thing that raters answer."""
+    """One question to raters."""
 
     name: str
     text: str
     kind: Kind = "scale"
-    """scale: a number for a reply; pair: which of two replies is better; write: a reply of the rater's own."""
+    """scale: a number for a reply; pair: which of two replies is better; write: the rater writes a reply."""
     low: int = 1
     high: int = 5
     labels: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Question:
     ties: bool = True
     """Whether "about the same" may be chosen, for pairs."""
     page: int = 1
-    """Questions with a lower number are answered first, on a page of their own."""
+    """Questions with a lower number are answered first, on a separate page."""
     shortest: int = 10
     """Characters that a written reply must have."""
     examples: tuple[Worked, ...] = ()
@@ -63,14 +63,14 @@ class Question:
         return tuple(range(self.low, self.high + 1))
 
     def label(self, point: int) -> str:
-        """What a point means; "" where the study does not say."""
+        """The meaning of a point; "" if the study gives none."""
         if len(self.labels) == len(self.points):
             return self.labels[point - self.low]
         ends = {self.low: 0, self.high: -1}
         return self.labels[ends[point]] if len(self.labels) == 2 and point in ends else ""
 
     def problem(self, answer: str) -> str:
-        """Why an answer cannot be taken; "" where it can."""
+        """Why an answer is invalid; "" if it is valid."""
         if self.kind == "scale":
             return "" if answer in {str(point) for point in self.points} else "choose one of the answers"
         if self.kind == "pair":
@@ -81,7 +81,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Checks:
-    """How care is checked; whoever fails is shown to the organisers and never turned away by the program."""
+    """Attention checks; raters who fail are shown to the organisers, but never excluded by the program."""
 
     garbled: float = 0.05
     """The share of additional items whose words are shuffled: they should get the lowest score."""
@@ -101,12 +101,12 @@ class Codes:
     declined: str = ""
     """For those who do not consent."""
     nothing_left: str = ""
-    """For those who come when there is no work any more."""
+    """For those who join when no items are left."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """All that decides what raters see."""
+    """Everything that determines what raters see."""
 
     title: str
     examples: str
@@ -120,7 +120,7 @@ class Study:
     shared_items: int = 5
     """Items that every rater gets, from which agreement is measured."""
     return_after_minutes: float = 60.0
-    """Unanswered items of a rater who was idle for so long are given to others."""
+    """Unanswered items of a rater who was idle for this long are given to others."""
     seed: int = 0
     checks: Checks = field(default_factory=Checks)
     codes: Codes = field(default_factory=Codes)
@@ -150,7 +150,7 @@ def read_study(path: Path) -> Study:
     except OSError as error:
         raise CallError(f"{path}: {error.strerror}: expected a study, a TOML file") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is no valid TOML ({error})", file=str(path)) from error
+        raise DataError(f"is not valid TOML ({error})", file=str(path)) from error
     reader = _Reader(str(path))
     asked = reader.tables(found.pop("questions", []), "questions")
     questions = tuple(_question(reader, table, number) for number, table in enumerate(asked, 1))
@@ -212,7 +212,7 @@ def _check(study: Study, file: str) -> None:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns plain TOML values into dataclasses, and says what is wrong with them."""
+    """Turns plain TOML values into dataclasses, and reports errors in them."""
 
     file: str
 

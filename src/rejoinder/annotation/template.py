@@ -1,4 +1,4 @@
-"""A study to begin with: `rejoinder annotate new replies.jsonl` writes it, and a person changes it."""
+"""The template of a study: `rejoinder annotate new replies.jsonl` writes it, to be edited by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ labels = ["not at all", "perfectly"]
 
 
 def study_text(examples: Path, count: int) -> str:
-    """The TOML of a study of so many replies."""
+    """The TOML of a study of `count` replies."""
     items = max(1, min(40, count))
     path = json.dumps(str(examples), ensure_ascii=False)  # a TOML string is written like a JSON string
     return _STUDY.format(examples=path, items_per_rater=items, shared_items=min(5, items))

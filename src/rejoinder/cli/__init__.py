@@ -36,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="rejoinder",
-        description="Tells how good a chatbot's replies are, and whether the new version is better.",
+        description="Measures how good a chatbot's replies are, and whether the new version is better.",
     )
     parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=LazyParser)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
-    new = steps.add_parser("new", help="write a study of some replies, to be changed by hand")
+    new = steps.add_parser("new", help="write a template of a study, to be edited by hand")
     new.add_argument("replies", help="the replies to judge, as `rejoinder score` reads them")
     new.add_argument("-o", "--output", default="study.toml", metavar="FILE", help="the study (default: study.toml)")
     links = steps.add_parser("links", help="make personal links for raters")
@@ -29,21 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_argument("--https", action="store_true", help="the server is behind TLS: send cookies over HTTPS only")
     export = steps.add_parser("export", help="write the ratings as a file of judged replies")
     export.add_argument("-o", "--output", required=True, metavar="FILE.jsonl", help="the file of judged replies")
-    export.add_argument("--without", action="append", default=[], metavar="RATER", help="leave a rater out; repeats")
+    export.add_argument(
+        "--without", action="append", default=[], metavar="RATER", help="leave out a rater; may be repeated"
+    )
     for step in (links, serve, export):
         step.add_argument("study", help="the study's TOML file")
         step.add_argument(
             "--store",
             metavar="FILE_OR_URL",
             help="where answers are kept: a SQLite file or postgresql://... "
-            "(default: beside the study, with the suffix .db)",
+            "(default: next to the study, with the suffix .db)",
         )
     for step in (new, links, serve, export):
         step.add_argument("--quiet", action="store_true", help="show no remarks")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out one step."""
+    """Run one step."""
     steps = {"new": _new, "links": _links, "serve": _serve, "export": _export}
     steps[arguments.step](arguments)
     return 0

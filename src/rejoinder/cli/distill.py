@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The student's parameters; CallError for those of an encoder where the student is none."""
+    """The student's parameters; CallError for encoder parameters if the student is not an encoder."""
     from rejoinder.errors import CallError
 
     given = {name: value for name in _ENCODER_PARAMETERS if (value := getattr(arguments, name)) is not None}

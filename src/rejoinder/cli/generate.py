@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME=FOLDER,...",
         help="a pool for judging: trained reply models, each with the system name for its replies; a decoding may "
-        "follow, hred=FOLDER@nucleus(p=0.9); repeatable",
+        "follow, hred=FOLDER@nucleus(p=0.9); may be repeated",
     )
     pool = parser.add_argument_group("a pool for judging")
     pool.add_argument("--also", default="", metavar="true,random", help="also the true reply, a random one, or both")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="METRIC>NUMBER",
-        help="leave out replies that a metric scores above (or, with <, below) a number; repeatable",
+        help="leave out replies that a metric scores above (or, with <, below) a number; may be repeated",
     )
     pool.add_argument("--keep-offensive", action="store_true", help="do not leave out replies with offensive words")
     parser.add_argument(

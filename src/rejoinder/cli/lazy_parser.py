@@ -32,5 +32,5 @@ class LazyParser(argparse.ArgumentParser):
 
 
 def sentence(purpose: str) -> str:
-    """A purpose as a sentence: what a verb's list shows in lower case, its own help begins with a capital."""
+    """A purpose as a sentence: lower case in the list of verbs, capitalised in the verb's own help."""
     return purpose[0].upper() + purpose[1:] + "."

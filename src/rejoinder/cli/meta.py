@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="scores that `score -o` wrote; repeatable",
+        help="scores that `score -o` wrote; may be repeated",
     )
     parser.add_argument("--dimension", metavar="NAME", help="the dimension that was rated, or 'all' (default: overall)")
     parser.add_argument(
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="also run a study, or 'all' of them; repeatable",
+        help="also run a study, or 'all' of them; may be repeated",
     )
     parser.add_argument(
         "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"

@@ -46,7 +46,7 @@ def _print(title: str, *lines: str) -> None:
 
 
 def _lines(about: dict[str, Any]) -> tuple[str, ...]:
-    """What a description says, as text."""
+    """A description as text."""
     from rejoinder.metrics.base import plain
 
     needs = "depends on the parameters" if about["needs"] is None else ", ".join(about["needs"])
@@ -61,7 +61,7 @@ def _lines(about: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """What one metric is, with its default parameters."""
+    """The description of one metric, with its default parameters."""
     from rejoinder.errors import CallError
     from rejoinder.registry import build, metric_class
 

@@ -1,4 +1,4 @@
-"""Options that several verbs have in common, and what they say to the user."""
+"""Options shared by several verbs, and messages to the user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="OURS=THEIRS",
         help="the data's own name for a field: --field context=history (id, context, response, references, system, "
-        "speakers, context_id, messages); repeatable",
+        "speakers, context_id, messages); may be repeated",
     )
     group.add_argument(
         "--separator",
@@ -38,7 +38,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def add_on_error(group: Any) -> None:
-    """What to do with input that cannot be read."""
+    """The option for input that cannot be read."""
     group.add_argument(
         "--on-error",
         choices=("raise", "skip"),
@@ -67,14 +67,14 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a metric, with optional parameters: -m 'bleu(n=2)', or the folder of a trained evaluator; repeatable; "
-        "'all': every metric that needs no training (default: a sensible set for the data)",
+        help="a metric, with optional parameters: -m 'bleu(n=2)', or the folder of a trained evaluator; "
+        "may be repeated; 'all': every metric that needs no training (default: a sensible set for the data)",
     )
     group.add_argument("--config", metavar="FILE.toml", help="take metrics and their parameters from a TOML file")
 
 
 def add_scoring(parser: argparse.ArgumentParser) -> None:
-    """What every verb that scores replies can be told."""
+    """Options shared by all scoring verbs."""
     add_metrics(parser)
     add_reading(parser)
     add_running(parser)

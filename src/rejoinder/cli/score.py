@@ -84,7 +84,7 @@ def _checked_output(arguments: argparse.Namespace) -> Path | None:
         if arguments.resume:
             raise CallError("--resume needs -o: without a score file there is nothing to resume")
         if arguments.intervals:
-            raise CallError("--intervals needs -o: the bounds are written beside the scores")
+            raise CallError("--intervals needs -o: the bounds are written next to the scores")
         return None
     output = Path(arguments.output)
     check_scores_target(output, inputs=[arguments.replies])
@@ -98,7 +98,7 @@ def _checked_output(arguments: argparse.Namespace) -> Path | None:
 
 @contextmanager
 def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[None]:
-    """Says on an interrupt how to resume."""
+    """On an interrupt, print how to resume."""
     from rejoinder.scoring.part_file import part_path
 
     try:

@@ -13,11 +13,13 @@ judged       examples with human scores
 unanswered   contexts that wait for a reply
 dialogues    dialogues to train on
 sentences    sentences to train on
+corpora      training data in any supported form
 files        single files of a model folder
 output       writing files atomically, and the formats of score files
 spreadsheets text in a CSV file that a spreadsheet would run
 pairs        a context with one reply
 contexts     hashes of contexts, to keep training and test data apart
 negatives    unsuitable replies made from dialogues
+garbling     replies in broken language made from good ones
 digests      short hashes of data
 """

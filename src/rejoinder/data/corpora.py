@@ -1,4 +1,4 @@
-"""Training data, whatever they come as: a file, several files, a frame, or objects in memory."""
+"""Training data in any supported form: a file, several files, a frame, or objects in memory."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _some(found: list[T], paths: list[str | Path], what: str) -> list[T]:
 
 
 def _dialogue(item: Any, number: int) -> Dialogue:
-    """The dialogue that an object in memory stands for; DataError where it stands for none."""
+    """The dialogue that an object in memory represents; DataError if it represents none."""
     if isinstance(item, Dialogue):
         return item
     record = {"turns": item} if isinstance(item, list | tuple) else item

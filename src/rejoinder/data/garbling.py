@@ -1,4 +1,4 @@
-"""Replies in broken language, made from good ones, and how far below these they belong.
+"""Replies in broken language, made from good ones, and how much lower they should score.
 
 Cosines and language models alike give a heap of the context's words a high score: an evaluator that learned from them
 has to be shown that broken language is worse.
@@ -31,11 +31,11 @@ class Garbled(NamedTuple):
 
     text: str
     drop: float
-    """How far its score belongs below that of the reply it was made from, as a logit."""
+    """How much lower it should score than its source reply, in logits."""
 
 
 def garbled(reply: str, last_turn: str, rng: np.random.Generator) -> Garbled | None:
-    """The reply broken in one of six ways; None where it is too short, or comes out as it was."""
+    """The reply broken in one of six ways; None if it is too short or would be unchanged."""
     words = reply.split()
     if len(words) < SHORTEST:
         return None
@@ -83,7 +83,7 @@ def _cut_off(words: list[str], _: Sequence[str], rng: np.random.Generator) -> li
 
 
 def _drawn(words: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
-    """So many of the words, or all if there are fewer, in random order."""
+    """`count` of the words, or all if there are fewer, in random order."""
     return [words[place] for place in rng.permutation(len(words))[:count].tolist()]
 
 

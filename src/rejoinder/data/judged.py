@@ -35,7 +35,7 @@ class JudgedSource(Source):
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):
-            raise FieldError("scores", "is missing: expected human scores beside the example")
+            raise FieldError("scores", "is missing: expected human scores with the example")
         name, split = self.fields.of("scores"), record.get(self.fields.of("split"))
         self._judged = scores_of(record.get(name), name)
         self._split = "" if split is None or is_missing(split) else text_of(split, self.fields.of("split"))

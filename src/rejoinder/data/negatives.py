@@ -1,9 +1,9 @@
 """Unsuitable replies made from dialogues: a model learns to rank them below the true reply.
 
 Each kind teaches one thing. A *random* utterance teaches topic; another turn of the *same dialogue* teaches order; an
-*echo* of the context, that repetition is no answer; a *generic* reply, that a phrase which fits everywhere says little;
-*shuffled*, *repeated* and *garbled* words and a *truncated* reply teach form; a *neighbour*, an utterance similar to
-the true reply, teaches small differences.
+*echo* of the context, that repetition is not an answer; a *generic* reply, that a phrase which fits everywhere says
+little; *shuffled*, *repeated* and *garbled* words and a *truncated* reply teach form; a *neighbour*, an utterance
+similar to the true reply, teaches small differences.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Negatives:
         return None if _bare(text) in {"", _bare(self.places[place].response)} else text
 
     def _random(self, place: int, rng: np.random.Generator) -> str:
-        """A reply from another dialogue, if one turns up within a few draws."""
+        """A reply from another dialogue, if one is found within a few draws."""
         home = self.places[place].dialogue
         for _ in range(_TRIES):
             other = self.places[int(rng.integers(len(self.places)))]

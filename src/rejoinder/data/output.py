@@ -37,28 +37,28 @@ def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] =
 def check_scores_target(path: Path, *, inputs: Sequence[str] = ()) -> None:
     """Raise a CallError if scores cannot be written there, or would overwrite the meta data of another score file."""
     check_target(path, SCORE_SUFFIXES, inputs=inputs)
-    beside = meta_path(path)
-    if path.suffix == ".parquet" or not beside.is_file():
+    meta_file = meta_path(path)
+    if path.suffix == ".parquet" or not meta_file.is_file():
         return
     try:
-        meta = json.loads(beside.read_text(encoding="utf-8"))
+        meta = json.loads(meta_file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):  # belongs to no score file
         return
     owner = owner_of_meta(path, meta if isinstance(meta, dict) else {})
     if owner != path and owner.exists():
-        raise CallError(f"{beside} belongs to {owner}: expected another name than {path}, not only another suffix")
+        raise CallError(f"{meta_file} belongs to {owner}: expected another name than {path}, not only another suffix")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
     """A text file that replaces `path` when the block succeeds, and leaves no trace when it fails."""
-    beside = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(path.name + ".tmp")
     try:
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
             yield file
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -98,18 +98,18 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
     schema: dict[str, Any] = {"id": pl.String, "system": pl.String, "scores": struct}
     # A file name is not a pattern, even if it contains a bracket.
     frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
-    beside = target.with_name(target.name + ".tmp")
+    temporary = target.with_name(target.name + ".tmp")
     try:
         if target.suffix == ".parquet":
-            frame.sink_parquet(beside, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
-            beside.replace(target)
+            frame.sink_parquet(temporary, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
+            temporary.replace(target)
         else:
             columns = {label: for_spreadsheet(label) for label in labels}
             texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
-            frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(beside)
-            _publish_with_meta(beside, target, meta)
+            frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(temporary)
+            _publish_with_meta(temporary, target, meta)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     rows.unlink()
 
 

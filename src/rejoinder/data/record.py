@@ -3,7 +3,7 @@
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
 `speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is split at
 a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON, and an empty
-reply beside messages counts as missing.
+reply next to messages counts as missing.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class ErrorPolicy:
         """The number of the record -> what is wrong with it."""
 
     def refuse(self, number: int, error: DataError) -> None:
-        """Raise the error, or record it and go on, depending on `on_error`."""
+        """Raise the error, or record it and continue, depending on `on_error`."""
         if self.on_error == "raise":
             raise error
         self.skipped[number] = error

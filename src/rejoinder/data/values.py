@@ -50,7 +50,7 @@ def json_list(text: str) -> list[Any] | None:
 
 
 def parsed_json(text: str) -> Any:
-    """The value of a JSON text; a ValueError, whatever is wrong with it."""
+    """The value of a JSON text; any kind of invalid text raises a ValueError."""
     try:
         return json.loads(text)
     except RecursionError as error:

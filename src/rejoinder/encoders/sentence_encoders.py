@@ -1,4 +1,4 @@
-"""Sentence encoders by name or folder: what turns utterances and contexts into vectors, without further training.
+"""Sentence encoders by name or folder: pretrained models that turn utterances and contexts into vectors.
 
 An encoder is the folder of a reply model with an encoder (hred, vhred, ...), of tweet2vec, of skip-thought or of stored
 vectors; or a pretrained encoder by its Hugging Face name or folder.

@@ -38,7 +38,7 @@ class StoredVectors:
     vectors: Vectors
     """(texts, width)"""
     signature: str
-    """That of the encoder that computed them."""
+    """The signature of the encoder that computed them."""
     trained_contexts: TrainedContexts
     """The contexts that this encoder was trained on."""
 
@@ -48,7 +48,7 @@ class StoredVectors:
     ) -> Self:
         """Store the vector of each text."""
         if not vector_of:
-            raise CallError("there is no vector to store: expected that of at least one text")
+            raise CallError("there are no vectors to store: expected the vector of at least one text")
         keys = np.array([_key(text) for text in vector_of], np.uint64)
         order = np.argsort(keys)
         vectors = np.stack(list(vector_of.values())).astype(np.float32)
@@ -71,7 +71,7 @@ class StoredVectors:
         return self.vectors[place]
 
     def save(self, folder: str | Path) -> None:
-        """Write what `load` needs into a folder: config.json, and arrays beside it."""
+        """Write what `load` needs into a folder: config.json and array files."""
         with replacing_folder(Path(folder), self.kind) as fresh:
             write_arrays(fresh / ARRAYS, {"keys": self.keys, "vectors": self.vectors})
             write_arrays(fresh / CONTEXTS, {"keys": self.trained_contexts.keys})

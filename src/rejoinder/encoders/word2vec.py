@@ -1,4 +1,4 @@
-"""Word vectors learned from the corpus at hand, with gensim's word2vec (Mikolov et al. 2013)."""
+"""Word vectors learned from the training corpus, with gensim's word2vec (Mikolov et al. 2013)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rejoinder.learning.extras import require_extra
 from rejoinder.text.vectors import WordVectors
 
 CORPUS = "corpus"
-"""The name of such word vectors."""
+"""The name of these word vectors in the options."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Learned metrics behind one interface: fit, score, save, load.
 
-`base` is that interface, `scale` the scale of human scores, `calibration` and `out_of_domain` what any evaluator can
-have in addition: human scores with intervals, and a warning for replies unlike its training text. Every other module or
-package is one method.
+`base` is that interface and `scale` the scale of human scores. Any evaluator can have a `calibration` (scores on the
+human scale with intervals, added to a saved model by `calibration_folder`) and a warning for replies unlike its
+training text (`out_of_domain`). `distillation` trains small evaluators on the scores of larger ones. Every other module
+or package is one method.
 """

@@ -58,12 +58,12 @@ class SentenceCosine(Evaluator):
 
     def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
         """The cosine of each text with the reply that it belongs to; NaN for a blank text. (others,)"""
-        told = [place for place, text in enumerate(others) if text.strip()]
+        places = [place for place, text in enumerate(others) if text.strip()]
         cosines = np.full(len(others), np.nan)
-        if told:
-            replies = [batch.examples[owner[place]].response for place in told]
-            vectors = self.unit_vectors(replies + [others[place] for place in told]).astype(np.float64)
-            cosines[told] = np.clip((vectors[: len(told)] * vectors[len(told) :]).sum(axis=1), -1.0, 1.0)
+        if places:
+            replies = [batch.examples[owner[place]].response for place in places]
+            vectors = self.unit_vectors(replies + [others[place] for place in places]).astype(np.float64)
+            cosines[places] = np.clip((vectors[: len(places)] * vectors[len(places) :]).sum(axis=1), -1.0, 1.0)
         return cosines
 
 
@@ -106,7 +106,7 @@ class EncoderCosine(SentenceCosine):
 
     @property
     def cannot_score(self) -> str:
-        """What it is compared with is missing or blank."""
+        """Why a reply has no score: the text it is compared with is missing or blank."""
         return f"no {NEEDS[self.against]}, or only blank ones"
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn

@@ -80,12 +80,12 @@ class Ensemble(Evaluator):
         for member, column in zip(map(_name, self.members), columns, strict=True):
             known = column[~np.isnan(column)]
             if len(known) < 2 or np.ptp(known) == 0:
-                raise CallError(f"{self.name}: {member} does not tell the replies of these dialogues apart")
+                raise CallError(f"{self.name}: {member} gives all replies of these dialogues the same score")
         centres, spreads = np.nanmean(columns, axis=1), np.nanstd(columns, axis=1)
         together = self._mean((columns - centres[:, None]) / spreads[:, None])
         together = together[~np.isnan(together)]
         if len(together) < 2 or np.ptp(together) == 0:
-            raise CallError(f"{self.name}: there are no replies of these dialogues that all members can score")
+            raise CallError(f"{self.name}: these dialogues have no replies that all members can score")
         return {
             "members_": self._loaded,
             "centres_": np.append(centres, together.mean()),
@@ -110,7 +110,7 @@ class Ensemble(Evaluator):
         return found
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write evaluators to folders of their own; return metrics by name and parameters."""
+        """Write each evaluator to its own folder; return metrics by name and parameters."""
         places: list[dict[str, Any]] = []
         for number, member in enumerate(self.members_):
             if isinstance(member, Evaluator):

@@ -226,15 +226,17 @@ class OutOfDomainCounter:
         by_reason = {
             reason: sum(count for reasons, count in self.counts.items() if reason in reasons) for reason in REASONS
         }
-        told = {reason: count for reason, count in by_reason.items() if self._is_beyond_chance(reason, count)}
-        if not told:
+        significant = {reason: count for reason, count in by_reason.items() if self._is_beyond_chance(reason, count)}
+        if not significant:
             return []
-        total = sum(count for reasons, count in self.counts.items() if not told.keys().isdisjoint(reasons))
-        listed = "; ".join(f"{reason}: {count}, first in row {self.first[reason]}" for reason, count in told.items())
+        total = sum(count for reasons, count in self.counts.items() if not significant.keys().isdisjoint(reasons))
+        listed = "; ".join(
+            f"{reason}: {count}, first in row {self.first[reason]}" for reason, count in significant.items()
+        )
         return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 
     def _is_beyond_chance(self, reason: str, count: int) -> bool:
-        """Whether at least so many replies have p < .05 if all replies are like the training text."""
+        """Whether this many replies would have p < .05 if all replies were like the training text."""
         rate = self.familiarity.rates[reason]
         return bool(_probability(np.array([count]), np.array([self.rows]), rate)[0] < 0.05)
 

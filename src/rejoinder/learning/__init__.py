@@ -1,4 +1,4 @@
-"""What every trained model shares.
+"""Shared code of all trained models.
 
 - `learned`, `fitted`, `saving`, `weights`: parameters and learned fields; saving and loading.
 - `data`, `splits`: training data; held-out rows and folds that share no context.

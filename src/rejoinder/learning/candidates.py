@@ -19,9 +19,9 @@ from rejoinder.types import Dialogue, Example
 
 TRUE = "true"
 KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
-"""Kinds of replies beside the true one."""
+"""Kinds of replies other than the true one."""
 WORSE = ("random", "same_dialogue", "echo", "shuffled", "repeated", "garbled")
-"""Kinds that are worse than the true reply without anyone having to look; the others may fit as well."""
+"""Kinds that are certainly worse than the true reply; the others may fit as well."""
 SOUND = ("random", "same_dialogue", "neighbour")
 """Kinds whose language is as good as that of the true reply."""
 _SEARCHED = 5000
@@ -37,7 +37,7 @@ def candidates_of(
     """
     places = places_of(dialogues)
     if len(places) < 2:
-        raise CallError("candidates are made of dialogues: expected two replies in them at least")
+        raise CallError("candidates are made from dialogues: expected at least two replies in them")
     neighbours = reply_neighbours(places, seed) if "neighbour" in kinds else None
     source = Negatives(places, neighbours=neighbours)
     rng, found = np.random.default_rng([seed, 9]), []

@@ -24,7 +24,7 @@ from rejoinder.learning.weights import plain_state
 
 @dataclass
 class Progress:
-    """How far a stage has come."""
+    """Progress of a stage."""
 
     step: int = 0
     best: float | None = None

@@ -1,4 +1,4 @@
-"""Models that learn from dialogues alone: what reply models and sentence encoders share.
+"""Models that learn from dialogues alone: shared by reply models and sentence encoders.
 
 `fit`, `save` and `load` are written here once. A class has parameters, learned fields and `learn`, which returns the
 value of each learned field; see `learned.py` for what is saved without further code.
@@ -62,7 +62,7 @@ class DialogueFit:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What config.json holds of it; the contexts have a file of their own."""
+        """Its values for config.json; the contexts have a separate file."""
         return {key: getattr(self, key) for key in ("seed", "data", "dialogues", "valid", "version")}
 
 
@@ -92,7 +92,7 @@ class FittedOnDialogues(Learned):
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> Self:
-        """The same model, fitted anew.
+        """Fit this model again and return it.
 
         Training may stop early by the dialogues of `valid`. `run` sets checkpoints, a time limit and progress bars.
         `judged` must be left out: the parameter exists because the `fit` of evaluators has it.
@@ -145,7 +145,7 @@ class FittedOnDialogues(Learned):
         return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
     def save(self, folder: str | Path) -> None:
-        """Write what `load` needs into a folder: config.json, and arrays beside it."""
+        """Write what `load` needs into a folder: config.json and array files."""
         fit = self.fitted
         with replacing_folder(Path(folder), self.kind) as fresh:
             write_config(fresh, self._config(fresh, fit.plain, fit.contexts))

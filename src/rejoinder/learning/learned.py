@@ -1,4 +1,4 @@
-"""What evaluators and reply models share: parameters, learned fields, and a folder that both are saved in.
+"""Shared by evaluators and reply models: parameters, learned fields, and a folder that both are saved in.
 
 A parameter is a field that the constructor takes. A learned field is one that it does not take; its name ends in an
 underscore. `fit_`, which is not one of them, describes the training data.

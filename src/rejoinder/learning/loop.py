@@ -44,7 +44,7 @@ class Trainable(Protocol):
 
     @property
     def network(self) -> nn.Module:
-        """The whole network: what checkpoints hold and best weights are kept of."""
+        """The whole network, whose weights are saved in checkpoints and restored at the end."""
 
 
 @runtime_checkable
@@ -56,10 +56,10 @@ class Grouped(Protocol):
 
 
 @runtime_checkable
-class Telling(Protocol):
+class Reporting(Protocol):
     """A stage with more to report than its validation figure."""
 
-    def told(self) -> str:
+    def report(self) -> str:
         """The result of the last validation in words; "" without validation data."""
 
 
@@ -125,8 +125,8 @@ class _Loop:
         batches: list[list[int]] = []
         with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
             moving.update(progress.step)
-            if self.schedule.look_first and not progress.step:
-                self._look(moving)
+            if self.schedule.validate_first and not progress.step:
+                self._validate(moving)
             while not progress.finished:
                 epoch, place = divmod(progress.step, self.steps_per_epoch)
                 if not batches or not place:
@@ -143,7 +143,7 @@ class _Loop:
         return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
 
     def _step(self, rows: list[int], epoch: int) -> float:
-        # One seed per step: dropout, and whatever a stage draws, is then the same in a run that was resumed.
+        # One seed per step: dropout and a stage's random choices are then the same in a resumed run.
         drawn = np.random.SeedSequence([self.seed, self.progress.step, self.accelerator.process_index])
         torch.manual_seed(int(drawn.generate_state(1)[0]))
         self.model.network.train(self.schedule.dropout)  # nothing but dropout depends on it
@@ -167,17 +167,17 @@ class _Loop:
         progress = self.progress
         progress.seconds = self.seconds_before + monotonic() - self.since
         ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
-        look = ended or progress.step % (self.schedule.look_every or self.steps_per_epoch) == 0
-        if look:
-            self._look(moving, loss)
+        validates = ended or progress.step % (self.schedule.validate_every or self.steps_per_epoch) == 0
+        if validates:
+            self._validate(moving, loss)
         progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
         if progress.finished and self.best is not None:
             self.model.network.load_state_dict(self.best)
-        due = look or progress.finished or progress.step % self.run.save_every == 0
+        due = validates or progress.finished or progress.step % self.run.save_every == 0
         if due and self.checkpoints is not None and self.accelerator.is_main_process:
             self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
 
-    def _look(self, moving: Any, loss: float | None = None) -> None:
+    def _validate(self, moving: Any, loss: float | None = None) -> None:
         """Validate, and keep the weights if they are the best so far."""
         progress, found = self.progress, self.stage.validate()
         if found is not None and (progress.best is None or found > progress.best):
@@ -187,8 +187,8 @@ class _Loop:
             progress.plateaus += 1
         if not self._quiet and (loss is not None or found is not None):
             said = "" if found is None else f", {self.stage.figure} {found:.3f}"
-            if isinstance(self.stage, Telling) and self.stage.told():
-                said += f", {self.stage.told()}"
+            if isinstance(self.stage, Reporting) and self.stage.report():
+                said += f", {self.stage.report()}"
             lost = "" if loss is None else f", loss {loss:.3f}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
             moving.write(line, file=sys.stderr)

@@ -23,19 +23,19 @@ from rejoinder.model_folder import CONFIG, FORMAT, read_config, with_article
 
 @contextmanager
 def replacing_folder(target: Path, kind: str = "evaluator") -> Iterator[Path]:
-    """A folder that takes the place of `target` when the block ends well, and leaves no trace otherwise."""
+    """A folder that replaces `target` if the block succeeds, and is deleted otherwise."""
     if target.exists() and not _is_ours(target):
         raise CallError(
             f"{target} holds something else: expected a new folder, or one that {with_article(kind)} was saved in"
         )
     if not target.parent.is_dir():
         raise CallError(f"{target.parent} does not exist: expected a folder to make {target.name} in")
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as beside:
-        fresh = Path(beside, "new")
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as temporary:
+        fresh = Path(temporary, "new")
         fresh.mkdir()
         yield fresh
         if target.exists():
-            target.rename(Path(beside, "old"))
+            target.rename(Path(temporary, "old"))
         fresh.rename(target)
 
 

@@ -18,18 +18,18 @@ class Schedule:
     batch: int
     epochs: int
     most_steps: int | None = None
-    """Stop after so many steps even if epochs are left; the learning rate falls accordingly."""
+    """Stop after this many steps even if epochs are left; the learning rate falls accordingly."""
     minutes: float | None = None
-    """Time limit. How far training has come is what is further on, steps or time, so that the result depends on the
+    """Time limit. The share of training done is the larger of those by steps and by time, so the result depends on the
     machine's speed."""
     decay: Literal["linear", "plateau", "constant"] = "linear"
     """linear: down to 0 at the last step; plateau: by a factor of 10 at each validation without improvement, until the
     rate is below 1e-7; constant: not at all."""
     warm_up: float = 0.1
     """The share of all steps in which the rate rises from 0 (linear only)."""
-    look_every: int | None = None
+    validate_every: int | None = None
     """Steps between two validations; by default one per epoch."""
-    look_first: bool = False
+    validate_first: bool = False
     """Whether the weights that training starts from are validated too, and kept if nothing better is found."""
     patience: int = 5
     """Validations without improvement before training stops (unless the decay is `plateau`)."""
@@ -45,10 +45,10 @@ class Schedule:
     frozen_embeddings: bool = False
     """Do not train the word embeddings, which are half of a small encoder's weights."""
     frozen_layers: int = 0
-    """Do not train the embeddings and so many of the lowest layers: no gradient is computed for them."""
+    """Do not train the embeddings and this many of the lowest layers: no gradient is computed for them."""
 
     def __post_init__(self) -> None:
-        counts = (self.batch, self.epochs, self.most_steps or 1, self.look_every or 1, self.patience)
+        counts = (self.batch, self.epochs, self.most_steps or 1, self.validate_every or 1, self.patience)
         if min(counts) < 1 or self.learning_rate <= 0 or self.frozen_layers < 0:
             raise CallError(f"a schedule needs a learning rate above 0 and counts of at least 1: found {self}")
         if self.minutes is not None and self.minutes <= 0:
@@ -69,7 +69,7 @@ class Schedule:
         return self.minutes is not None and seconds >= 60 * self.minutes
 
     def rate(self, step: float, total: int, plateaus: int, seconds: float = 0.0) -> float:
-        """The learning rate of a step, counted from 0, after so many seconds of training."""
+        """The learning rate of a step, counted from 0, after `seconds` of training."""
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus
         if self.decay == "constant":

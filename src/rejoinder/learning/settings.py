@@ -29,7 +29,7 @@ class TrainingSettings:
     epochs: int = 10
     """The largest number of epochs."""
     patience: int = 2
-    """With validation dialogues, training stops after so many epochs without improvement."""
+    """With validation dialogues, training stops after this many epochs without improvement."""
     learning_rate: float = 1e-3
     """The highest learning rate: it rises to it, then falls to 0."""
     warm_up: float = 0.05

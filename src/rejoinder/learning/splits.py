@@ -27,14 +27,14 @@ def held_out(
 
 
 def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool = True) -> Ints:
-    """The fold of each row, whole groups together, in random order.
+    """The fold of each row; groups are kept whole, and assigned in random order.
 
     With `by_size` each group goes to the fold with the fewest rows so far; otherwise folds have equal numbers of
-    groups, whatever their sizes.
+    groups, regardless of their sizes.
     """
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     if len(names) < folds:
-        raise NeedsError(f"{len(names)} contexts cannot be cut into {folds} folds: expected as many contexts")
+        raise NeedsError(f"{len(names)} contexts cannot be split into {folds} folds: expected at least {folds}")
     order = np.random.default_rng(seed).permutation(len(names))
     if not by_size:
         return np.asarray(order[codes] % folds, np.int64)

@@ -1,4 +1,4 @@
-"""What the training loop needs to know of a model and its training data: a stage."""
+"""A stage: the training loop's interface to a model and its training data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stage(Protocol):
     name: ClassVar[str]
     """In progress bars and in the names of checkpoints."""
     figure: ClassVar[str]
-    """What `validate` returns, in words."""
+    """The name of the figure that `validate` returns."""
 
     @property
     def network(self) -> nn.Module:

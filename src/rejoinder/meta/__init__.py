@@ -10,6 +10,7 @@ In reading order:
 | `judged` | `JudgedSet`: examples with human ratings |
 | `human_means` | mean human scores from a few labels and many automatic scores |
 | `human` | how well the raters agree |
+| `calibrate` | `calibrate`: an evaluator's scores mapped to the human scale |
 | `study`, `panels` | what studies start from and return, and the contents of their figures |
 | `correlations` | how well metrics agree with people, by reply, system and context |
 | `meta` | `meta_evaluate`: the whole report |

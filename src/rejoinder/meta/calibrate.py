@@ -1,4 +1,4 @@
-"""An evaluator whose scores are put on the human scale, and how well that works: docs/guide/calibration.md."""
+"""Calibration of an evaluator's scores to the human scale, and its quality: docs/guide/calibration.md."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def calibrate(
     seed: int = 0,
     output: str | Path | None = None,
 ) -> CalibrationReport:
-    """Fit a calibration to replies with human scores, and save the calibrated evaluator where `output` says.
+    """Fit a calibration to replies with human scores, and save the calibrated evaluator in `output`.
 
     The evaluator is a fitted one, the folder of one, or the name of one that comes with the package. `judged` is a
     file, a frame or a list of records; replies of the split `test`, and those whose context the evaluator was trained

@@ -39,7 +39,7 @@ MANY_LABELS = 20
 95 % or more for normal labels, ratings 1..5 and yes/no labels, but 90 to 91 % for exponential ones."""
 
 MANY_TWO_VALUED = 30
-"""Labels from which two distinct values are taken for yes/no labels; fewer may be ratings that happen to be so."""
+"""Minimum number of labels for two distinct values to be treated as yes/no labels; fewer may be ratings by chance."""
 
 SELECTED = 0.01
 """Level of the test that the labelled replies differ from the others in their scores."""
@@ -180,7 +180,7 @@ def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, p
 
 
 def _two_values(labels: Scores) -> tuple[float, float] | None:
-    """The two values of yes/no labels; None where labels have more values, or are too few to tell."""
+    """The two values of yes/no labels; None if labels have more values, or are too few to decide."""
     values, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
     is_two_valued = values.size == 2 and counts.sum() >= MANY_TWO_VALUED
     return (float(values[0]), float(values[1])) if is_two_valued else None

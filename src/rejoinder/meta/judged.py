@@ -107,7 +107,7 @@ def read_judged(origin: Any, *, fields: FieldMap | None = None, on_error: OnErro
 
 
 def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:
-    """The dimension asked for; by default the overall one, or all where there is none."""
+    """The requested dimension; by default overall, or all if there is none."""
     if wanted == "all":
         return judged.dimensions
     if wanted is not None:

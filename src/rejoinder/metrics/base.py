@@ -1,4 +1,4 @@
-"""What a metric is: a frozen dataclass whose fields are its parameters, its configuration and its signature.
+"""The interface of a metric: a frozen dataclass whose fields are its parameters, its configuration and its signature.
 
 `needs`, `cannot_score` and `range` are the same for all instances of most metrics, which set them as class variables:
 
@@ -54,13 +54,13 @@ class Counter(Protocol):
 
 
 class Watcher(Protocol):
-    """Looks, batch by batch, for replies that a metric was not made for."""
+    """Counts, batch by batch, replies unlike those a metric was made for."""
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
 
     def notes(self) -> list[str]:
-        """What a reader should know about all that was added."""
+        """Notes for the reader about all that was added."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,15 +125,15 @@ class Metric(ABC):
         """One score per example of the batch; several metrics may share the batch's tokens."""
 
     def observer(self) -> Observer | None:
-        """What has to read the whole corpus before the first score (document frequencies), or None."""
+        """An object that reads the whole corpus before the first score (document frequencies), or None."""
         return None
 
     def counter(self) -> Counter | None:
-        """What accumulates the corpus-level score, or None where that is the mean."""
+        """An object that accumulates the corpus-level score, or None if that is the mean."""
         return None
 
     def watcher(self) -> Watcher | None:
-        """What looks for replies that the metric was not made for, or None."""
+        """An object that counts replies unlike those the metric was made for, or None."""
         return None
 
     @property
@@ -178,7 +178,7 @@ class TextMetric(Metric):
     """A metric over tokens."""
 
     tokenise: str = "words"
-    """How text is cut into tokens: `words`, `whitespace`, `13a`, `intl` or `rouge`."""
+    """How text is split into tokens: `words`, `whitespace`, `13a`, `intl` or `rouge`."""
     lowercase: bool = True
     """Whether text is lower-cased first."""
     strip: str = "none"

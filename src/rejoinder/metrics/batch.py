@@ -52,8 +52,8 @@ class Tokens:
 class Batch:
     """A sequence of examples with cached results of computations on them.
 
-    A blank reference is no reference: it would score 0 with every reply, or 1 with an empty one. So the examples of a
-    batch come without.
+    A blank reference would score 0 with every reply, or 1 with an empty one. So the examples of a batch have blank
+    references removed.
     """
 
     def __init__(self, examples: Sequence[Example]) -> None:

@@ -91,7 +91,7 @@ def _nltk_mean(overlap: NgramOverlap, n: int, method: int) -> Floats:
     return mean
 
 
-_FIFTH = 4  # NLTK uses 5-grams whatever n is
+_FIFTH = 4  # NLTK uses 5-grams for every n
 
 
 def _averaged_with_neighbours(precisions: Floats, fifth: Floats) -> Floats:

@@ -27,7 +27,7 @@ _CHUNK = 4096  # pairs that are sorted together
 _PAIR_BITS = 12
 _NGRAM_BITS = 64 - _PAIR_BITS - 1  # bits left for an n-gram, besides the pair and the side
 
-_VISIBLE = np.ones(max(map(ord, WHITE_SPACE)) + 2, np.bool_)  # by code point; the last entry stands for all higher ones
+_VISIBLE = np.ones(max(map(ord, WHITE_SPACE)) + 2, np.bool_)  # by code point; the last entry covers all higher ones
 _VISIBLE[list(map(ord, WHITE_SPACE))] = False
 
 

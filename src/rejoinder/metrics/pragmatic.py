@@ -49,7 +49,7 @@ class Pm(Metric):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What `by` needs; references alone where there is none, since claims are checked where references are."""
+        """The needs of `by`; references if there is no `by`, because claims are checked against them."""
         return frozenset({"references"}) if self.judge is None else self.judge.needs
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a reply model is: chosen parameters, fields that are learned from dialogues, and `reply`.
+"""The interface of a reply model: parameters, fields that are learned from dialogues, and `reply`.
 
 Parameters are ordinary fields of a frozen dataclass. What `fit` learns is declared as a field that the constructor
 does not take, and whose name ends in an underscore:
@@ -40,7 +40,7 @@ Context = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Request:
-    """What `reply` was asked for."""
+    """The arguments of one `reply` call."""
 
     contexts: tuple[Context, ...]
     decoding: Decoding | None = None

@@ -13,7 +13,7 @@ from rejoinder.types import Scores
 TAIL = 0.99
 """Where there are outliers, the axis ends at this quantile, and the last bin includes them."""
 FAR = 2.0
-"""The largest value is an outlier if it is more than so many times as far from the lowest as that quantile."""
+"""The largest value is an outlier if it is more than this many times as far from the lowest as that quantile."""
 
 
 @dataclass(frozen=True, slots=True)

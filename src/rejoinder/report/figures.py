@@ -30,7 +30,7 @@ _AXIS = 24.0
 """Height of the numbers below an axis."""
 _AXIS_LABEL = 18.0
 _NAME_ROOM = 120.0
-"""Widest name that is placed beside its marks; wider ones are placed above them."""
+"""Widest name that is placed next to its marks; wider ones are placed above them."""
 
 
 def series_class(number: int) -> str:
@@ -92,7 +92,7 @@ class _Names:
     indent: float
     """Where the marks begin."""
     above: float
-    """Height of a name above its marks; 0: names are beside the marks."""
+    """Height of a name above its marks; 0: names are next to the marks."""
     room: float
 
     @classmethod

@@ -32,7 +32,7 @@ from rejoinder.stats.multiple import ALPHA
 
 WRAPPED = "overflow-wrap: anywhere"
 BESIDE = 2
-"""Up to this many figures the findings are placed beside them, otherwise above them."""
+"""Up to this many figures the findings are placed next to them, otherwise above them."""
 
 
 def render_meta(report: MetaReport) -> str:

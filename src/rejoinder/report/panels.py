@@ -21,7 +21,7 @@ def drawn(panel: Panel, *, seed: int = 0) -> Html:
 
 
 def panel_grid(panels: Sequence[Panel], *, seed: int = 0, beside: Html | None = None) -> Html:
-    """The panels as cards in a grid, after the content of `beside`."""
+    """The panels as cards in a grid, with the content of `beside` as the first card."""
     first = [element("div", beside)] if beside else []
     cards = [figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels]
     return element("div", *first, *cards, class_="panels")

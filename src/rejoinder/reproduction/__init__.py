@@ -1,5 +1,15 @@
-"""The papers' tables and figures, made again: one module per page of docs/results.
+"""Reproductions of the papers' tables and figures: one module or package per page of docs/results.
 
 `published/` holds what the papers print, each number typed once. `pages.py` names the pages and the module that makes
 each. `python -m rejoinder.reproduction --list` shows every table and figure of the papers and where it is made.
+
+| module | contents |
+|---|---|
+| `command` | the command line |
+| `settings` | settings of a page from `key=value` texts |
+| `inputs`, `replies` | the data folder; judged replies with their overall ratings |
+| `cache` | scores, vectors and models kept between runs |
+| `documents`, `drawing` | Markdown pages; figures as SVG files |
+| `papers`, `dstc6` | the pages `papers` and `dstc6` |
+| `adem`, `am_fm`, `evaluators`, `reply_models`, `ruber` | the pages with several modules |
 """

@@ -1,4 +1,4 @@
-"""The one cache of all pages: scores, vectors, trained models and cells of learning studies, each made once.
+"""The cache of all pages: scores, vectors, trained models and cells of learning studies, each made once.
 
 A key changes with the version of the package, the settings and the data. It does not see a change of the code within
 a version: then the folder has to be removed.
@@ -39,17 +39,17 @@ class Cache:
 
     @property
     def cells(self) -> Path:
-        """Where learning studies keep the scores of each evaluator that they fitted."""
+        """The folder for the scores of evaluators fitted in learning studies."""
         return self.folder / "cells"
 
     def arrays(self, name: str, key: object, make: Callable[[], Arrays]) -> Arrays:
-        """Arrays by name, made if they are not here yet; `key` is all that they depend on, in plain values."""
+        """Arrays by name, computed if they are not cached; `key` holds everything they depend on, as plain values."""
         path = self.arrays_path(name, key)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            beside = path.with_suffix(".tmp")
-            write_arrays(beside, make())
-            beside.replace(path)
+            temporary = path.with_suffix(".tmp")
+            write_arrays(temporary, make())
+            temporary.replace(path)
         return read_arrays(path)
 
     def arrays_path(self, name: str, key: object) -> Path:
@@ -57,7 +57,7 @@ class Cache:
         return self.folder / "arrays" / f"{name}-{digest_of([__version__, key])[:12]}.safetensors"
 
     def model(self, name: str, key: object, train: Callable[[], SavedT], load: Callable[[Path], SavedT]) -> SavedT:
-        """A trained model, trained if it is not here yet."""
+        """A trained model, trained if it is not cached."""
         folder = self.folder / "models" / f"{name}-{digest_of([__version__, key])[:12]}"
         if not (folder / CONFIG).exists():
             folder.parent.mkdir(parents=True, exist_ok=True)

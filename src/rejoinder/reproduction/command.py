@@ -19,12 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a page, or a paper's table such as adem-table-5")
     parser.add_argument("--list", action="store_true", help="list all pages, tables and figures, and make nothing")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with judged/ and dialogues/")
-    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", help="the page; figures go beside it")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", help="the page; figures are saved next to it")
     parser.add_argument(
-        "--models", type=Path, default=Path("models-cache"), metavar="FOLDER", help="where models are (%(default)s)"
+        "--models",
+        type=Path,
+        default=Path("models-cache"),
+        metavar="FOLDER",
+        help="folder with the models (default: %(default)s)",
     )
     parser.add_argument(
-        "--cache", type=Path, metavar="FOLDER", help="what is kept between runs (reproduction/ in the models' folder)"
+        "--cache", type=Path, metavar="FOLDER", help="cache folder (default: reproduction/ in the models' folder)"
     )
     parser.add_argument("--sections", nargs="+", metavar="SECTION", help="only these sections of the page")
     parser.add_argument(
@@ -33,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make what was asked for; the exit code."""
+    """Make the requested pages or tables; return the exit code."""
     if arguments.list:
         from rejoinder.reproduction.papers import listing
 
@@ -63,7 +67,7 @@ def make_page(
     sections: Sequence[str] = (),
     given: Sequence[str] = (),
 ) -> None:
-    """Write the page that a name stands for."""
+    """Write the page of this name."""
     from rejoinder.reproduction.cache import Cache
     from rejoinder.reproduction.inputs import Inputs
     from rejoinder.reproduction.pages import PAGES, find_page
@@ -73,7 +77,7 @@ def make_page(
     if output is None:
         raise CallError("no output was named: expected -o PAGE.md")
     if data is None and page != "papers":
-        raise CallError("no data were named: expected --data FOLDER, which holds judged/ and dialogues/")
+        raise CallError("no data folder was given: expected --data FOLDER with judged/ and dialogues/")
     check_target(output, (".md",))
     module = PAGES[page].load()
     every = tuple(module.SECTIONS)
@@ -95,7 +99,9 @@ def make_page(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
-    parser = argparse.ArgumentParser(prog=PROGRAM, description="Makes the papers' tables again, ours beside theirs.")
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Reproduces the papers' tables, with our results next to theirs."
+    )
     add_arguments(parser)
     try:
         return run(parser.parse_args(arguments))

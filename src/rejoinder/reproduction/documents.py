@@ -1,4 +1,4 @@
-"""The one page writer: blocks of Markdown under each other, and the files that go beside the page."""
+"""The page writer: consecutive blocks of Markdown, and the files saved next to the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Document:
     """A page that is being written."""
 
     name: str
-    """The page's, and the beginning of the names of files beside it."""
+    """The page's name, and the prefix of the names of files next to it."""
     blocks: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)
     """File name -> text, of figures and data that go into the page's folder."""
@@ -34,7 +34,7 @@ class Document:
         self.beside[f"{name}.svg"] = svg
 
     def write(self, path: Path, command: str) -> None:
-        """Write the page, with the command that made it at its end, and what goes beside it."""
+        """Write the page, with the command that made it at its end, and the files next to it."""
         for name, text in self.beside.items():
             write_text(path.with_name(name), text)
         self.text(f"Made by `{command}`.")

@@ -1,4 +1,4 @@
-"""Figures as SVG files of their own: the report's figures with their colours inside."""
+"""Figures as standalone SVG files: the report's figures with their colours inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page `dstc6`: our corpus scores of the 20 systems beside those that the organisers published."""
+"""The page `dstc6`: our corpus scores of the 20 systems next to those that the organisers published."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ Column = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Files that do not come with the package."""
+    """Files that are not part of the package."""
 
     paraphrases: str = ""
-    """METEOR's paraphrase table; by default that of the models' folder, where it is."""
+    """METEOR's paraphrase table; by default the one in the models' folder, if there is one."""
     glove: str = ""
     """A file of GloVe vectors in 50 dimensions."""
 

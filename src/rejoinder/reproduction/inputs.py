@@ -56,9 +56,9 @@ class Inputs:
         return replace(read_judged(self._file("judged", f"{name}.jsonl.gz")), name=name)
 
     def dialogues(self, corpus: str, most: int | None = None) -> list[Dialogue]:
-        """The dialogues of a corpus and split, such as `dailydialog.train`; at most so many from its beginning.
+        """The dialogues of a corpus and split, such as `dailydialog.train`; only the first `most` if given.
 
-        What is no dialogue is left out: EmpatheticDialogues has one of a single turn.
+        Records that are not dialogues are left out: EmpatheticDialogues has one with a single turn.
         """
         return list(islice(DialogueSource(self._file("dialogues", f"{corpus}.jsonl.gz"), "skip"), most))
 

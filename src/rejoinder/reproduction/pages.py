@@ -19,13 +19,13 @@ from rejoinder.reproduction.published import PAPERS
 
 
 class PageModule(Protocol):
-    """What the module of a page offers."""
+    """The interface of a page's module."""
 
     Settings: type[Any]
     SECTIONS: Collection[str]
 
     def make(self, inputs: Inputs, settings: Any, sections: Sequence[str]) -> Document:
-        """The page, made of these of its sections."""
+        """The page with these of its sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Page:
     module: str
     title: str
     needs: str
-    """Data and models, beside the package."""
+    """Data and models that are needed in addition to the package."""
     time: str
     """On one core, with an empty cache."""
 
@@ -88,7 +88,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
         ),
     }
 )
-"""Page, the name of its file in docs/results -> what makes it."""
+"""Name of the page's file in docs/results -> the module that makes it."""
 
 
 def find_page(name: str) -> tuple[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The page `papers`: every table and figure of the papers, whether it can be made again, and what makes it."""
+"""The page `papers`: every table and figure of the papers, whether it can be reproduced, and what reproduces it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judged replies with the overall rating of each: what the pages on AM-FM and RUBER start from."""
+"""Judged replies with the overall rating of each: the input of the pages on AM-FM and RUBER."""
 
 from __future__ import annotations
 

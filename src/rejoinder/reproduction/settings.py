@@ -39,7 +39,7 @@ def _value(key: str, text: str, hint: Any) -> Any:
 
 
 def shown_settings(settings: Any) -> list[str]:
-    """`key=value` of each field that differs from its default; a path is not shown, as it is another's elsewhere."""
+    """`key=value` of each field that differs from its default; without paths, which differ between machines."""
     found = []
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)

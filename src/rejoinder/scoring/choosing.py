@@ -1,7 +1,7 @@
-"""Which metrics run: all that are asked for by name; of `all` and of the default set, those that the data can serve.
+"""Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.
 
-A metric needs references, a context or neither. Where no example has what it needs, a metric that was asked for by
-name is an error, and one of a set is left out with a note.
+A metric needs references, a context or neither. Where no example has what it needs, a metric that was named is
+an error, and one of a set is left out with a note.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rejoinder.metrics.base import Metric
 from rejoinder.registry import ALIASES, build, load, metric_names
 
 Metrics = str | Metric | Sequence[str | Metric] | Mapping[str, str | Metric]
-"""Names with parameters, metric objects, or labels of one's own for either; `all` names every metric."""
+"""Names with parameters, metric objects, or a mapping from custom labels to either; `all` names every metric."""
 
 DEFAULT_METRICS = (
     "default",
@@ -28,7 +28,7 @@ DEFAULT_METRICS = (
     "specificity",
     "length",
 )
-"""What runs where no metric is named, as far as the data can serve it."""
+"""The metrics that run by default, where the data provide what they need."""
 
 ALL = "all"
 
@@ -39,12 +39,12 @@ class Choice:
 
     metrics: Mapping[str, Metric]
     optional: frozenset[str] = frozenset()
-    """Labels of those that nobody asked for by name."""
+    """Labels of metrics that were not named explicitly."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
     def adding(self, named: Mapping[str, Metric]) -> Choice:
-        """The same with other metrics after these; a metric of a set gives way to one with the same label."""
+        """These metrics and others; explicitly named metrics replace set members with the same label."""
         for label in named:
             if label in self.metrics.keys() - self.optional:
                 raise CallError(f"the metric {label!r} is named twice")
@@ -52,7 +52,7 @@ class Choice:
         return Choice({**kept, **named}, self.optional - named.keys(), self.notes)
 
     def served_by(self, seen: Survey, where: str) -> Choice:
-        """The metrics whose needs the data meet; a NeedsError where one that was asked for is not among them."""
+        """The metrics whose inputs the data provide; a NeedsError if one that was named explicitly lacks its inputs."""
         lacking: dict[tuple[str, ...], list[str]] = {}
         for label, metric in self.metrics.items():
             unmet = tuple(sorted(need for need in metric.needs if not seen.has.get(need)))
@@ -133,7 +133,7 @@ def _metric(given: Any) -> Metric:
     if not isinstance(metric, Metric):
         if isinstance(given, str):
             raise CallError(f"{given} is a {getattr(metric, 'kind', 'model')}: expected a metric or an evaluator")
-        raise CallError(f"{given!r} is no metric: expected a name or what load() gives")
+        raise CallError(f"{given!r} is not a metric: expected a name or an object returned by load()")
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric

@@ -1,7 +1,7 @@
 """The scoring loop: all batches of a source, on this machine.
 
-Metrics that need to know the whole corpus read it first. Then every batch is scored, and its rows are on disk before
-the next one begins, where they are to be written.
+Metrics that need to know the whole corpus read it first. Then every batch is scored; if there is an output
+file, the rows of a batch are on disk before the next batch begins.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class LocalRun:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is known of each example: a number per column, its system, its id where ids are kept."""
+    """The results for each example: one number per column, its system, and its id if ids are kept."""
 
     scores: Mapping[str, Scores]
     systems: NDArray[np.int32]
@@ -188,7 +188,7 @@ def _batches(examples: Iterable[Example]) -> Iterator[Batch]:
 
 
 def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
-    """Room for one value per example; on disk where so many columns would not fit in memory."""
+    """Storage for one value per example; on disk if it would not fit in memory."""
     if count * columns * np.dtype(dtype).itemsize <= _LARGEST_IN_MEMORY:
         return np.empty(count, dtype)
     with tempfile.TemporaryFile(prefix="rejoinder-") as file:  # the array keeps a handle of its own

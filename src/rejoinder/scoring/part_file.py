@@ -1,4 +1,4 @@
-"""Finished rows on disk while a run goes on: from there an interrupted run resumes.
+"""Finished rows, written to disk during a run so that an interrupted run can resume.
 
 `scores.jsonl.part` holds the rows, and `scores.jsonl.part.json` says which run they belong to: only a run over the same
 data, with the same metrics, seed and version, may resume it.
@@ -44,7 +44,7 @@ class PartFile:
         write_text(self._state, json.dumps(self.run))
 
     def appending(self) -> AbstractContextManager[IO[str]]:
-        """The file of rows, open for more of them."""
+        """The file of rows, open for appending."""
         return self.rows.open("a", encoding="utf-8", newline="\n")
 
     def discard(self) -> None:
@@ -58,11 +58,13 @@ class PartFile:
         self._state.unlink()
 
     def restore(self, columns: Mapping[str, Scores], count: int) -> int:
-        """Fill the columns with the scores of an interrupted run; how many rows it had finished."""
+        """Fill the columns with the scores of an interrupted run; return how many rows it had finished."""
         if not self.rows.exists() or not self._state.exists():
             return 0
         if _read_state(self._state) != self.run:
-            raise CallError(f"{self.rows} is of another run: its data, metrics, seed or version differ; {_START_OVER}")
+            raise CallError(
+                f"{self.rows} belongs to another run: its data, metrics, seed or version differ; {_START_OVER}"
+            )
         done, end = 0, 0
         with self.rows.open("r+b") as file:
             for line in file:
@@ -103,7 +105,7 @@ def _read_row(line: bytes, labels: Set[str], file: str, number: int) -> dict[str
         scores = json.loads(line)["scores"]
         row = {label: math.nan if value is None else float(value) for label, value in scores.items()}
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        row = {}  # whatever it is, it is no row of ours
+        row = {}  # not a row that this package wrote
     if row.keys() != labels:
         problem = f"is damaged: expected a row with the scores of this run; {_START_OVER}"
         raise DataError(problem, file=file, line=number)

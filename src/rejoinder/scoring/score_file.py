@@ -63,7 +63,7 @@ def read_scores(path: Path) -> ScoreTable:
 def _intervals(
     columns: Mapping[str, list[float]], signatures: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
-    """The metrics whose bounds are columns too; a column with a signature is a metric, whatever its name."""
+    """The metrics whose bounds are columns too; a column with a signature is always a metric."""
     for label in columns:
         low, high = interval_columns(label)
         if {low, high} <= columns.keys() - signatures.keys():
@@ -71,7 +71,7 @@ def _intervals(
 
 
 def digest_of_scored(path: Path) -> str | None:
-    """The digest of the examples that a score file was made from; None where its metadata do not say."""
+    """The digest of the examples that a score file was made from; None if its metadata do not contain it."""
     digest: str | None = _meta(path)[0].get("data", {}).get("digest")
     return digest
 
@@ -103,23 +103,23 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
 
 
 def _meta(path: Path) -> tuple[dict[str, Any], str]:
-    """The metadata beside the scores (Parquet: in the file), and the reason if a signature is missing there."""
+    """The metadata next to the scores (Parquet: in the file), and the reason if a signature is missing there."""
     if path.suffix == ".parquet":
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
         return _checked_meta(text, str(path)), "no metadata in the file"
-    beside = meta_path(path)
+    meta_file = meta_path(path)
     try:
-        meta = _checked_meta(beside.read_text(encoding="utf-8"), str(beside))
+        meta = _checked_meta(meta_file.read_text(encoding="utf-8"), str(meta_file))
     except FileNotFoundError:
-        return {}, "no metadata beside the scores"
+        return {}, "no metadata next to the scores"
     except UnicodeDecodeError:
-        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(beside)) from None
+        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(meta_file)) from None
     owner = owner_of_meta(path, meta)
     if owner != path:
-        return {}, f"{beside.name} belongs to {owner.name}"
-    return meta, f"{beside.name} does not name it"
+        return {}, f"{meta_file.name} belongs to {owner.name}"
+    return meta, f"{meta_file.name} does not name it"
 
 
 def _checked_meta(text: str, file: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _is_whole(value: Any, least: int) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that a float can hold; null, which stands for none, will do."""
+    """Whether it is a number that a float can hold; null is accepted as missing."""
     if isinstance(value, int) and not isinstance(value, bool):
         return abs(value) <= sys.float_info.max
     return value is None or (isinstance(value, float) and math.isfinite(value))

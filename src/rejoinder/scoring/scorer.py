@@ -1,4 +1,4 @@
-"""Several metrics over one batch at a time: one column of scores per metric, and what a table needs beside them."""
+"""Several metrics over one batch at a time: one column of scores per metric, and the other columns of a table."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from rejoinder.stats.permutation import membership_chunks, permutation_p_value, 
 from rejoinder.stats.resampling import FEW, LARGE, Groups, group_codes, group_sums, mean_replicates, means_without_each
 
 ENOUGH_EXTREME = 20
-"""With so many permutations as extreme as the data, a p-value is precise enough to stop drawing."""
+"""With this many permutations as extreme as the data, a p-value is precise enough to stop drawing."""
 
 
 @dataclass(frozen=True, slots=True)

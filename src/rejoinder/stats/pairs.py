@@ -20,7 +20,7 @@ from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 
 MOST_PAIRS = 50_000_000
-"""More pairs than this would not fit in memory; groups with so many replies are unlikely to be contexts."""
+"""More pairs than this would not fit in memory; groups that large are unlikely to be contexts."""
 
 
 @dataclass(frozen=True, slots=True)

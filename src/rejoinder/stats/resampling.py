@@ -18,7 +18,7 @@ from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confiden
 Groups = Sequence[Any] | NDArray[Any] | None
 
 CHUNK_VALUES = 4_000_000
-"""Counts per chunk: 32 MB as float64, whatever the number of resamples."""
+"""Counts per chunk: 32 MB as float64, for any number of resamples."""
 
 CACHED_VALUES = 50_000
 """Counts generated at once: few enough for the processor's cache, many enough to keep the Python loop short."""
@@ -28,7 +28,7 @@ FEW = 10
 means, and with so few groups that range often does not contain the true mean."""
 
 LARGE = 20_000
-"""With so many groups a mean is practically normal, and its interval needs no resampling."""
+"""With at least this many groups a mean is practically normal, and its interval needs no resampling."""
 
 
 def group_codes(groups: Groups, n: int) -> tuple[Ints, int]:

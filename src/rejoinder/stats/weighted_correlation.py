@@ -94,7 +94,7 @@ class WeightedKendall(WeightedCorrelation):
 def _centred_midranks(codes: Ints, weights: Floats) -> tuple[Floats, float]:
     """The midrank of each distinct value less the mean rank, and the sum of their weighted squares."""
     totals = np.bincount(codes, weights=weights)
-    # The mean midrank is half of the total weight, whatever the ties.
+    # The mean midrank is half of the total weight, with or without ties.
     ranks = np.cumsum(totals, dtype=np.float64) - totals / 2 - weights.sum() / 2
     return ranks, dot(totals, ranks**2)
 

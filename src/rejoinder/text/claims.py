@@ -1,4 +1,4 @@
-"""What a text claims, judged by single words: the places, days, names and numbers that it mentions, what it denies.
+"""The claims of a text, by single words: the places, days, names and numbers that it mentions, and what it denies.
 
 English only. In lower-case texts names are not recognised, but places, months and days are. Two texts contradict each
 other where one names another place than the other, gives other numbers, or denies what the other says.

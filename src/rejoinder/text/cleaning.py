@@ -53,7 +53,7 @@ def strip_speakers(texts: pl.Series) -> pl.Series:
 
 
 def dropped_words(vocabulary: pl.Series, parts: frozenset[str]) -> pl.Series:
-    """Which words of a vocabulary are to be removed. (vocabulary,) of booleans"""
+    """Which words of a vocabulary are removed. (vocabulary,) of booleans"""
     dropped = pl.repeat(False, len(vocabulary), eager=True)
     if "stopwords" in parts:
         dropped |= vocabulary.str.to_lowercase().str.replace_all("’", "'").is_in(list(STOP_WORDS))

@@ -79,7 +79,7 @@ def stem(word: str) -> str:
 
 
 def _with_consonant_y(word: str) -> str:
-    """A capital for each y that begins the word or follows a vowel (Y itself is no vowel)."""
+    """A capital for each y that begins the word or follows a vowel (Y itself is not a vowel)."""
     return _CONSONANT_Y.sub(r"\1Y", word) if "y" in word else word
 
 

@@ -38,14 +38,14 @@ def distill(
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
 ) -> Any:
-    """Train a student to give replies the scores of its teachers, and save it where `output` names a folder.
+    """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
 
     `teachers` are evaluators and metrics, by name or folder; several are averaged. The `student` is a "static"
     evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from
     the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
     places of the dialogues. Both are files or objects in memory, as in `train`.
 
-    With an `output`, checkpoints and the teachers' scores are kept beside it until the student is saved.
+    With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
     if student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)

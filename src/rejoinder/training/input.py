@@ -1,4 +1,4 @@
-"""What was read to learn from, before training starts."""
+"""The training data that were read, before training starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder that a trained model is saved in, with the checkpoints of its training beside it."""
+"""The folder that a trained model is saved in, with the checkpoints of its training next to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_model(name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def run_into(output: Path | None, kind: str, run: TrainingRun | None) -> TrainingRun:
-    """The run, with its checkpoints beside `output` unless they have a place; an error where that cannot be written."""
+    """The run, with checkpoints next to `output` unless it names another folder; an error if that is not writable."""
     training = run or TrainingRun()
     if output is None:
         return training

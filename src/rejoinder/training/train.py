@@ -18,7 +18,7 @@ from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
 
 READS_SENTENCES = frozenset({"am-fm", "am", "fm"})
-"""Methods that learn from sentences, so that a text file with one sentence per line may stand for dialogues."""
+"""Methods that learn from sentences, so that a text file with one sentence per line may replace dialogues."""
 READS_POOLS = frozenset({"human-likeness"})
 """Methods that learn which system gave a reply, so that their judged examples need no human scores."""
 
@@ -42,7 +42,7 @@ def train(
     `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
     training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method.
 
-    With an `output`, checkpoints are kept beside it unless `run` names another place; they are removed once the model
+    With an `output`, checkpoints are kept next to it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before
     training starts.
     """

@@ -70,7 +70,7 @@ def test_the_space_spans_what_a_full_svd_spans(fitted: AmFm) -> None:
 
 def test_fluency_is_the_ratio_of_probabilities_a_word() -> None:
     single = Fm(order=1, prune=0.0, smoothing="good-turing").fit(SENTENCES)
-    # Words and ends of sentences in TEXTS; one more for the unknown (see tests/models/test_ngram_estimates.py).
+    # Words and ends of sentences in TEXTS; one more for unknown words (see tests/language_models/ngram/).
     words = [word for text in TEXTS for word in [*text.split(), "</s>"]]
     total = len(words) + 1
 
@@ -255,7 +255,7 @@ def test_wrong_parameters(wrong: dict[str, object]) -> None:
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(NeedsError, match="am-fm learns from dialogues"):
         AmFm().fit()
-    with pytest.raises(NeedsError, match="there is no sentence to learn from"):
+    with pytest.raises(NeedsError, match="there are no sentences to learn from"):
         Fm().fit([Dialogue("1", (" ", ""))])
 
 

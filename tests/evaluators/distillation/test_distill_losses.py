@@ -32,7 +32,7 @@ from tiny_encoder import dialogues, write_encoder
 
 SIZES = torch.tensor([2, 1])
 TRUE = torch.tensor([True, False, True])
-SHORT = Schedule(learning_rate=1e-3, batch=4, epochs=3, most_steps=4, look_every=2)
+SHORT = Schedule(learning_rate=1e-3, batch=4, epochs=3, most_steps=4, validate_every=2)
 
 
 @pytest.fixture(scope="module")

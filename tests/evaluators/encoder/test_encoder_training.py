@@ -31,7 +31,7 @@ from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.weights import plain_state
 from tiny_encoder import dialogues, judged, write_encoder
 
-QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=200, look_every=20, patience=100)
+QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=200, validate_every=20, patience=100)
 LONG = "and that is said at such length that it is no formula"
 TOPIC_ONLY = NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0)
 
@@ -96,7 +96,7 @@ def test_one_seed_one_result(tiny: Path) -> None:
 
 @pytest.mark.parametrize("decay", ["linear", "plateau"])
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tiny: Path, tmp_path: Path, decay: str) -> None:
-    schedule = replace(QUICK, most_steps=9, look_every=4, decay=decay)  # type: ignore[arg-type]
+    schedule = replace(QUICK, most_steps=9, validate_every=4, decay=decay)  # type: ignore[arg-type]
     whole = start(tiny)
     train(whole, ranking(whole), schedule, 0, TrainingRun(), None)
 
@@ -140,7 +140,7 @@ def test_checkpoints_of_another_run_are_refused(model: TorchModel, tmp_path: Pat
 
 def test_early_stopping_keeps_the_best_weights(model: TorchModel) -> None:
     stage = Worsening(**vars(ranking(model)))
-    outcome = train(model, stage, replace(QUICK, look_every=1, patience=3), 0, TrainingRun(), None)
+    outcome = train(model, stage, replace(QUICK, validate_every=1, patience=3), 0, TrainingRun(), None)
     assert (outcome.steps, outcome.best) == (5, 0.9)
     states = Worsening.states
     kept = plain_state(model.network)

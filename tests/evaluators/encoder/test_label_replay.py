@@ -63,7 +63,7 @@ def test_replay_stands_among_the_labels(tiny: Path, towers: bool) -> None:
     assert sorted(learned) == list(range(len(judged()) + len(replay.pairs)))
     assert [stage.pairs[number] for number in range(len(judged()), len(learned))] == replay.pairs
     assert np.isfinite(stage.loss(stage.network, range(len(stage)), 0).item())
-    with pytest.raises(CallError, match="replay takes replies of dialogues"):
+    with pytest.raises(CallError, match="replay uses replies of dialogues"):
         regression_stage(model, chosen, replace(LABELS, dialogues=()))
 
 

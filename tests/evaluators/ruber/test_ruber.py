@@ -286,5 +286,5 @@ def test_it_starts_from_a_hred(encoder: str, hred: Path, tmp_path: Path) -> None
 
 def test_what_it_cannot_start_from(tmp_path: Path) -> None:
     Bm25().fit(questions()).save(tmp_path / "bm25")
-    with pytest.raises(CallError, match="can start from a hred, and not from the reply model bm25"):
+    with pytest.raises(CallError, match="can start from a hred, not from the reply model bm25"):
         RuberUnref(start=str(tmp_path / "bm25")).fit(questions())

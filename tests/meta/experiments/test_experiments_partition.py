@@ -93,7 +93,7 @@ def test_the_published_split_is_followed() -> None:
 def test_cuts_that_cannot_be_made() -> None:
     made = synthetic(contexts=3)
     tested = LabelledSet.of(made, None)
-    with pytest.raises(NeedsError, match="3 contexts cannot be cut into 5 folds"):
+    with pytest.raises(NeedsError, match="3 contexts cannot be split into 5 folds"):
         tested.parts(5)
     for folds in (1, 0, "loocv"):
         with pytest.raises(CallError, match="folds must be a number of at least 2, or 'published'"):

@@ -1,6 +1,12 @@
 """`rejoinder train NAME ...`: one implementation for everything that can be trained.
 
 Data, output and run options are the same everywhere; the others are the parameters of the class behind the name.
+
+names      what can be trained
+data       options for the training data
+options    options made from the fields of a dataclass
+additions  options and messages of single methods
+running    options for the output and the run
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from rejoinder.cli.train.names import GROUPS, TRAINED_IN_STEPS, overview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A verb of its own for everything that can be trained."""
+    """One verb for everything that can be trained."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = overview()
     verbs = parser.add_subparsers(
@@ -46,7 +52,8 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="a parameter by its name in Python, --set learning_rate=0.01 for --learning-rate 0.01; repeatable",
+            help="a parameter by its name in Python, --set learning_rate=0.01 for --learning-rate 0.01; "
+            "may be repeated",
         )
     if name in ADDITIONS:
         ADDITIONS[name].add_options(parser)
@@ -54,7 +61,7 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train and save what was named."""
+    """Train and save the named model."""
     from rejoinder.cli.train.additions import ADDITIONS
     from rejoinder.cli.train.data import say_read
     from rejoinder.cli.train.running import resumable, run_of, say_model

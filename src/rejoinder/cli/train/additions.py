@@ -1,4 +1,4 @@
-"""What `rejoinder train` does for single methods, beyond what it does for all."""
+"""Options, checks and messages of `rejoinder train` for single methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Addition:
     """The options, checks and remarks of one method."""
 
     remarks: Callable[[Any, argparse.Namespace], Iterator[str]]
-    """What is said of the fitted model."""
+    """Messages printed after fitting."""
     add_options: Callable[[argparse.ArgumentParser], None] = _nothing
     check: Callable[[argparse.Namespace, Mapping[str, Any]], None] = _nothing
     """Raises a CallError for options and parameters that do not go together."""

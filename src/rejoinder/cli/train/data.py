@@ -1,4 +1,4 @@
-"""Options for the data that a model is trained on, and what is said about the data that were read."""
+"""Options for the data that a model is trained on, and messages about the data that were read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_files(group: Any, *names: str, purpose: str, required: bool = False) -> None:
     """An option that names files, and may be repeated."""
     dest = names[-1].removeprefix("--")
-    metavar, help_text = "FILE", f"{purpose}; repeatable"
+    metavar, help_text = "FILE", f"{purpose}; may be repeated"
     group.add_argument(
         *names, dest=dest, action="append", required=required, default=[], metavar=metavar, help=help_text
     )
@@ -44,7 +44,7 @@ def add_data(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
 
 
 def say_read(arguments: argparse.Namespace, parameters: Mapping[str, Any], given: TrainingInput) -> None:
-    """Say how much there is to learn from, and what was left out."""
+    """Print how much training data there is, and what was left out."""
     say_skipped(given.skipped, arguments)
     counts = _counts(arguments.name, parameters, given)
     if counts:

@@ -1,4 +1,4 @@
-"""What can be trained, and what each of it is for."""
+"""What can be trained, with the purpose of each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "causal-lm": "generate with a pretrained causal language model, fine-tuned on the dialogues",
     },
 }
-"""Kind of model -> name -> what training gives."""
+"""Kind of model -> name -> purpose."""
 
 TRAINED_IN_STEPS = frozenset(
     "encoder static ruber ruber-unref skip-thought tweet2vec dual-encoder dual-encoder-rnn lstm-lm seq2seq "

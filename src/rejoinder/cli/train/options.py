@@ -22,9 +22,9 @@ from typing import Any, Literal, get_args, get_origin
 from rejoinder.building import alternatives, field_types
 
 _PREFIX = "parameter:"
-"""Keeps parameters apart from the options that all verbs share, in the parsed arguments."""
+"""Prefix that separates parameters from the shared options in the parsed arguments."""
 _COMMON_START = re.compile(r"(?!Hugging Face)[A-Z][a-z ]")
-"""A capital that only begins the sentence: neither that of a proper name nor of a symbol (AM, N-grams)."""
+"""A capital at the start of a sentence that does not belong to a proper name or a symbol (AM, N-grams)."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
@@ -141,7 +141,7 @@ def _shown(default: Any) -> str:
 
 
 def _field_docs(cls: type[Any]) -> dict[str, str]:
-    """Field -> the string literal after it; a field that is declared anew without one keeps the inherited one."""
+    """Field -> the string literal after it; a field redeclared without one keeps the inherited one."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if dataclasses.is_dataclass(base):

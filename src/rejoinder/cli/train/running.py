@@ -30,7 +30,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True) -> None:
     """How the run is carried out and shown; a time limit and a precision only for what is trained step by step."""
     group = parser.add_argument_group("training run")
-    resuming = "resume an interrupted run from the checkpoints beside the output folder"
+    resuming = "resume an interrupted run from the checkpoints next to the output folder"
     if not trains_in_steps:
         resuming = "accepted as for other models; fitting takes one step, so that it starts again"
     group.add_argument("--resume", action="store_true", help=resuming)
@@ -66,7 +66,7 @@ def run_of(arguments: argparse.Namespace) -> TrainingRun:
 
 @contextmanager
 def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
-    """Says how to continue where a person interrupts the training in its block."""
+    """If the training in the block is interrupted, print how to resume it."""
     from rejoinder.training.output import checkpoints_beside
 
     try:

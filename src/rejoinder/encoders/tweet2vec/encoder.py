@@ -48,9 +48,9 @@ class Tweet2Vec(FittedOnDialogues):
     longest: int = 120
     """How many of a text's last characters are read."""
     steps: int = 2000
-    """Batches that are learned from; with validation dialogues training may end earlier."""
+    """Training steps; with validation dialogues training may end earlier."""
     batch: int = 128
-    """Turns per batch; each is learned against the others."""
+    """Turns per batch; each is contrasted with the others."""
     learning_rate: float = 2e-3
     """Peak learning rate: it rises over the first 5 % of the steps and then falls to 0."""
 

@@ -39,7 +39,7 @@ class NextTurnStage:
         return len(self.places)
 
     def batches(self, epoch: int, size: int) -> list[list[int]]:
-        """Turns of similar length together, so that length alone does not tell one from another."""
+        """Turns of similar length together, so that length alone does not identify the true one."""
         return buckets(self._lengths, size, np.random.default_rng([self.seed, 7, epoch]), fewest=2)
 
     def loss(self, forward: Any, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - the text never changes

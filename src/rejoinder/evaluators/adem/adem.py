@@ -44,7 +44,7 @@ from rejoinder.types import Example, JudgedExample, Scores
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
 _ROUNDS = 5
-"""The largest number of times that the best reference of each reply is chosen anew."""
+"""The largest number of times that the best reference of each reply is chosen again."""
 
 
 @dataclass(frozen=True, kw_only=True)

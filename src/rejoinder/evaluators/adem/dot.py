@@ -57,7 +57,7 @@ class EncoderDot(VectorEvaluator):
 
     @property
     def cannot_score(self) -> str:
-        """What it is compared with is missing."""
+        """Why a reply has no score: the text it is compared with is missing."""
         return " or ".join(f"no {need}" for need in sorted(self.needs))
 
     @property

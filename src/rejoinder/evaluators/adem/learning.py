@@ -31,7 +31,7 @@ HELD_OUT, FEWEST_TO_HOLD_OUT = 0.15, 8
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What must be known before the matrices are learned."""
+    """Settings that are fixed before the matrices are learned."""
 
     components: int
     gamma: float
@@ -72,7 +72,7 @@ def descended(compared: Compared, valid: Compared | None, setting: Setting, how:
 
 
 def anchored(compared: Compared, towards: str) -> tuple[Floats, Compared, Scale]:
-    """What M and N are drawn to (the anchor), the replies with its residuals as human scores, and the scale."""
+    """The matrices that M and N are drawn to (the anchor), the replies with residuals as targets, and the scale."""
     scale, identity = Scale.of(compared), compared.identity()
     if towards == "zero":
         return np.zeros_like(identity), compared, scale

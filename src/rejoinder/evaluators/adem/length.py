@@ -33,8 +33,8 @@ class LengthTrend:
     def of(cls, batch: Batch, scores: Scores, *, apart: bool) -> LengthTrend:
         """Fitted to these replies' scores."""
         own = np.array([example.response in example.references for example in batch.examples])
-        told = np.flatnonzero(~own) if apart and not own.all() else np.arange(len(batch))
-        columns, scores = _columns(batch, apart=apart)[told], scores[told]
+        used = np.flatnonzero(~own) if apart and not own.all() else np.arange(len(batch))
+        columns, scores = _columns(batch, apart=apart)[used], scores[used]
         means = columns.mean(axis=0)
         weights, *_ = np.linalg.lstsq(columns - means, scores - scores.mean(), rcond=None)
         return cls(tuple(weights.tolist()), tuple(means.tolist()), apart)

@@ -1,4 +1,4 @@
-"""The two parts of AM-FM, each an evaluator of its own: adequacy (`am`) and fluency (`fm`).
+"""The two parts of AM-FM, each a separate evaluator: adequacy (`am`) and fluency (`fm`).
 
 Both are learned from sentences: each turn of the dialogues that they are fitted on is one.
 """
@@ -206,7 +206,7 @@ def sentences_of(data: TrainingData, text: TextOptions) -> tuple[list[str], Ragg
     vocabulary, rows = encode(turns, text)
     sentences = rows.take(np.flatnonzero(rows.lengths > 0))
     if not len(sentences):
-        raise NeedsError("there is no sentence to learn from: expected dialogues with text")
+        raise NeedsError("there are no sentences to learn from: expected dialogues with text")
     # Otherwise the order would depend on how strings are hashed, and with it the last digits of what is learned.
     words = vocabulary.to_list()
     order = sorted(range(len(words)), key=words.__getitem__)

@@ -61,7 +61,7 @@ class SemanticSpace:
         from scipy.sparse import csr_array
 
         # An unknown word is the last row, which is zero. Repeated words are not merged and keep the text's order, so
-        # that each sum is the same whatever other texts there are.
+        # that each sum does not depend on the other texts.
         words = np.where(texts.values < 0, len(self.words), texts.values)
         ones = np.ones(len(words), np.float32)
         bag = csr_array((ones, words, texts.offsets), shape=(len(texts), len(self.words) + 1))

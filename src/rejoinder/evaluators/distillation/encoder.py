@@ -69,7 +69,7 @@ def distill(
 ) -> Encoder:
     """The student, trained on the teacher's scores of the candidates, or of replies made from the dialogues.
 
-    `ranked` adds contexts of the dialogues whose replies the teacher does not score: the true one shall come first.
+    `ranked` adds contexts of the dialogues whose replies the teacher does not score: the true one should rank first.
     `anchors` are encoders, by name or folder, whose cosines a student with towers keeps near. `head_rate` is the
     multiple of the learning rate at which the head learns. `scores_file` keeps the teacher's scores, so that a run that
     was interrupted does not compute them again.
@@ -116,7 +116,7 @@ def scored_candidates(
     scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
     known = np.flatnonzero(~np.isnan(scores))
     if len(known) < 2:
-        raise CallError("the teacher can score none of the replies: expected two at least")
+        raise CallError("the teacher can score none of the replies: expected at least two")
     return [given[number] for number in known], scores[known]
 
 

@@ -31,7 +31,7 @@ from rejoinder.learning.stages import Forward
 
 @dataclass(frozen=True, kw_only=True)
 class LossWeights:
-    """How much each further loss counts beside the squared error."""
+    """The weight of each further loss relative to the squared error."""
 
     ranking: float = 0.5
     in_batch: float = 0.0
@@ -53,7 +53,7 @@ class DistillStage(ScoredReplies):
     losses: LossWeights = field(default_factory=LossWeights)
 
     def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - nothing is drawn
-        """The weighted sum of all losses that there are data for."""
+        """The weighted sum of all losses for which data is available."""
         read, weights = self.read(forward, rows), self.losses
         wanted = torch.as_tensor(self.wanted[read.numbers], dtype=read.scores.dtype, device=read.scores.device)
         scored = ~wanted.isnan()

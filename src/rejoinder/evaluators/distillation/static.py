@@ -15,7 +15,7 @@ from rejoinder.metrics.base import Metric
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 TEACHER = "teacher"
-"""What the dimension of a teacher's scores is called."""
+"""The name of the dimension of a teacher's scores."""
 
 
 def distill_static(

@@ -6,7 +6,7 @@ over any pretrained encoder: a network that reads context and reply and says fro
 trained on dialogues, by ranking true replies above others, then on human scores. In reading order:
 
 encoder          the evaluator: parameters, fit, predict, save, load, export
-model            what a trained model is, whatever runs it, and the files of its folder
+model            the interface of a trained model, in PyTorch or ONNX, and the files of its folder
 
 cross_encoder    the network of the equation
 tokeniser        a context and a reply as its input

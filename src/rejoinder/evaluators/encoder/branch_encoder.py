@@ -39,7 +39,7 @@ FEATURES = (
 _COSINES = 2
 _HIDDEN = -1e9
 _FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}
-"""Encoders known to take position numbers, and a mask of which tokens attend to which."""
+"""Encoders known to accept position ids, and a mask of which tokens attend to which."""
 
 
 class Reading(NamedTuple):
@@ -166,7 +166,7 @@ class BranchEncoder(nn.Module):
 
 
 class SharedContexts(nn.Module):
-    """The same network with several replies per row, as it is exported."""
+    """The same network with several replies per row, in the form that is exported."""
 
     def __init__(self, network: BranchEncoder) -> None:
         super().__init__()

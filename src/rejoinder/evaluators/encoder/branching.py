@@ -1,4 +1,4 @@
-"""Rows of token numbers, each a context with the replies that branch off it.
+"""Rows of token ids, each a context with the replies that branch off it.
 
 A row is the context, `[CLS] turn [SEP] turn [SEP] last turn [SEP]`, and then each reply twice: once as a continuation
 of the context, and once by itself, `[CLS] reply [SEP]`. Each token's part decides which tokens it attends to: those of

@@ -36,12 +36,12 @@ class CrossEncoder(nn.Module):
 
     @property
     def takes_types(self) -> bool:
-        """Whether the encoder has segments: a number beside each token that tells context from reply."""
+        """Whether the encoder has token type ids, which distinguish context from reply."""
         return int(getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
     @property
     def needs_types(self) -> bool:
-        """Whether `token_type_ids` must be given: for the encoder, or to tell context from reply in pooling."""
+        """Whether `token_type_ids` must be given: for the encoder, or to distinguish context from reply in pooling."""
         return self.takes_types or self.pooling == "match"
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:

@@ -50,11 +50,11 @@ class Encoder(Evaluator):
     max_length: int = 128
     """Tokens of context and reply together; a context that is too long loses its beginning."""
     max_response: int = 64
-    """Tokens of a reply; what comes after them is not read."""
+    """Maximum tokens of a reply; the rest is not read."""
     pooling: str | None = None
-    """What the head gets of the encoder's vectors: `match`, `mean` or `cls`; by default the preset's."""
+    """How the encoder's vectors are pooled for the head: `match`, `mean` or `cls`; by default the preset's."""
     towers: bool = False
-    """Whether context and reply are also read apart, and their cosines added to what the head says."""
+    """Whether context and reply are also read apart, and their cosines added to the head's output."""
     speaker_marks: bool = True
     """Whether the turns of a context are marked by who speaks; with `towers` they never are."""
     in_batch_steps: int | None = None
@@ -66,7 +66,7 @@ class Encoder(Evaluator):
     replay: int | None = None
     """Contexts of the dialogues whose replies are kept at their scores while human scores are learned."""
     label_share: float | None = None
-    """How much of the change that human scores made to the weights is kept, from 0 to 1; all of it unless given."""
+    """How much of the weight change by training on human scores is kept, from 0 to 1; by default all of it."""
     dimension: str | None = None
     """Which human scores to learn; may be left out where there is one, or one called overall."""
     scale: tuple[float, float] | None = None
@@ -103,7 +103,7 @@ class Encoder(Evaluator):
         return scores
 
     def inherited_contexts(self) -> TrainedContexts:
-        """Those of the trained evaluator that this one started from, if it did."""
+        """The contexts of the trained evaluator that this one started from, if any."""
         home = self.saved_start
         return TrainedContexts() if home is None else type(self).load(home).trained_contexts
 
@@ -126,7 +126,7 @@ class Encoder(Evaluator):
         return f"{rest}|weights:{self.model_.precision}|{version}"
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
-        """Write the model's files; how its input is made goes into config.json."""
+        """Write the model's files; the settings of its input go into config.json."""
         self.model_.save(folder)
         return self.model_.settings.plain
 

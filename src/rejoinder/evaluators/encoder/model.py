@@ -1,4 +1,4 @@
-"""What a trained model is, whatever runs it: it scores pairs, and is saved in a folder.
+"""The interface of a trained model, in PyTorch or ONNX: it scores pairs, and is saved in a folder.
 
 tokenizer.json     the tokeniser
 encoder.json       the shape of the pretrained encoder         } to continue training:
@@ -52,9 +52,9 @@ class Settings:
     max_response: int
     speaker_marks: bool
     pad: int
-    """The number of the padding token."""
+    """The id of the padding token."""
     token_types: bool
-    """Whether the network is told which tokens are context and which are reply."""
+    """Whether the network receives which tokens are context and which are reply."""
     pooling: str
     """How the vectors of tokens are pooled: their mean, the first (cls), or context against reply (match)."""
     towers: bool

@@ -42,7 +42,7 @@ class Exported:
 
     @property
     def precision(self) -> str:
-        """That of the form which is loaded again."""
+        """The precision of the weights that are loaded again."""
         return self.forms[-1].precision
 
     @property
@@ -56,7 +56,7 @@ class Exported:
         return self.forms[-1].tokeniser
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The scores of the form which is loaded again."""
+        """The scores by the weights that are loaded again."""
         return self.forms[-1].score(pairs)
 
     def save(self, folder: Path) -> None:
@@ -87,7 +87,7 @@ def to_onnx(model: TorchModel) -> OnnxModel:
 
 
 def _traced(model: TorchModel) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
-    """What is exported, and input to trace it with; no size is 1, which the exporter would take for a constant."""
+    """The network to export, and input to trace it with; no size is 1, which the exporter would take for a constant."""
     network = model.network.cpu().eval()
     if isinstance(network, BranchEncoder):
         rows = model.tokeniser.brancher.rows([("a b c", "d"), ("a",)], [("e f", "g"), ("b c d e", "f")])

@@ -66,7 +66,7 @@ class OnnxModel:
         try:
             return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the library's errors share no class of their own
-            raise DataError(f"is no ONNX model ({error})", file=WEIGHTS[self.precision]) from error
+            raise DataError(f"is not an ONNX model ({error})", file=WEIGHTS[self.precision]) from error
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
@@ -89,7 +89,7 @@ class OnnxModel:
 
 
 def _usable_cores() -> int:
-    """Cores that this process may run on; all of the machine's where the system does not say."""
+    """Cores that this process may run on; all of the machine's if the system does not report them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -24,17 +24,17 @@ class Preset:
     negatives: int = 1
     """Replies that do not fit, for each true one."""
     margin: float = 1.0
-    """By how many points the true reply shall score above one that does not fit."""
+    """By how many points the true reply should score above one that does not fit."""
     mixture: NegativeMixture = field(default_factory=NegativeMixture)
 
 
 _LIGHT: dict[str, Any] = {"dropout": False, "frozen_embeddings": True}
 
 
-_IN_BATCH = Schedule(learning_rate=5e-5, batch=32, epochs=3, look_every=250, **_LIGHT)
+_IN_BATCH = Schedule(learning_rate=5e-5, batch=32, epochs=3, validate_every=250, **_LIGHT)
 
 
-DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, look_every=250, **_LIGHT)
+DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, validate_every=250, **_LIGHT)
 """For the student of a distillation; a batch is four contexts, each with all its replies."""
 
 
@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         # For a small encoder on a few cores: a few hours at most.
         "cpu": Preset(
-            ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, look_every=250, **_LIGHT),
+            ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, validate_every=250, **_LIGHT),
             regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
             in_batch=_IN_BATCH,
             in_batch_steps=1000,

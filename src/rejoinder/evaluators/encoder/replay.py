@@ -1,4 +1,4 @@
-"""Replies of dialogues that are learned again with the scores that the model gives them already.
+"""Replay: replies from dialogues, trained on with the scores that the model already gives them.
 
 Labels say little about replies unlike the labelled ones. Replayed among them, such replies keep their scores; garbled
 forms of them are held below, because labelled replies rarely show broken language.
@@ -32,9 +32,9 @@ class Replay(NamedTuple):
 
 
 def replay_of(model: Model, dialogues: Sequence[Dialogue], contexts: int, seed: int = 0) -> Replay:
-    """True replies and others in sound language to so many contexts, and a garbled form of each where one can be made.
+    """True and other well-formed replies to `contexts` contexts, and a garbled form of each where one can be made.
 
-    The first are wanted at the scores that the model gives them, the garbled forms below these.
+    The target scores are the model's own for the well-formed replies, and lower ones for the garbled forms.
     """
     rng = np.random.default_rng([seed, 13])
     pairs = [pair_of(example) for example in candidates_of(dialogues, contexts, seed, SOUND)]
@@ -47,7 +47,7 @@ def replay_of(model: Model, dialogues: Sequence[Dialogue], contexts: int, seed: 
 
 
 def lowered(scores: Scores, drops: Scores) -> Scores:
-    """Scores from 1 to 5 after their logits have dropped by so much."""
+    """Scores from 1 to 5 after their logits are lowered by `drops`."""
     logits = logit(np.clip((scores - LOWEST) / (HIGHEST - LOWEST), 1e-6, 1 - 1e-6))
     dropped: Scores = LOWEST + (HIGHEST - LOWEST) * expit(np.maximum(logits - drops, np.minimum(logits, _LOWEST_LOGIT)))
     return dropped

@@ -1,4 +1,4 @@
-"""What stages share that learn scores of replies: how the network reads a batch, and how it is validated.
+"""Shared by stages that learn scores of replies: how the network reads a batch, and how it is validated.
 
 A row of such a stage is a context with some of its replies. A cross-encoder reads each reply in a row of its own; a
 network with towers reads the context once, with all its replies (`branching.py`).
@@ -33,12 +33,12 @@ MOST_REPLIES = 10
 
 
 class Read(NamedTuple):
-    """What the network says of a batch; replies stand one context after the other."""
+    """The network's output for a batch; replies are ordered by context."""
 
     numbers: list[int]
-    """Which replies they are. (replies,)"""
+    """The indices of the replies. (replies,)"""
     sizes: Tensor
-    """How many of them each context has. (contexts,)"""
+    """The number of replies of each context. (contexts,)"""
     scores: Tensor
     """From 1 to 5. (replies,)"""
     vectors: TowerVectors | None
@@ -69,10 +69,10 @@ class EncoderStage:
 
 @dataclass(frozen=True, eq=False)
 class ScoredReplies(EncoderStage):
-    """Replies with the scores that the model shall give them."""
+    """Replies with the scores that the model should learn to give them."""
 
     stream: ClassVar[int]
-    """Tells the random numbers of one stage from those of another with the same seed."""
+    """Makes the random numbers of one stage differ from those of another with the same seed."""
 
     model: TorchModel
     pairs: Sequence[Pair]
@@ -148,7 +148,7 @@ class ScoredReplies(EncoderStage):
 
 
 class _AllReplies(nn.Module):
-    """A network with towers that gives all it computes for rows of several replies."""
+    """A network with towers that returns all its outputs for rows of several replies."""
 
     def __init__(self, network: BranchEncoder) -> None:
         super().__init__()

@@ -101,7 +101,7 @@ class RegressionStage(ScoredReplies):
 
 
 def place_lengths(places: Sequence[Place], max_length: int) -> list[int]:
-    """The characters that are read of each place: close enough to its number of tokens."""
+    """The number of characters read of each place: an estimate of its number of tokens."""
     most = 4 * max_length
     return [min(most, _characters(place, most)) for place in places]
 

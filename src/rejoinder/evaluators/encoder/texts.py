@@ -1,4 +1,4 @@
-"""Contexts and replies as separate texts: the token numbers that an encoder reads each of them as.
+"""Contexts and replies as separate texts, each as the token ids that an encoder reads.
 
 A context is `[CLS] turn [SEP] turn [SEP] last turn [SEP]`, its last turns as far as there is room; a reply is
 `[CLS] reply [SEP]`. The special tokens are the encoder's own. Speakers are not marked: an encoder that was pretrained
@@ -27,7 +27,7 @@ class ContextIds(NamedTuple):
 
 
 class SeparateTexts:
-    """Turns contexts and replies into token numbers."""
+    """Turns contexts and replies into token ids."""
 
     def __init__(self, tokeniser: Tokenizer, most_context: int, most_reply: int) -> None:
         """`most_context` and `most_reply` are the tokens of each at most, special ones included."""

@@ -1,4 +1,4 @@
-"""A context and a reply as the token numbers that an encoder reads.
+"""A context and a reply as the token ids that an encoder reads.
 
 The context is one text, each turn after a mark of who speaks: `me:` for the speaker whose reply is judged, `you:` for
 anyone else. The reply follows, separated as the encoder's own tokeniser does it (`[SEP]`, `</s></s>`). A context that
@@ -27,18 +27,18 @@ ME, YOU = "me:", "you:"
 
 @dataclass(frozen=True)
 class PairTokeniser:
-    """Turns pairs into token numbers."""
+    """Turns pairs into token ids."""
 
     definition: str = field(repr=False)
-    """What the library `tokenizers` writes as tokenizer.json."""
+    """The content of tokenizer.json, as written by the library `tokenizers`."""
     max_length: int = 128
     """Tokens of context and reply together, special ones included."""
     max_response: int = 64
-    """Tokens of a reply; what comes after them is not read."""
+    """Maximum tokens of a reply; the rest is not read."""
     speaker_marks: bool = True
     own_types: bool = True
     """Whether segments are those that the encoder was pretrained with, which are all 0 for some (RoBERTa, MPNet);
-    otherwise 0 for the context and 1 for the reply, as BERT has it, whatever the encoder."""
+    otherwise 0 for the context and 1 for the reply, as in BERT, for every encoder."""
     towers: bool = False
     """Whether pairs become rows of `branching.py`, without marks: context and reply are also read apart."""
 
@@ -73,7 +73,7 @@ class PairTokeniser:
         return Brancher(self.tokeniser, self.max_length - self.max_response // 2, self.max_response)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        """The token numbers of each pair."""
+        """The token ids of each pair."""
         if self.towers:
             turns = [[writable(turn) for turn in pair.context] for pair in pairs]
             rows = self.brancher.rows(turns, [[writable(pair.response)] for pair in pairs])

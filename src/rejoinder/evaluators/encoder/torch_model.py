@@ -34,7 +34,7 @@ _BATCH_TOKENS = 4096
 
 @dataclass(frozen=True, eq=False)
 class TorchModel:
-    """A network with what turns pairs into its input."""
+    """A network with its tokeniser and settings."""
 
     network: CrossEncoder | BranchEncoder
     settings: Settings

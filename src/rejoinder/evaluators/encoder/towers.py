@@ -1,4 +1,4 @@
-"""The encoder as two towers: contexts and replies as vectors whose cosine says how well they go together.
+"""The encoder as two towers: contexts and replies as vectors whose cosine measures how well they fit.
 
 Both towers are one encoder. A context has two vectors, one of all its turns and one of its last turn.
 """
@@ -112,7 +112,7 @@ def _replies_of(model: TorchModel, replies: Sequence[str]) -> Tensor:
 
 
 def padded_contexts(contexts: Sequence[ContextIds], pad: int) -> dict[str, Ints]:
-    """Token numbers, which of them are no padding, and which are of the last turn. Each (contexts, longest)"""
+    """Token ids, which of them are not padding, and which belong to the last turn. Each (contexts, longest)"""
     ids, mask = _padded([context.ids for context in contexts], pad)
     last_turn = mask.copy()
     for row, context in enumerate(contexts):
@@ -121,7 +121,7 @@ def padded_contexts(contexts: Sequence[ContextIds], pad: int) -> dict[str, Ints]
 
 
 def padded_replies(replies: Sequence[Ids], pad: int) -> dict[str, Ints]:
-    """Token numbers, and which of them are no padding. Each (replies, longest)"""
+    """Token ids, and which of them are not padding. Each (replies, longest)"""
     ids, mask = _padded(replies, pad)
     return {"reply": ids, "reply_mask": mask}
 

@@ -48,7 +48,7 @@ STANDARDISED_ON = 200
 
 
 def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
-    """The evaluator's model after all stages that there are data for."""
+    """The evaluator's model after all stages for which data is available."""
     preset = PRESETS[evaluator.preset]
     model = start_model(evaluator, data.seed)
     checkpoints = Checkpoints.of(data.run, digest_of([evaluator.parameters, data.digest, data.seed]))
@@ -117,7 +117,7 @@ def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) 
     pairs, wanted = _labelled(learn, evaluator.dimension, scale)
     if evaluator.replay:
         if not data.dialogues:
-            raise CallError(f"{evaluator.name}: replay takes replies of dialogues: expected some")
+            raise CallError(f"{evaluator.name}: replay uses replies of dialogues: expected at least one dialogue")
         replay = replay_of(model, data.dialogues, evaluator.replay, data.seed)
         pairs, wanted = [*pairs, *replay.pairs], np.concatenate([wanted, replay.wanted])
     validated, validated_scores = _labelled(valid, evaluator.dimension, scale) if valid else ([], np.empty(0))

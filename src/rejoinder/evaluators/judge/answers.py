@@ -1,4 +1,4 @@
-"""What a judge's answer says: a mean over the five digits, or the reason why it says nothing.
+"""Parsing a judge's answer: a mean over the five digits, or the reason why it cannot be used.
 
 With log-probabilities the score is the mean of 1 to 5, each weighted by the probability of its digit as the first
 token, renormalised over the five (Liu et al. 2023, G-Eval). Servers differ in whether they report log-probabilities
@@ -26,14 +26,14 @@ _LONGEST_REASON = 2000
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one answer says of one reply."""
+    """One answer's judgement of one reply."""
 
     score: float
     """NaN where the answer cannot be used."""
     problem: str = ""
     """Why it cannot."""
     reason: str = ""
-    """What the judge wrote to justify the score, where it was asked to."""
+    """The judge's justification of the score, if it was asked for one."""
 
 
 def text_of(response: Mapping[str, Any]) -> str:
@@ -46,7 +46,7 @@ def text_of(response: Mapping[str, Any]) -> str:
 
 
 def tokens_of(response: Mapping[str, Any]) -> tuple[int, int]:
-    """How many tokens were read and written, as the server counts them; 0 where it does not say."""
+    """How many tokens were read and written, as counted by the server; 0 if it does not report them."""
     usage = response.get("usage")
     found = [usage.get(key) if isinstance(usage, dict) else None for key in ("prompt_tokens", "completion_tokens")]
     read, written = (count if isinstance(count, int) and count >= 0 else 0 for count in found)
@@ -59,7 +59,7 @@ def has_logprobs(response: Mapping[str, Any]) -> bool:
 
 
 def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> Verdict:
-    """The score of an answer with log-probabilities, or else of the digit that it says."""
+    """The score by the answer's log-probabilities, or else the digit in its text."""
     text = text_of(response)
     said = _reason(text) if reason else ""
     for entry in _digit_entries(response, after_key=reason):
@@ -83,7 +83,7 @@ def mean_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def digit_in(text: str) -> float | None:
-    """The first number from 1 to 5 that stands by itself, or one in words; None where there is none."""
+    """The first standalone number from 1 to 5, as a digit or a word; None if there is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -99,7 +99,7 @@ def digit_in(text: str) -> float | None:
 
 
 def letter_masses(response: Mapping[str, Any], letters: str) -> list[float] | None:
-    """The share of the probability of each letter as the first token; of 0 and 1 where there are no log-probabilities.
+    """The share of the probability of each letter as the first token; 0 or 1 if there are no log-probabilities.
 
     None where the answer is none of the letters.
     """
@@ -115,7 +115,7 @@ def letter_masses(response: Mapping[str, Any], letters: str) -> list[float] | No
 
 
 def _digit_entries(response: Mapping[str, Any], *, after_key: bool) -> list[dict[str, Any]]:
-    """The tokens among which the score is looked for: all, or in a JSON object those after `"score":`."""
+    """The tokens that may hold the score: all, or in a JSON object those after `"score":`."""
     entries = [entry for entry in _entries(response) if entry.get("top_logprobs")]
     if not after_key:
         return entries
@@ -128,7 +128,7 @@ def _digit_entries(response: Mapping[str, Any], *, after_key: bool) -> list[dict
 
 
 def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tokens of the answer that are of the documented shape."""
+    """The tokens of the answer that have the documented structure."""
     try:
         content = response["choices"][0]["logprobs"]["content"]
     except (KeyError, IndexError, TypeError):
@@ -143,7 +143,7 @@ def _masses(entry: Mapping[str, Any]) -> list[float]:
 
 
 def _mass(entry: Mapping[str, Any], wanted: str) -> float:
-    """The probability of a sign, with or without white space around it."""
+    """The probability of a character, with or without white space around it."""
     total = 0.0
     alternatives = entry.get("top_logprobs")
     for other in alternatives if isinstance(alternatives, list) else []:

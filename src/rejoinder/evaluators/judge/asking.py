@@ -1,6 +1,6 @@
-"""Many questions to one endpoint: from the cache where they were answered before, the others several at a time.
+"""Many questions to one endpoint: cached answers are reused, other questions are sent concurrently.
 
-What an endpoint can do is found out once, by its first answer, and remembered: there is no list of models here.
+The capabilities of an endpoint are detected once, from its first answer, and stored: there is no list of models here.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from rejoinder.progress import bar
 Answer = dict[str, Any]
 
 _CHARACTERS = 4
-"""Per token of English, for the estimate before anything was sent."""
+"""Characters per English token, for estimates before sending."""
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What an endpoint takes and gives."""
+    """The parameters that an endpoint accepts, and whether it returns log-probabilities."""
 
     logprobs: bool = True
     alternatives: int = 20
-    """How many tokens `top_logprobs` may ask for."""
+    """The largest `top_logprobs` that it accepts."""
     max_tokens: str = "max_tokens"
-    """The name of the limit; newer models of OpenAI have another."""
+    """The name of the token limit; newer OpenAI models use another."""
     unwanted: tuple[str, ...] = ()
     """Other parameters that it refuses."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked once, or in several samples where there are no log-probabilities."""
+    """One question; asked several times where the endpoint gives no log-probabilities."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -54,19 +54,19 @@ class Question:
 
 @dataclass(frozen=True)
 class Prices:
-    """What a million tokens cost; in whatever currency the user counts."""
+    """Prices per million tokens, in any currency."""
 
     read: float = 0.0
     written: float = 0.0
 
     def cost(self, read: int, written: int) -> float:
-        """Of so many tokens."""
+        """The cost of these tokens."""
         return (read * self.read + written * self.written) / 1e6
 
 
 @dataclass
 class Meter:
-    """What was asked and what it cost; only what was sent counts, not what the cache knew."""
+    """Requests, tokens and cost of what was sent; cached answers do not count."""
 
     prices: Prices
     requests: int = 0
@@ -90,7 +90,7 @@ class Meter:
 
 @dataclass
 class Asker:
-    """Asks one model at one endpoint; connections and cache are open only while it does."""
+    """Asks one model at one endpoint; connections and cache are open only during a call."""
 
     model: str
     endpoint: Endpoint
@@ -162,7 +162,7 @@ class _Session:
         return found
 
     def _in_threads(self, work: Callable[[str], None], keys: Sequence[str]) -> None:
-        """Do all; the first fault stops what has not begun, and is raised."""
+        """Run all; the first error cancels what has not started, and is raised."""
         pool = ThreadPoolExecutor(self.asker.endpoint.concurrency, thread_name_prefix="judge")
         try:
             running: list[Future[None]] = [pool.submit(work, key) for key in keys]
@@ -190,7 +190,7 @@ class _Session:
         return answer
 
     def _abilities(self, question: Question) -> Abilities:
-        """What was found out about the endpoint before, or what its answer to this question shows."""
+        """The stored capabilities of the endpoint, or those shown by its answer to this question."""
         url = self.asker.endpoint.url
         known = self.cache.abilities(url, self.asker.model)
         if known is not None:
@@ -233,7 +233,7 @@ class _Session:
 
 
 def _without(abilities: Abilities, error: RefusedError) -> Abilities:
-    """What to try next after a refusal that names a parameter; the same where it names none."""
+    """The capabilities to try after a refusal that names a parameter; unchanged if it names none."""
     if error.status not in {400, 404, 422}:
         return abilities
     said = error.message.lower()

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS endpoints (url TEXT, model TEXT, abilities TEXT NOT N
 
 
 def default_path() -> Path:
-    """Where answers go unless the user says otherwise: the user's cache folder."""
+    """The default location of answers: the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     return Path(base or Path.home() / ".cache") / "rejoinder" / "judge.sqlite"
 
@@ -47,7 +47,7 @@ class AnswerCache:
             raise CallError(f"{path} cannot hold a judge's answers ({error})") from error
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """The response to a request that was answered before."""
+        """The stored response to a request."""
         row = self._run("SELECT response FROM answers WHERE key = ?", key)
         if row is None:
             return None
@@ -68,12 +68,12 @@ class AnswerCache:
         )
 
     def abilities(self, url: str, model: str) -> dict[str, Any] | None:
-        """What was found out about an endpoint."""
+        """The stored capabilities of an endpoint."""
         row = self._run("SELECT abilities FROM endpoints WHERE url = ? AND model = ?", url, model)
         return None if row is None else json.loads(row[0])
 
     def learn(self, url: str, model: str, abilities: Mapping[str, Any]) -> None:
-        """Remember what an endpoint can do."""
+        """Store the capabilities of an endpoint."""
         self._run("INSERT OR REPLACE INTO endpoints VALUES (?, ?, ?)", url, model, json.dumps(abilities))
 
     def close(self) -> None:
@@ -90,6 +90,6 @@ class AnswerCache:
 
 
 def request_key(url: str, body: Mapping[str, Any], sample: int) -> str:
-    """The hash under which an answer is kept."""
+    """The hash that an answer is stored under."""
     text = json.dumps([url, body, sample], sort_keys=True, ensure_ascii=True)
     return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -56,12 +56,12 @@ class Judge(Metric):
     """The mean over the digits 1 to 5, weighted by the probability that the model gives each."""
 
     name: ClassVar[str] = "judge"
-    measures: ClassVar[str] = "what a language model says of a reply, from 1 to 5, by a rubric"
+    measures: ClassVar[str] = "rating of a reply by a language model, from 1 to 5, by a rubric"
     citation: ClassVar[str] = "Liu et al. 2023, G-Eval"
     range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 
     model: str
-    """The model's name, as the endpoint knows it."""
+    """The model's name at the endpoint."""
     url: str
     """The address of an OpenAI-compatible endpoint, such as http://localhost:8080/v1."""
     rubric: str = "overall"
@@ -89,15 +89,15 @@ class Judge(Metric):
     timeout: float = 120.0
     """Seconds to wait for an answer."""
     retries: int = 6
-    """Tries after the first, where the endpoint fails or is busy."""
+    """Retries if the endpoint fails or is busy."""
     price_read: float = 0.0
-    """What a million tokens of a request cost, for the running cost."""
+    """Price per million tokens of requests, for the running cost."""
     price_written: float = 0.0
-    """What a million tokens of an answer cost."""
+    """Price per million tokens of answers."""
     max_cost: float | None = None
     """Stop before the cost exceeds this."""
     cache: str = ""
-    """The SQLite file that keeps the answers; the user's cache folder unless given."""
+    """The SQLite file for answers; by default in the user's cache folder."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -121,7 +121,7 @@ class Judge(Metric):
 
     @property
     def cannot_score(self) -> str:
-        """What keeps a reply from being scored."""
+        """The reason why a reply cannot be scored."""
         return f"no {' or no '.join(sorted(self.needs))}, or an answer that could not be used"
 
     @property
@@ -164,32 +164,32 @@ class Judge(Metric):
         return Asker(self.model, endpoint, cache, meter, self.samples, self.max_cost)
 
     def score_batch(self, batch: Batch) -> Scores:
-        """One score per example; 1 for an empty reply, NaN where the judge does not say."""
+        """One score per example; 1 for an empty reply, NaN if the judge's answer cannot be used."""
         return np.array([verdict.score for verdict in self.verdicts(batch)], np.float64)
 
     def reasons(self, batch: Batch) -> list[str]:
-        """What the judge wrote about each reply; "" where it was not asked to."""
+        """The judge's justification for each reply; "" if none was asked for."""
         return [verdict.reason for verdict in self.verdicts(batch)]
 
     def verdicts(self, batch: Batch) -> list[Verdict]:
-        """What the judge says of each example; asked once per batch."""
+        """The judge's answer for each example; asked once per batch."""
         return batch.keep(("judge", self), lambda: self._ask(batch))
 
     def questions(self, examples: Sequence[Example]) -> list[Question]:
-        """What is asked about each example."""
+        """The question about each example."""
         return [self._question(example) for example in examples]
 
     def planned(self, examples: Sequence[Example]) -> tuple[int, int, int]:
-        """How many requests scoring would send, how many are answered already, and about how many tokens."""
+        """How many requests scoring would send, how many answers are cached, and about how many tokens."""
         return self.asker.planned(self.questions(examples))
 
     def watcher(self) -> _Unscored:
-        """Who counts replies that could not be scored, and why."""
+        """A counter of replies that could not be scored, by reason."""
         return _Unscored(self)
 
     @property
     def signature(self) -> str:
-        """All that decides the number; how fast it is asked, what it costs and where it is kept do not."""
+        """Everything that determines the score; rate limits, prices and the cache do not."""
         rubric = f"{self.rubric_read.name}@{self.rubric_read.digest}"
         parts = [self.name, f"model:{self.model}", f"url:{self.url}", f"rubric:{rubric}", f"samples:{self.samples}"]
         if self.shows_references:
@@ -225,7 +225,7 @@ class Judge(Metric):
 
 
 class _Unscored:
-    """Counts answers that could not be used, by what was wrong with them."""
+    """Counts unusable answers by problem."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self._problems = judge, Counter[str]()
@@ -235,7 +235,7 @@ class _Unscored:
         self._problems.update(verdict.problem for verdict in self._judge.verdicts(batch) if verdict.problem)
 
     def notes(self) -> list[str]:
-        """What was wrong, how often; and what it cost."""
+        """The problems with their counts, and the cost."""
         meter = self._judge.asker.meter
         notes = [f"{count} answers could not be used: {problem}" for problem, count in self._problems.most_common(5)]
         cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
@@ -247,7 +247,7 @@ _NAMED: set[str] = set()
 
 
 def _name_host(host: str) -> None:
-    """Say once who receives the texts, before the first request."""
+    """Print once, before the first request, where the texts are sent."""
     if host not in _NAMED:
         _NAMED.add(host)
         print(f"judge: contexts and replies are sent to {host}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Several judges as one: the mean of what they say, and how much they disagree."""
+"""Several judges as one: the mean of their scores, and how much they disagree."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Jury(Metric):
         found = tuple(load(member) if isinstance(member, str) else member for member in self.members)
         for member, judge in zip(self.members, found, strict=True):
             if not isinstance(judge, Judge):
-                raise CallError(f"{self.name}: {member} is no judge: expected judge(model=..., url=...)")
+                raise CallError(f"{self.name}: {member} is not a judge: expected judge(model=..., url=...)")
         return found
 
     def score_batch(self, batch: Batch) -> Scores:
-        """The mean over the judges that say anything; NaN where none does."""
+        """The mean over the judges with a usable answer; NaN if none has one."""
         return mean_known([judge.score_batch(batch) for judge in self.judges])
 
     def watcher(self) -> Watcher:
-        """Who measures how far the judges disagree, and passes on what each of them notes."""
+        """Measures how much the judges disagree, and collects the notes of each."""
         return _Disagreement(self)
 
     @property
@@ -77,7 +77,7 @@ class _Disagreement:
             watcher.add(batch)
 
     def notes(self) -> list[str]:
-        """The mean standard deviation over judges, then what each judge notes."""
+        """The mean standard deviation over judges, then the notes of each judge."""
         spreads = np.concatenate(self._spreads) if self._spreads else np.empty(0)
         notes = []
         if len(spreads):

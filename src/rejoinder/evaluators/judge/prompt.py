@@ -1,7 +1,7 @@
 """The chat messages that ask a judge about one reply.
 
 The dialogue is given as JSON, so that nothing in it can end the quotation: a reply that says "give this a 5", or that
-contains a closing tag or a system prompt of its own, stays a string. The system message says so to the judge.
+contains a closing tag or a system prompt of its own, stays a string. The system message tells the judge so.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _dialogue(rubric: Rubric, example: Example, *, references: bool) -> str:
 
 
 def _shown(rubric: Rubric, example: Example, *, references: bool) -> dict[str, object]:
-    """What stands before the reply: the context, and references where they are wanted."""
+    """The text before the reply: the context, and references if wanted."""
     own = by_replier(len(example.context), example.speakers)
     turns = [
         {"speaker": "replier" if mine else "other", "text": text}

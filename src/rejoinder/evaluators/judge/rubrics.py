@@ -1,4 +1,4 @@
-"""What a judge is asked: a question, and what each score from 1 to 5 means.
+"""Rubrics: a question to the judge, and the meaning of each score from 1 to 5.
 
 A rubric is a TOML file, so that it can be copied and changed:
 
@@ -41,7 +41,7 @@ class Rubric:
 
     @property
     def digest(self) -> str:
-        """Changes with anything that a judge reads of it."""
+        """A hash of everything that a judge reads of it."""
         parts = [self.question, *self.scale, *self.needs, self.references]
         return blake2b("\n".join(parts).encode(), digest_size=4).hexdigest()
 
@@ -64,7 +64,7 @@ def load_rubric(name_or_file: str) -> Rubric:
     except OSError as error:
         raise CallError(f"{path}: {error.strerror}: expected a rubric, a TOML file") from error
     except (ValueError, RecursionError) as error:  # a TOML error is a ValueError, and so is a wrong encoding
-        raise DataError(f"is no valid TOML ({error})", file=str(path)) from error
+        raise DataError(f"is not valid TOML ({error})", file=str(path)) from error
 
 
 def _rubric(name: str, found: dict[str, Any], file: str) -> Rubric:

@@ -1,4 +1,4 @@
-"""One HTTP request to an OpenAI-compatible endpoint: limits, retries, and faults told in one line.
+"""One HTTP request to an OpenAI-compatible endpoint: limits, retries, and errors reported in one line.
 
 The key comes from an environment variable, is sent in one header, and appears nowhere else: not in a message, a file
 or a log. A redirect is refused, because the key would travel with it.
@@ -31,7 +31,7 @@ _LONGEST_MESSAGE = 300
 
 
 class JudgeError(RejoinderError):
-    """The endpoint does not answer, or answers with what cannot be used."""
+    """The endpoint does not answer, or its answer cannot be used."""
 
 
 class RefusedError(JudgeError):
@@ -46,7 +46,7 @@ class RefusedError(JudgeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where requests go, and how hard it may be pressed."""
+    """The address of an endpoint, and its rate limits."""
 
     url: str
     key_variable: str = "OPENAI_API_KEY"
@@ -80,7 +80,7 @@ def check_url(url: str) -> None:
 
 @dataclass
 class Wire:
-    """Posts requests, from as many threads as there are."""
+    """Posts requests; may be used from several threads."""
 
     endpoint: Endpoint
     pace: Pace = field(init=False)
@@ -103,7 +103,7 @@ class Wire:
         self._client.close()
 
     def post(self, body: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-        """The endpoint's answer to a request of about so many tokens."""
+        """The endpoint's answer to a request of about `tokens` tokens."""
         problem = ""
         for attempt in range(self.endpoint.retries + 1):
             self.pace.wait(tokens)
@@ -119,7 +119,7 @@ class Wire:
         )
 
     def _once(self, body: Mapping[str, Any]) -> tuple[float | None, str, dict[str, Any] | None]:
-        """How long to wait (None: as we see fit), what was wrong, and the answer where there is one."""
+        """How long to wait (None: our own choice), the problem, and the answer if there is one."""
         import httpx2
 
         try:
@@ -142,7 +142,7 @@ class Wire:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             return None, "an answer that is not JSON", None
-        return (None, "", answer) if isinstance(answer, dict) else (None, "an answer that is no object", None)
+        return (None, "", answer) if isinstance(answer, dict) else (None, "an answer that is not a JSON object", None)
 
     def _content(self, response: httpx2.Response) -> bytes:
         """The body, up to a byte above the largest that is read."""
@@ -155,7 +155,7 @@ class Wire:
         return b"".join(parts)
 
     def _clean(self, text: str) -> str:
-        """A foreign text without the key, in one short line."""
+        """A text from the server without the key, in one short line."""
         shown = " ".join(text.split())
         if self._key:
             shown = shown.replace(self._key, "[key]")
@@ -164,7 +164,7 @@ class Wire:
 
 @dataclass
 class Pace:
-    """Keeps requests and tokens within what an endpoint takes per minute."""
+    """Keeps requests and tokens within an endpoint's limits per minute."""
 
     requests: float
     tokens: float
@@ -172,7 +172,7 @@ class Pace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait(self, tokens: int) -> None:
-        """Return when a request of so many tokens may be sent."""
+        """Wait until a request of `tokens` tokens may be sent."""
         while (seconds := self._reserve(tokens)) > 0:
             time.sleep(seconds)
 
@@ -205,7 +205,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None  # NaN is no time to wait
+    return max(0.0, seconds) if seconds == seconds else None  # NaN is not a valid waiting time
 
 
 def _message(content: bytes) -> str:

@@ -47,7 +47,7 @@ class CorpusEvaluator(Evaluator):
     min_count: int = 2
     """How often a word must occur in the dialogues to be known."""
     tokenise: str = "words"
-    """A tokeniser of the metrics, or jieba, which cuts Chinese into words rather than characters."""
+    """A tokeniser of the metrics, or jieba, which segments Chinese into words rather than characters."""
     lowercase: bool = True
     """Whether text is lower-cased first."""
 

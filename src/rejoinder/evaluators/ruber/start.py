@@ -86,7 +86,7 @@ def _hred_of(model: Any) -> tuple[Hred, Vocabulary]:
     """The network and the tokens of a trained reply model; CallError if it is not an HRED."""
     network, vocabulary = getattr(model, "network_", None), getattr(model, "vocabulary_", None)
     if not isinstance(network, Hred) or not isinstance(vocabulary, Vocabulary):
-        raise CallError(f"RUBER's GRUs can start from a hred, and not from the reply model {model.name}")
+        raise CallError(f"RUBER's GRUs can start from a hred, not from the reply model {model.name}")
     return network, vocabulary
 
 
@@ -108,7 +108,7 @@ def _copy_vectors(network: PairNetwork, words: Sequence[str], vectors: WordVecto
     place = vectors.lookup(words)
     known = np.flatnonzero(place >= 0)
     found = torch.from_numpy(np.asarray(vectors.matrix[place[known]], np.float32))
-    # The vectors of a small corpus are close to 0, from which a GRU would be slow to tell words apart.
+    # The vectors of a small corpus are close to 0, which would make a GRU slow to learn differences between words.
     found *= EMBEDDING_SIZE / found.square().mean().sqrt().clamp(min=1e-6)
     with torch.no_grad():
         table = network.utterance.embedding.weight

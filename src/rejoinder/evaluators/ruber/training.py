@@ -1,4 +1,4 @@
-"""From dialogues and human scores to a trained s_U: which pairs are learned from, and which stage follows which."""
+"""From dialogues and human scores to a trained s_U: the training pairs, and the order of the stages."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _schedule(rate: float, batch: int, epochs: int, patience: int) -> Schedule:
         epochs=epochs,
         patience=patience,
         warm_up=0.0,
-        look_first=True,
+        validate_first=True,
         clip=CLIP,
         weight_decay=0.0,
         fused=True,

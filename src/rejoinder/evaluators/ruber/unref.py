@@ -1,4 +1,4 @@
-"""s_U: how well a reply fits its context, by a network that learned to tell true replies from random ones."""
+"""s_U: how well a reply fits its context, by a network that learned to distinguish true replies from random ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NetworkEvaluator(CorpusEvaluator):
     start: str = NONE
     """The folder of a trained hred (a reply model) whose tokens, sizes and weights the GRUs start from."""
     negatives: int = 8
-    """Random replies per context, beside the true one."""
+    """Random replies per context, in addition to the true one."""
     margin: float = 0.5
     """By how much a true reply should score higher than a random one."""
     epochs: int = 10

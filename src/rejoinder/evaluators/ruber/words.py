@@ -1,4 +1,4 @@
-"""Text to words, by the tokenisers that metrics have, or by jieba, which cuts Chinese into words."""
+"""Text to words, by the tokenisers that metrics have, or by jieba, which segments Chinese into words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rejoinder.text.cleaning import writable
 from rejoinder.text.tokenise import TOKENISERS
 
 JIEBA = "jieba"
-"""A tokeniser beside those of the package: cuts Chinese into words with a dictionary."""
+"""A tokeniser in addition to the package's own: segments Chinese into words with a dictionary."""
 TOKENISER_NAMES = (*TOKENISERS, JIEBA)
 
 

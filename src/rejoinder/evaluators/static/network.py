@@ -103,7 +103,7 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 def _product(rows: Vectors, matrix: Vectors) -> Vectors:
-    """rows @ matrix, in products of one shape: libraries sum in another order for another shape."""
+    """rows @ matrix, in products of one fixed shape: libraries sum in a different order for a different shape."""
     whole = -(-len(rows) // _ROWS) * _ROWS
     filled = np.zeros((whole, rows.shape[1]), np.float32)
     filled[: len(rows)] = rows

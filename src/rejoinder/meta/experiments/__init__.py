@@ -10,7 +10,7 @@ In reading order:
 | `partition` | judged sets split into training and test rows |
 | `makers` | evaluators, or functions that make them |
 | `cells`, `leakage`, `store`, `grid` | one fit and test; the check for leakage; finished cells on disk; all cells |
-| `result`, `published` | the table of a study; published figures to show beside it |
+| `result` | the table of a study, with published figures for comparison if given |
 | `cross_validation` | `cross_validate`: folds that share no context |
 | `amounts` | `label_amounts`: how many labels are needed? |
 | `left_out` | `leave_one_system_out`: replies of a new system |

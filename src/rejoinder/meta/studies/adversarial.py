@@ -33,7 +33,7 @@ from rejoinder.types import Example, Scores
 MOST = 500
 """Most replies that are perturbed, a random sample where there are more."""
 SAME = 1e-5
-"""Scores that differ by at most so many standard deviations are equal: sums in another order differ by rounding."""
+"""Scores that differ by at most this many standard deviations are equal: the order of a sum changes its rounding."""
 ORIGINAL = "original"
 HEADER = ("metric", "perturbation", "replies", "before", "after", "change", "share raised", "share unchanged")
 

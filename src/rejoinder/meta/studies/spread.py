@@ -1,4 +1,4 @@
-"""How widely scores are spread, compared with human ratings: a metric that always says "fairly good" is of no use.
+"""The spread of scores, compared with human ratings: a metric that always says "fairly good" is not informative.
 
 Figure 3 of Zhao et al. 2020 shows how the scores of ADEM and RUBER concentrate around the middle of the scale, and
 their tables give the standard deviations. Metrics have different ranges, so each metric's range is first mapped to the

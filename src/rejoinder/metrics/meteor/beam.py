@@ -127,7 +127,7 @@ class Options:
 
     @classmethod
     def of(cls, matches: Matches, row: Ints, left: Ragged, right: Ragged) -> Options:
-        """What the search needs to know of each match."""
+        """The values of each match that the search uses."""
         is_exact = matches.module == EXACT
         start = matches.start - right.offsets[row]
         left_start = matches.left_start - left.offsets[row]

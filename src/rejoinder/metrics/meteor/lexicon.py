@@ -1,4 +1,4 @@
-"""What METEOR knows about each word of a batch: its stem, its synonyms, and whether it is a function word."""
+"""METEOR's information on each word of a batch: its stem, its synonyms, and whether it is a function word."""
 
 from __future__ import annotations
 

@@ -71,10 +71,10 @@ class ParaphraseTable:
 
     def save(self, path: Path) -> None:
         """Write the table to a file that `read` loads quickly."""
-        beside = path.with_name(path.name + ".tmp")
+        temporary = path.with_name(path.name + ".tmp")
         text = np.frombuffer("\n".join(self.words).encode("utf-8"), np.uint8)
         try:
-            with beside.open("wb") as file:
+            with temporary.open("wb") as file:
                 np.savez(
                     file,
                     words=text,
@@ -82,9 +82,9 @@ class ParaphraseTable:
                     counts=self.paraphrases.lengths.astype(np.int32),
                     paraphrases=self.paraphrases.values.astype(np.int32),
                 )
-            beside.replace(path)
+            temporary.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     @cached_property
     def _code_of_word(self) -> dict[str, int]:

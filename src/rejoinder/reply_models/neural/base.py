@@ -1,4 +1,4 @@
-"""What reply models that write token by token share: tokens, training, perplexity, decoding, saving and loading.
+"""Shared by reply models that write token by token: tokens, training, perplexity, decoding, saving and loading.
 
 A subclass declares its parameters and builds its network; see `recurrent.py`.
 """
@@ -46,7 +46,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
 
     @abstractmethod
     def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
-        """What training starts from: a tokeniser and a network; the same for the same data and seed."""
+        """The start of training: a tokeniser and a network; the same for the same data and seed."""
 
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The vocabulary, and the network with the weights of the best validation perplexity."""
@@ -64,7 +64,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
 
     @property
     def turns_per_piece(self) -> int:
-        """Longer dialogues are cut into pieces of this many turns for training."""
+        """Longer dialogues are split into pieces of this many turns for training."""
         return self.turns
 
     def likelihood(self, dialogues: Iterable[Dialogue]) -> Likelihood:

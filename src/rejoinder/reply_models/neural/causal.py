@@ -60,7 +60,7 @@ class CausalLanguageModel(NeuralReplyModel):
         return {}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `save_learned` wrote: the pretrained model is no longer needed."""
+        """Load what `save_learned` wrote; the pretrained model is no longer needed."""
         del plain
         require_extra("train", self.name)
         from rejoinder.learning.weights import load_weights

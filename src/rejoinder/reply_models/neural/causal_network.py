@@ -36,7 +36,7 @@ class ScriptTokens:
     """A pretrained tokeniser; a line break ends a turn."""
 
     definition: str
-    """What the library `tokenizers` writes as tokenizer.json."""
+    """The content of tokenizer.json, as written by the library `tokenizers`."""
 
     @classmethod
     def load(cls, folder: Path) -> ScriptTokens:

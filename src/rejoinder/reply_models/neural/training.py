@@ -53,7 +53,7 @@ class ReplyStage:
         self.found = likelihood(self.network, self.held_out)
         return -self.found.nats
 
-    def told(self) -> str:
+    def report(self) -> str:
         """Perplexity, and the KL of a latent variable."""
         return "" if self.found is None else str(self.found)
 

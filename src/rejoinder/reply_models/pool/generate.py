@@ -47,7 +47,7 @@ class GeneratedReplies:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings for whoever judges the replies."""
+        """Warnings for those who judge the replies."""
         held = self.summary.trained_on.items()
         return tuple(f"{name} was trained on {n} of the {self.summary.contexts} contexts" for name, n in held)
 
@@ -106,7 +106,7 @@ def _pool(
     keep_offensive: bool,
     seed: int,
 ) -> Pool:
-    """Who replies, and what is left out: nothing for one model; for a pool, what should not be judged."""
+    """The systems and filters: no filters for one model; for a pool, those of replies that should not be judged."""
     how = Decoding.parse(decoding) if isinstance(decoding, str) else decoding
     if isinstance(systems, str | Path | ReplyModel):
         if also or drop:

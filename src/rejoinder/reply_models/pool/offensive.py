@@ -20,7 +20,7 @@ from rejoinder.registry import load
 from rejoinder.types import Example
 
 _LOOKALIKES = str.maketrans("@$013457", "asoieast")
-"""Characters that stand for a letter in disguised words."""
+"""Characters that replace a letter in disguised words."""
 _STRETCHED = re.compile(r"(.)\1{2,}")
 _STARS = re.compile(r"[*#]+")
 _STARRED = re.compile(r"(?<!\w)[a-z]+[*#]+[a-z]+(?!\w)")
@@ -98,7 +98,7 @@ def offensive_words() -> tuple[str, ...]:
 
 
 def _readings(text: str) -> set[str]:
-    """The text in lower case without accents: as it is, and with disguised letters replaced."""
+    """The text in lower case without accents: unchanged, and with disguised letters replaced."""
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     plain = plain.casefold()
     return {plain, _STRETCHED.sub(r"\1", plain.translate(_LOOKALIKES))}

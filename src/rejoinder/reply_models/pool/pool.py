@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Pool:
-    """Who replies, and what is left out."""
+    """The systems that reply, and the filters."""
 
     systems: Sequence[System]
     also: Sequence[str] = ()

@@ -1,7 +1,7 @@
 """Writing a pool batch by batch, so that an interrupted run can be resumed.
 
 During the run, `replies.jsonl.part` holds the finished rows and `replies.jsonl.part.json` records the run and its
-progress. At the end they are replaced by the complete `replies.jsonl`, with `replies.pool.json` beside it.
+progress. At the end they are replaced by the complete `replies.jsonl`, with `replies.pool.json` next to it.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def plain_arrays(matrix: Any) -> dict[str, NDArray[Any]]:
 
 
 def matrix_of(arrays: Mapping[str, NDArray[Any]], columns: int) -> Any:
-    """The sparse matrix of what `plain_arrays` returned."""
+    """The sparse matrix from the arrays that `plain_arrays` returned."""
     parts = (arrays["values"], arrays["columns"], arrays["offsets"])
     return csr_matrix(parts, shape=(len(arrays["offsets"]) - 1, columns))
 

@@ -29,7 +29,7 @@ ROWS = "rows.safetensors"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Corpus:
-    """What may be copied. A row is what a context is compared with: a reply, or a context with its reply."""
+    """The replies that may be copied. A row is compared with contexts: it is a reply, or a context with its reply."""
 
     replies: tuple[str, ...]
     """The different ones."""
@@ -118,7 +118,7 @@ class Retrieval(ReplyModel):
 
 
 def places_to_learn(name: str, dialogues: Iterable[Dialogue]) -> list[Place]:
-    """Every reply of the dialogues; NeedsError if there are less than two, because one may be left out."""
+    """Every reply of the dialogues; NeedsError if there are fewer than two, because one may be left out."""
     places = places_of(dialogues)
     if len(places) < 2:
         raise NeedsError(f"{name} copies replies: expected dialogues with at least two replies, found {len(places)}")

@@ -1,4 +1,4 @@
-"""Retrieval by p = sigmoid(c^T M r + b), whatever encodes contexts and replies: what both dual encoders share."""
+"""Retrieval by p = sigmoid(c^T M r + b) with any encoder of contexts and replies: shared by both dual encoders."""
 
 from __future__ import annotations
 

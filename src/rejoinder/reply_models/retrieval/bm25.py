@@ -64,7 +64,7 @@ class Bm25(Lexical):
         return counts.sign()
 
     def reply_rows(self, counts: Any) -> Any:
-        """What each word of a reply adds to the score."""
+        """The contribution of each word of a reply to the score."""
         return self._weighted(counts, self.word_weights_, self.mean_length_)
 
     def _weighted(self, counts: Any, weights: Any, mean_length: float) -> Any:

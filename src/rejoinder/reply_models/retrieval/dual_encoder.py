@@ -46,7 +46,7 @@ class DualEncoder(BilinearRetrieval):
     max_length: int = 64
     """How many of a context's last tokens are read, and of a reply's."""
     negatives: int = 9
-    """Random replies that each true one is learned against."""
+    """Random replies that each true one is contrasted with."""
     epochs: int = 20
     """Passes over the dialogues at most; training ends after three epochs without a better validation figure."""
     learning_rate: float = 1e-3

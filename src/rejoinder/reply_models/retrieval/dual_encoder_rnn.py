@@ -39,7 +39,7 @@ class RecurrentDualEncoder(RecurrentModel, BilinearRetrieval):
 
     turns: int = 3
     batch: int = 64
-    """Replies per batch; each is learned against the others."""
+    """Replies per batch; each is contrasted with the others."""
     context_tokens: int = 80
     """How many of a context's last tokens are read."""
     negatives: int = 9

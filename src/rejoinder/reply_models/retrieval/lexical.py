@@ -1,4 +1,4 @@
-"""Retrieval by words: what R-TFIDF, C-TFIDF and BM25 share.
+"""Retrieval by words: shared by R-TFIDF, C-TFIDF and BM25.
 
 A context is a sparse row of word weights, and so is each row of the corpus; the nearest row has the largest dot
 product.

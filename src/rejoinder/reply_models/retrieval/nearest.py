@@ -30,7 +30,7 @@ class Index(Protocol):
         """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What must be saved in addition to the vectors."""
+        """The arrays to save in addition to the vectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class GraphIndex:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> GraphIndex:
-        """The index of what `arrays` returned."""
+        """The index from the arrays that `arrays` returned."""
         return cls(_faiss().deserialize_index(arrays["graph"]))
 
     def search(self, queries: Vectors, k: int) -> Ints:

@@ -27,7 +27,7 @@ Examples = Mapping[int, Example] | None
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """A table with what the score chips need, computed once because a column may have millions of rows."""
+    """A table with the data of the score chips, computed once because a column may have millions of rows."""
 
     table: ScoreTable
     ranked: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The encoders of the ADEM page: every text is encoded once, and its vector kept."""
+"""The encoders of the ADEM page: every text is encoded once, and its vector cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRETRAINED = "minilm"
 
 
 def stored_encoders(inputs: Inputs, sets: Iterable[JudgedSet], only: Sequence[str] = ()) -> dict[str, str]:
-    """Encoder -> the folder of its vectors of all texts; what is there already is not encoded again."""
+    """Encoder -> the folder with its vectors of all texts; texts found there are not encoded again."""
     folders = {name: inputs.models / "adem" / name for name in TRAINED} | {PRETRAINED: inputs.models / PRETRAINED}
     found = {name: path for name, path in folders.items() if path.is_dir() and (not only or name in only)}
     if not found:

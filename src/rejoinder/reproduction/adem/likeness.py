@@ -1,4 +1,4 @@
-"""Human-likeness: replies of people told from those of models, on contexts that were not learned from."""
+"""Human-likeness: classifying human against model replies on unseen contexts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rejoinder.reproduction.adem.study import Study
 from rejoinder.types import Scores
 
 GENERIC = 3
-"""Contexts from which on a reply counts as generic, where models gave it to as many."""
+"""A reply that models gave to at least this many contexts counts as generic."""
 
 
 def likeness_rows(study: Study) -> list[list[str]]:
@@ -51,7 +51,7 @@ def area_under(higher: Scores, lower: Scores) -> float:
 
 
 def given_often(tested: LabelledSet, least: int = GENERIC) -> Bools:
-    """Which replies were given to at least so many contexts."""
+    """Which replies were given to at least this many contexts."""
     contexts: dict[str, set[int]] = {}
     for example, group in zip(tested.judged.examples, tested.groups.tolist(), strict=True):
         contexts.setdefault(example.response, set()).add(group)

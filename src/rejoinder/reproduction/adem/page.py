@@ -1,4 +1,4 @@
-"""The page `adem-figures`: ADEM, its variants and baselines over several encoders, the papers' figures beside ours.
+"""The page `adem-figures`: ADEM, its variants and baselines over several encoders, next to the papers' figures.
 
 Components, gamma and what the penalty shrinks to are chosen on training folds alone.
 """
@@ -43,7 +43,7 @@ LOWE_ENCODERS = {
 ZHAO_ROWS = {"adem": "ADEM", "r-adem": "ADEM, reference", "c-adem": "ADEM, context"}
 
 Beside = Callable[[str], str]
-"""From the label of an evaluator over an encoder to what a paper reports of it."""
+"""From the label of an evaluator over an encoder to the paper's figures for it."""
 
 INTRODUCTION = """\
 # ADEM measured
@@ -109,14 +109,14 @@ class Settings:
 
     sets: tuple[str, ...] = SETS
     contexts: int | None = None
-    """Of each set so many contexts, drawn at random; all without it."""
+    """At most this many random contexts per set; all by default."""
     encoders: tuple[str, ...] = ()
-    """Of those that there are; all without it."""
+    """Encoders to use, of those found in the models' folder; all by default."""
     resamples: int = 1000
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """Section after section; the time that each takes goes to standard error."""
+    """All sections in order; the time of each is printed to standard error."""
     for name in settings.sets:
         if name not in SETS:
             raise UnknownNameError("judged set", name, SETS)
@@ -150,7 +150,7 @@ def tables(study: Study, document: Document) -> None:
 
 
 def _table(study: Study, document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
-    """Correlations and standard deviations, the papers' beside them."""
+    """Correlations and standard deviations next to the papers'."""
     each, _ = measure(list(columns.values()), tested, resamples=study.resamples, seed=0)
     known = ~np.isnan(tested.human) & ~np.isnan(next(iter(columns.values())))
     rows = [
@@ -162,7 +162,7 @@ def _table(study: Study, document: Document, tested: LabelledSet, columns: Colum
 
 
 def _lowe(label: str) -> str:
-    """What Lowe et al. 2017 report of the like, on their own data."""
+    """Comparable figures of Lowe et al. 2017, on their own data."""
     evaluator, _, encoder = label.rpartition(", ")
     row = LOWE_ENCODERS.get((evaluator, encoder)) or (LOWE_ROWS.get(evaluator) if encoder != "minilm" else None)
     if row is None:
@@ -172,7 +172,7 @@ def _lowe(label: str) -> str:
 
 
 def _zhao(part: str) -> Beside:
-    """What Zhao et al. 2020 report of ADEM over HRED on the same split."""
+    """The figures of Zhao et al. 2020 for ADEM over HRED on the same split."""
     figures, deviations = zhao2020.TABLE_1.correlations(part), zhao2020.TABLE_1.column(f"{part}: SD")
 
     def beside(label: str) -> str:
@@ -201,7 +201,7 @@ def figure_7(study: Study, document: Document) -> None:
 
 
 def length(study: Study, document: Document) -> None:
-    """Length bias of the scores, and of those from which the trend with length was taken out."""
+    """Length bias of the scores, with and without the trend with length removed."""
     document.text(LENGTH_TEXT)
     for name, tested in study.sets.items():
         columns = {label: column for label, column in study.out_of_fold[name].items() if label.startswith("adem")}
@@ -252,7 +252,7 @@ def amounts(study: Study, document: Document) -> None:
 
 
 def likeness(study: Study, document: Document) -> None:
-    """People's replies told from those of models."""
+    """Human replies classified against model replies."""
     document.text(LIKENESS_TEXT)
     header = ["area", "mean, people", "models", "generic", "Pearson", "of models' replies alone"]
     document.table(["set", "encoder", *header], likeness_rows(study))

@@ -28,15 +28,15 @@ Columns = dict[str, Scores]
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What is measured on what, each score computed when it is first asked for."""
+    """Evaluators, judged sets and their scores, each computed at first use."""
 
     inputs: Inputs
     names: tuple[str, ...]
     """Of the judged sets."""
     contexts: int | None
-    """Of each set so many contexts, drawn at random; all without it."""
+    """At most this many random contexts per set; all by default."""
     only: tuple[str, ...]
-    """Encoders, of those that there are; all without it."""
+    """Encoders to use, of those found in the models' folder; all by default."""
     resamples: int = 1000
 
     @cached_property
@@ -62,7 +62,7 @@ class Study:
         return {name: self.scored(tested, FOLDS) for name, tested in self.sets.items()}
 
     def scored(self, tested: LabelledSet, folds: int | str) -> Columns:
-        """The scores of each evaluator over each encoder, fitted on other folds, or as the published split says."""
+        """The scores of each evaluator over each encoder, fitted on other folds, or on the published training split."""
         reason = BY_REPLY if folds == PUBLISHED else None
         found: Columns = {}
         for encoder, folder in self.encoders.items():
@@ -79,7 +79,7 @@ class Study:
         return found
 
     def fixed(self) -> dict[str, Evaluator]:
-        """ADEM with settings that nothing was chosen for, over each encoder."""
+        """ADEM with fixed settings over each encoder."""
         return {f"adem, {name}": Adem(encoder=folder, **FIXED) for name, folder in self.encoders.items()}
 
     def _read(self, name: str) -> JudgedSet:
@@ -93,7 +93,7 @@ class Study:
 
 
 def evaluators(folder: str) -> dict[str, Evaluator]:
-    """All that is compared, over one encoder."""
+    """All evaluators that are compared, over one encoder."""
     return {
         "dot": EncoderDot(encoder=folder),
         "adem": Adem(encoder=folder),

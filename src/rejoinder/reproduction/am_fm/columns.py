@@ -1,4 +1,4 @@
-"""Scores of the DSTC6 replies by AM and FM: one column per model, each computed once and then kept."""
+"""Scores of the DSTC6 replies by AM and FM: one column per model, each computed once and cached."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def out_of_domain(data: Dstc6, inputs: Inputs, corpus: str) -> Arrays:
 
 
 def by_causal_model(data: Dstc6, model: str, bigram: Scores, cache: Cache) -> Columns:
-    """FM of some items by a pretrained model, and by bigrams beside it; NaN for all other items."""
+    """FM of some items by a pretrained model, and by bigrams for comparison; NaN for all other items."""
     items = np.random.default_rng(data.seed).permutation(int(data.item_of.max()) + 1)[:CAUSAL_ITEMS]
     rows = np.flatnonzero(np.isin(data.item_of, items))
     fm = Fm(lm=model, tokenise=TOKENISED)
@@ -92,7 +92,7 @@ def _cross_fitted(data: Dstc6, models: Mapping[str, Evaluator]) -> Arrays:
 
 
 def _text(name: str, text: Sequence[Dialogue]) -> Sequence[Dialogue]:
-    """What a part learns from: the semantic space of AM is made from fewer sentences."""
+    """The training sentences of a part: the semantic space of AM is made from fewer."""
     return text[:SVD_SENTENCES] if name.startswith("AM") else text
 
 

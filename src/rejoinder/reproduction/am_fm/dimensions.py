@@ -1,4 +1,4 @@
-"""AM in more and more dimensions of one semantic space (D'Haro et al. 2019, Figure 1)."""
+"""AM with an increasing number of dimensions of one semantic space (D'Haro et al. 2019, Figure 1)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _columns(data: Dstc6) -> Arrays:
 
 
 def _growing(space: SemanticSpace, examples: Sequence[Example]) -> Iterator[tuple[int, Scores]]:
-    """AM with more and more dimensions: sums over those before are kept, and each text is projected once."""
+    """AM with an increasing number of dimensions: running sums are reused, and each text is projected once."""
     texts = pl.Series([text for example in examples for text in (example.response, *example.references)])
     distinct = texts.unique(maintain_order=True)
     place = dict(zip(distinct, range(len(distinct)), strict=True))

@@ -27,7 +27,7 @@ class Dstc6(RatedReplies):
 
     @cached_property
     def item_of(self) -> Ints:
-        """The number of each reply's item."""
+        """The item of each reply, as a number."""
         return np.array([int(example.context_id) for example in self.examples])
 
     @cached_property
@@ -37,7 +37,7 @@ class Dstc6(RatedReplies):
 
     @cached_property
     def key(self) -> list[object]:
-        """What scores of these replies depend on, beside the models."""
+        """Everything except the models that scores of these replies depend on."""
         return [examples_digest(self.examples), self.folds, self.seed]
 
     def fold_of_rows(self, folds: int | None = None) -> Ints:
@@ -52,7 +52,7 @@ class Dstc6(RatedReplies):
             yield sentences(self.unseen(rows), SENTENCES, self.seed), rows
 
     def unseen(self, rows: Ints) -> list[str]:
-        """The references of all items but those of the rows, without those that occur word for word among them too."""
+        """References of the other items, excluding texts that also occur in these rows' items."""
         items = set(self.item_of[rows].tolist())
         own = {text.strip() for item in items for text in self.references[item]}
         others = (text for item, texts in self.references.items() if item not in items for text in texts)
@@ -64,6 +64,6 @@ class Dstc6(RatedReplies):
 
 
 def sentences(texts: Sequence[str], most: int = SENTENCES, seed: int = SEED) -> list[Dialogue]:
-    """At most so many of the texts, drawn at random, each as a dialogue of one turn."""
+    """At most `most` texts, drawn at random, each as a dialogue of one turn."""
     chosen = np.random.default_rng(seed).permutation(len(texts))[:most]
     return [Dialogue(str(place), (texts[place],)) for place in chosen.tolist()]

@@ -1,4 +1,4 @@
-"""The page `am-fm-dstc6`: the tables and figures of D'Haro et al. 2019 on DSTC6, ours beside theirs.
+"""The page `am-fm-dstc6`: the tables and figures of D'Haro et al. 2019 on DSTC6, next to ours.
 
 Nothing is chosen on what is tested: 10 dimensions, bigrams and lambda .8 are the paper's settings.
 """
@@ -57,7 +57,7 @@ from rejoinder.types import Example, Scores
 
 LAMBDAS = [round(0.1 * step, 1) for step in range(11)]
 MARKS = {"<no_reply>", "<URL>"}
-"""What 578 replies consist of, 310 of them S_20's."""
+"""The whole text of 578 replies, 310 of them S_20's."""
 BEST_SYSTEM = "S_17"
 """The system that the replies of Table 3 are from."""
 
@@ -126,7 +126,7 @@ speaks against the reply) is no part of the total."""
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is measured beyond the paper's own tables."""
+    """Results in addition to the paper's own tables."""
 
     lm: str = ""
     """The folder of a causal language model, which scores the fluency of 200 items; it takes long."""
@@ -181,7 +181,7 @@ class Study:
 
 
 def table_1(study: Study, document: Document) -> None:
-    """AM-FM by system, and what it reaches with and without S_20."""
+    """AM-FM by system, and its correlation with and without S_20."""
     columns = {"AM-FM": study.total, "AM": study.am, "FM": study.fm}
     columns |= {f"AM-FM, from {name}": mixed(parts["AM"], parts["FM"]) for name, parts in study.others.items()}
     said = np.array([example.response.strip() not in MARKS for example in study.data.examples])
@@ -288,7 +288,7 @@ def table_3(study: Study, document: Document) -> None:
 
 
 def example_row(study: Study, number: int, reply: ExampleReply) -> list[str]:
-    """One reply, scored by what the other folds' references taught."""
+    """One reply, scored by models of the other folds' references."""
     systems, items = study.data.judged.systems, study.data.item_of
     (place,) = np.flatnonzero((items == reply.item) & (systems == BEST_SYSTEM)).tolist()
     example = study.data.examples[place]

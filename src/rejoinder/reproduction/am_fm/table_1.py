@@ -32,7 +32,7 @@ METRICS = {
     "vector extrema": "vector-extrema",
     "greedy matching": "greedy-matching",
 }
-"""Row of the paper's table -> our metric. AM-FM has a page of its own."""
+"""Row of the paper's table -> our metric. AM-FM has a separate page."""
 CASED = ("bleu-4", "rouge-l", "cider")
 """Metrics that the organisers' tool does not lower-case for."""
 

@@ -29,7 +29,7 @@ class Cell:
     missing: int = 0
     """Replies that people rated and that have no score here."""
     left_out: int = 0
-    """Those of them whose context it was trained on."""
+    """Replies among these whose context the scorer was trained on."""
     reason: str = ""
     """Why there is no figure."""
     measured: dict[str, Interval] | None = None
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def target(self) -> Target | None:
-        """What should be reached here, if anything."""
+        """The target here, if there is one."""
         return target_of(self.part.key, self.scorer.setting, self.scorer.targets)
 
     def meets(self, kind: str) -> bool | None:

@@ -74,12 +74,12 @@ class Settings:
     only: tuple[str, ...] = ()
     """These rows; all without it."""
     cached: bool = False
-    """Compute no scores, and show those that are there."""
+    """Compute no scores, and show only cached ones."""
     resamples: int = 1000
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """One table per setting, the targets, and all numbers as JSON beside the page."""
+    """One table per setting, the targets, and all numbers as JSON next to the page."""
     keys = [part.key for part in PARTS]
     for key in settings.only:
         if key not in keys:
@@ -111,7 +111,7 @@ def _row(part: Part, scorers: Sequence[FoundScorer], settings: Settings) -> Row:
 
 
 def _table(document: Document, rows: Sequence[Row], setting: str) -> None:
-    """One row per set, one column per scorer, and what others published."""
+    """One row per set, one column per scorer, and published figures."""
     lines = []
     for row in rows:
         others = [
@@ -124,7 +124,7 @@ def _table(document: Document, rows: Sequence[Row], setting: str) -> None:
 
 
 def _targets(document: Document, rows: Sequence[Row]) -> None:
-    """One row per target: what was asked, what was reached."""
+    """One row per target: the target and the result."""
     cells = {(cell.part.key, cell.scorer.setting, cell.scorer.targets): cell for row in rows for cell in row.cells}
     lines = []
     for target in TARGETS:

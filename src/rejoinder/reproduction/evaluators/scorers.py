@@ -1,4 +1,4 @@
-"""The columns of the page: who scores, and what they give a judged set.
+"""The columns of the page: scorers, and their scores of a judged set.
 
 A scorer is a metric by its name, the folder of a trained evaluator, a pretrained encoder whose cosine with the last
 turn is the score, or a file of out-of-fold scores. Contexts that an evaluator was trained on are left out.
@@ -39,7 +39,7 @@ _LACKING = {"references": "no references", "context": "no contexts"}
 
 @dataclass(frozen=True)
 class Column:
-    """What a scorer gives a set; without scores, the reason."""
+    """A scorer's scores of a set, or the reason why there are none."""
 
     scores: Scores | None
     reason: str = ""
@@ -57,10 +57,10 @@ class Scorer:
     source: str
     """A metric's name, that of an evaluator in the package, or a folder or file within the models' folder."""
     targets: str = ""
-    """Whose targets it should reach: `default`, `mpnet`, or nobody's."""
+    """Which targets apply to it: those of `default`, of `mpnet`, or none."""
 
     def found(self, inputs: Inputs) -> FoundScorer:
-        """The scorer with what it needs from a folder of models."""
+        """The scorer, with its model loaded from a folder of models."""
         home = shipped_folder(self.source) if self.kind == "shipped" else inputs.models / self.source
         return FoundScorer(self, inputs, home)
 
@@ -163,7 +163,7 @@ class FoundScorer:
             if missing:
                 raise DataError("expected judged, id, score, out_of_fold", file=file, line=line, field=missing[0])
             if record.get("out_of_fold") is not True:
-                raise LeakageError(f"{file}:{line}: the score is not said to be out of fold")
+                raise LeakageError(f"{file}:{line}: the score is not marked as out of fold")
             score = record["score"]
             of_set = rows.setdefault(record["judged"], {})
             if record["id"] in of_set:
@@ -173,7 +173,7 @@ class FoundScorer:
 
 
 def folder_digest(folder: Path) -> str:
-    """Changes with any byte of any file in the folder."""
+    """A hash of all files in the folder."""
     digest = blake2b(digest_size=16)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())

@@ -13,12 +13,12 @@ from rejoinder.reproduction.inputs import DIMENSIONS, Inputs
 LARGEST = 10_000
 """Replies above which a set is measured on a sample of its contexts."""
 SAMPLED = 3_000
-"""About so many replies are sampled from it: all those of a context, or none."""
+"""Approximate sample size in replies; contexts are kept whole."""
 SEED = 0
 SPLIT = ("zhao2020_dailydialog", "zhao2020_personachat")
 """Sets whose published test split is measured too."""
 OTHER_DIMENSIONS = {"usr_personachat": ("context", "Maintains Context")}
-"""Set -> a word, and the dimension that is measured besides the first."""
+"""Set -> a label, and the dimension that is measured in addition to the first."""
 UNUSABLE = {"conture_dialogue": "people judged whole dialogues: there is no reply to score"}
 
 
@@ -44,7 +44,7 @@ class Part:
 
     @property
     def scored_as(self) -> str:
-        """What its scores are kept under: those of one set do not depend on the dimension."""
+        """The key of its scores in the cache: those of one set do not depend on the dimension."""
         return self.key if self.is_published_split else self.judged
 
     def read(self, inputs: Inputs) -> tuple[JudgedSet, int]:

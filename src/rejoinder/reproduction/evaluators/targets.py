@@ -1,4 +1,4 @@
-"""What this package set out to reach on the judged sets, before anything was measured."""
+"""Targets of this package on the judged sets, set before anything was measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rejoinder.reproduction.published.judged_sets import SEMI, ZERO
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a model should reach; None where no figure is set."""
+    """The target for a model; None if no figure is set."""
 
     judged: str
     setting: str

@@ -1,4 +1,7 @@
-"""What the papers print: one module per paper, with its tables as numbers and the list of all its tables and figures.
+"""Published figures: one module per paper, with its tables as numbers and the list of all its tables and figures.
+
+`liu2016`, `adem`, `ruber`, `am_fm` and `zhao2020` are the papers, `records` the classes they are written in, and
+`judged_sets` figures of other authors' evaluators.
 
 Nothing here imports more than the standard library.
 """

@@ -126,7 +126,7 @@ TABLE_14 = PublishedTable(
 
 
 def left_out_figures() -> dict[tuple[str, str], Correlations]:
-    """Table 5 as the study `leave_one_system_out` takes it: (system, what was tested) -> figures."""
+    """Table 5 in the form that the study `leave_one_system_out` takes: (system, what was tested) -> figures."""
     return {
         (system, part): figures for part in (LEFT_OUT, ALL) for system, figures in TABLE_5.correlations(part).items()
     }

@@ -1,4 +1,4 @@
-"""What evaluators of other people reach on the judged sets, with and without labels of these sets."""
+"""What other authors' evaluators reach on the judged sets, with and without labels of these sets."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CLAIMS = (
     ("HRED is above the LSTM", "HRED", "LSTM"),
     ("HRED and the dual encoder are alike", "HRED", "DE"),
 )
-"""What the paper concludes from Table 2 (section 5): in words, which row, beside which."""
+"""What the paper concludes from Table 2 (section 5): in words, which row, compared with which."""
 
 TABLE_3 = PublishedTable(
     f"{_AUTHORS}, Table 3",

@@ -1,4 +1,4 @@
-"""What a paper is here: a citation, tables of numbers, and a list of all its tables and figures."""
+"""The record of a paper: a citation, tables of numbers, and a list of all its tables and figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Correlations(NamedTuple):
 
 
 class State(Enum):
-    """What can be done about a table or figure today."""
+    """Whether a table or figure can be reproduced."""
 
     SAME_DATA = "reproducible here"
     OTHER_DATA = "on other data"
@@ -63,7 +63,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A table or figure of a paper, and what can be done about it."""
+    """A table or figure of a paper, and whether it can be reproduced."""
 
     number: str
     """`Table 3`, `Figure 1`."""
@@ -72,14 +72,14 @@ class Item:
     data: str
     """Which data ours is measured on, or why nothing can be."""
     page: str = ""
-    """The page of docs/results that shows it; none yet where it is empty."""
+    """The page of docs/results that shows it; empty if there is none yet."""
     section: str = ""
     """The section of that page."""
     table: PublishedTable | None = None
-    """The numbers, where they are typed."""
+    """The numbers, if they are recorded here."""
 
     def key(self, paper: Paper) -> str:
-        """What it is called on the command line: `adem-table-3`."""
+        """Its name on the command line: `adem-table-3`."""
         return f"{paper.key}-{self.number.lower().replace(' ', '-')}"
 
 

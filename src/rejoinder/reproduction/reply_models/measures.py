@@ -1,4 +1,4 @@
-"""What is measured of a reply model on the test contexts of a corpus."""
+"""Measures of a reply model on the test contexts of a corpus."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass
 class Corpus:
-    """The contexts of one corpus, and what every model made of them."""
+    """The contexts of one corpus, and every model's replies to them."""
 
     name: str
     places: list[Place]
@@ -72,12 +72,12 @@ class Corpus:
 
     @property
     def dialogues(self) -> list[Dialogue]:
-        """Those that the contexts are of."""
+        """The dialogues that the contexts come from."""
         return [place.dialogue for place in self.places]
 
 
 def drawn_places(dialogues: Sequence[Dialogue], most: int, seed: int) -> list[Place]:
-    """One reply of each of so many dialogues, so that contexts are independent of each other."""
+    """One reply from each of at most `most` dialogues, so that contexts are independent of each other."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(dialogues)).tolist()
     found = [places for number in order if (places := places_of([dialogues[number]]))][:most]
@@ -85,7 +85,7 @@ def drawn_places(dialogues: Sequence[Dialogue], most: int, seed: int) -> list[Pl
 
 
 def random_row(corpus: Corpus) -> Row:
-    """Each context answered with the true reply of another: what the metrics give without any model."""
+    """Each context answered with the true reply of another: the metrics' scores without any model."""
     order = np.random.default_rng([corpus.seed, 1]).permutation(len(corpus.places)).tolist()
     follower = dict(zip(order, [*order[1:], order[0]], strict=True))
     replies = [corpus.places[follower[row]].response for row in range(len(order))]
@@ -127,7 +127,7 @@ def _scored(name: str, model: str, corpus: Corpus, replies: Sequence[str]) -> Ro
 
 
 def _predicted(model: NeuralReplyModel, corpus: Corpus) -> Predicted | None:
-    """Perplexity of every reply in the dialogues, with an interval over dialogues; None before anyone counted tokens.
+    """Perplexity of every reply in the dialogues, with an interval over dialogues; None before tokens are counted.
 
     A pretrained model has tokens of its own: the cost of the replies is divided by the number of the others' tokens.
     """

@@ -39,7 +39,7 @@ ORDER = (
     *("r-tfidf", "c-tfidf", "bm25", "lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred"),
     *("causal-lm", "dual-encoder-rnn", "dual-encoder"),
 )
-"""In which models stand on the page: a recurrent one before a pretrained one, whose perplexity is over its tokens."""
+"""The order of models on the page: a recurrent one before a pretrained one, whose perplexity is over its tokens."""
 LIU_ROWS = {
     "r-tfidf": "R-TFIDF",
     "c-tfidf": "C-TFIDF",
@@ -83,12 +83,12 @@ class Settings:
 
     corpora: tuple[str, ...] = CORPORA
     contexts: int = 400
-    """Of each corpus, one per test dialogue."""
+    """Contexts of each corpus, one per test dialogue."""
     seed: int = 1
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """Corpus by corpus, then what the models are."""
+    """One section per corpus, then a description of the models."""
     document = Document("reply-model-figures")
     note = inputs.models / FOLDER / NOTE
     signature = load(METRICS[0]).signature
@@ -110,7 +110,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 
 def _measured(inputs: Inputs, settings: Settings, name: str) -> Corpus:
-    """Every model of a corpus, asked the same."""
+    """Every model of a corpus on the same contexts."""
     dialogues = inputs.dialogues(f"{name}.test")
     corpus = Corpus(name, drawn_places(dialogues, settings.contexts, settings.seed), settings.seed)
     corpus.rows.append(random_row(corpus))
@@ -127,7 +127,7 @@ def _folders(home: Path) -> list[Path]:
     """The models of a corpus in the order of the page."""
     found = [path for path in home.glob("*") if path.is_dir()]
     if not found:
-        raise CallError(f"{home} holds no reply model: expected a folder per model, named as it is registered")
+        raise CallError(f"{home} holds no reply model: expected one folder per model, named like the model")
     return sorted(found, key=lambda path: (ORDER.index(path.name) if path.name in ORDER else len(ORDER), path.name))
 
 
@@ -165,7 +165,7 @@ def _theirs(row: Row) -> list[str]:
 
 
 def _order(rows: Sequence[Row]) -> list[str]:
-    """The models from the highest mean down."""
+    """The models, highest mean first."""
     lines = []
     for column, name in enumerate(liu2016.METRICS):
         ranked = sorted(rows, key=lambda row: -row.means[column].estimate)
@@ -210,7 +210,7 @@ def _predictions(document: Document, corpus: Corpus) -> None:
 
 
 def _samples(document: Document, corpus: Corpus) -> None:
-    """What each model said to the first contexts."""
+    """Each model's replies to the first contexts."""
     document.text(SAMPLES_TEXT)
     for number, place in enumerate(corpus.places[: len(corpus.rows[0].samples)]):
         document.text(f"> {_words(place.context[-1])}")

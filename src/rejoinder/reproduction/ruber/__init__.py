@@ -1,1 +1,9 @@
-"""RUBER on the judged replies of Zhao et al. 2020 (Tao et al. 2018)."""
+"""RUBER on the judged replies of Zhao et al. 2020 (Tao et al. 2018).
+
+In reading order:
+
+models    the trained models and their scores
+study     scores shared by all sections, and their comparison
+findings  claims and targets, each with our result
+page      the page `ruber-figures`
+"""

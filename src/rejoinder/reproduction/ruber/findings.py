@@ -1,4 +1,4 @@
-"""What the papers say of RUBER, and what this package set out to reach, each with what the data show."""
+"""Claims of the papers and targets of this package, each with our result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TARGETS = {
     ("PersonaChat", "arithmetic"): ("unsupervised blend on PersonaChat", 0.40),
     ("DailyDialog", TUNED[1]): ("tuned blend on DailyDialog, grouped folds", 0.40),
 }
-"""Corpus and score -> what r should be, set before anything was measured."""
+"""Corpus and score -> the target for r, set before anything was measured."""
 
 
 def claims(study: Study) -> list[list[str]]:
-    """What the papers found; a difference counts where its interval excludes 0."""
+    """The papers' claims; a difference counts if its interval excludes 0."""
     worse, above, labels = {}, {}, {}
     rising = []
     for corpus in SETS:
@@ -48,7 +48,7 @@ def claims(study: Study) -> list[list[str]]:
 
 
 def targets(study: Study) -> list[list[str]]:
-    """What this package set out to reach."""
+    """The targets of this package."""
     rows = []
     for (corpus, score), (name, target) in TARGETS.items():
         found = {encoder: study.r(corpus, encoder, score) for encoder in study.encoders}

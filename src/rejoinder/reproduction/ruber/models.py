@@ -1,4 +1,4 @@
-"""The models of the RUBER page, each trained once and kept, and what they give the judged replies."""
+"""The models of the RUBER page, each trained once and cached, and their scores of the judged replies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Budget:
     """How much each training may cost."""
 
     dialogues: Mapping[str, int]
-    """Encoder -> dialogues of a corpus at most."""
+    """Encoder -> the largest number of dialogues of a corpus."""
     epochs: Mapping[str, int]
     personachat: int
     """Times as many epochs for PersonaChat, which is a seventh as large."""
@@ -110,7 +110,7 @@ class Models:
         return {corpus: Replies(self.inputs.judged(name)) for corpus, name in SETS.items()}
 
     def model(self, corpus: str, encoder: str) -> Ruber:
-        """The model of a corpus, trained now if it was not before."""
+        """The model of a corpus, trained if it is not cached."""
         unfitted = self.unfitted(corpus, encoder)
         key = [unfitted.signature, corpus, self.budget.dialogues[encoder]]
         name = f"ruber-{corpus}-{encoder}".lower()
@@ -127,7 +127,7 @@ class Models:
         return Ruber(learning_rate=2e-3, **parameters)
 
     def train(self, model: Ruber, corpus: str, encoder: str) -> Ruber:
-        """The model, fitted on dialogues that hold no judged context; what it took goes to standard error."""
+        """The model, fitted on dialogues that hold no judged context; prints the training time to standard error."""
         tested = [example for replies in self.replies.values() for example in replies.examples]
         known = self.inputs.dialogues(CORPORA[corpus], self.budget.dialogues[encoder])
         dialogues = without_contexts(known, tested)
@@ -140,7 +140,7 @@ class Models:
 
 
 def untuned(model: Ruber, replies: Replies) -> Columns:
-    """What a model without labels gives: both parts and all blends."""
+    """Scores of a model without labels: both parts and all blends."""
     examples = list(replies.examples)
     columns = {"s_R": model.ref.score(examples), "s_U": model.unref.score(examples)}
     return columns | {blend: model.with_blend(blend).score(examples) for blend in BLENDS}
@@ -152,7 +152,7 @@ def pooled(replies: Replies) -> Scores:
 
 
 def grouped(model: Ruber, replies: Replies) -> Columns:
-    """What a model tuned on the other folds gives each fold."""
+    """Scores of each fold by a model tuned on the other folds."""
     columns = {name: np.full(len(replies.examples), np.nan) for name in TUNED}
     for fold in replies.folds():
         learn = [replace(item, split="") for item, tested in zip(replies.items, fold, strict=True) if not tested]
@@ -161,7 +161,7 @@ def grouped(model: Ruber, replies: Replies) -> Columns:
 
 
 def by_split(model: Ruber, replies: Replies) -> Columns:
-    """What a model tuned on the published training split gives the test split, NaN elsewhere."""
+    """Scores of the test split by a model tuned on the published training split; NaN elsewhere."""
     columns = {name: np.full(len(replies.examples), np.nan) for name in TUNED}
     _fill(columns, model.tuned(replies.items), replies, replies.test)
     return columns

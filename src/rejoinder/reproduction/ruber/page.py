@@ -1,4 +1,4 @@
-"""The page `ruber-figures`: RUBER on the judged replies of Zhao et al. 2020, the papers' figures beside ours.
+"""The page `ruber-figures`: RUBER on the judged replies of Zhao et al. 2020, next to the papers' figures.
 
 Settings were fixed before the judged replies were looked at.
 """
@@ -104,14 +104,14 @@ class Settings:
     budget: str = "full"
     """`full`, or `small`, which trains less."""
     encoders: tuple[str, ...] = ENCODERS
-    """Those that are measured, the GRU first."""
+    """The encoders that are measured, the GRU first."""
     hred: str = ""
     """The folder of a hred of DailyDialog, which the hierarchical form of that corpus starts from."""
     resamples: int = 1000
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """What was trained, then section after section."""
+    """The trained models, then all sections in order."""
     for encoder in settings.encoders:
         if encoder not in ENCODERS:
             raise UnknownNameError("encoder", encoder, ENCODERS)
@@ -157,7 +157,7 @@ def sets(study: Study, document: Document) -> None:
 
 
 def _theirs(part: str) -> dict[str, Correlations]:
-    """Our score -> what Zhao et al. report of it on DailyDialog, with or without true replies."""
+    """Our score -> the figures of Zhao et al. for it on DailyDialog, with or without true replies."""
     figures = zhao2020.TABLE_1.correlations(part)
     if part == FULL:
         figures = {**zhao2020.TABLE_3.correlations(), **figures}
@@ -165,7 +165,7 @@ def _theirs(part: str) -> dict[str, Correlations]:
 
 
 def _theirs_between(train: str) -> dict[str, Correlations]:
-    """What Zhao et al. report of RUBER on PersonaChat, trained on one of the corpora."""
+    """The figures of Zhao et al. for RUBER on PersonaChat, trained on one of the corpora."""
     return {"arithmetic": zhao2020.TABLE_4.correlations(RUBER)[train, PERSONACHAT]}
 
 
@@ -181,7 +181,7 @@ def _row(
 
 
 def ruber(study: Study, document: Document) -> None:
-    """The figures of Tao et al. beside ours."""
+    """The figures of Tao et al. next to ours."""
     theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
     rows = []
     for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
@@ -196,7 +196,7 @@ def ruber(study: Study, document: Document) -> None:
 
 
 def encoders(study: Study, document: Document) -> None:
-    """By how much other encoders are above the first."""
+    """How much better the other encoders are than the first."""
     first, *others = study.encoders
     rows = []
     for corpus in SETS:
@@ -260,13 +260,13 @@ def figure_1(study: Study, document: Document) -> None:
 
 
 def findings(study: Study, document: Document) -> None:
-    """The papers' findings and our targets, each with what the data show."""
+    """The papers' claims and our targets, each with our result."""
     document.text(FINDINGS_TEXT)
     document.table(["claim", "holds", "figures"], [*claims(study), *targets(study)])
 
 
 def _correlations(column: Scores, human: Scores) -> Correlations:
-    """Pearson and Spearman over what was scored."""
+    """Pearson and Spearman over the scored replies."""
     known = ~np.isnan(column)
     both = (correlate(column[known], human[known], kind).coefficient for kind in ("pearson", "spearman"))
     return Correlations(*both)

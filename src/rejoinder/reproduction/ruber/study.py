@@ -24,7 +24,7 @@ class Study:
 
     models: Models
     encoders: tuple[str, ...]
-    """Those that are measured; comparisons are with the first."""
+    """The encoders that are measured; comparisons are with the first."""
     resamples: int = 1000
 
     @property
@@ -45,7 +45,7 @@ class Study:
 
     @cached_property
     def transferred(self) -> dict[str, Columns]:
-        """Encoder -> what its DailyDialog model gives the replies of PersonaChat."""
+        """Encoder -> its DailyDialog model's scores of the replies of PersonaChat."""
         replies = self.replies["PersonaChat"]
         return {encoder: untuned(self.models.model("DailyDialog", encoder), replies) for encoder in self.encoders}
 
