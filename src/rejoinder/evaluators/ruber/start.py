@@ -36,6 +36,7 @@ def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordV
     """An untrained network and the reader of its texts; `vectors` is None for a pretrained encoder."""
     same: dict[str, Any] = {name: getattr(evaluator, name) for name in ("speaker", "units", "dropout")}
     same["hierarchical"] = evaluator.encoder == HIERARCHICAL
+    gru: dict[str, Any] = {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden}
     reader: Reader
     with torch.random.fork_rng():
         torch.manual_seed(data.seed)
@@ -43,13 +44,14 @@ def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordV
             network, reader = from_hred(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
         elif vectors is None:
             reader = TextEncoder.start(evaluator.encoder, evaluator.max_length)
-            network = PairNetwork(PairShape(dims=reader.width, **same))
+            network = PairNetwork(PairShape(dims=reader.width, **gru, **same))
         else:
             turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
             words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
             reader = WordReader(words, evaluator.text, evaluator.max_length)
-            same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden, "layers": evaluator.layers}
-            network = PairNetwork(PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, **same))
+            network = PairNetwork(
+                PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, layers=evaluator.layers, **gru, **same)
+            )
             _copy_vectors(network, words, vectors)
     return PairScorer(network, reader, evaluator.turns_read)
 
