@@ -30,7 +30,7 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise CallError(f"{name} is not a metric: {cls!r} is no dataclass")
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    hints = _hints(cls)
+    hints = field_types(cls)
     given = dict(preset)
     for key, value in parameters.items():
         if key not in fields:
@@ -44,16 +44,21 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     return cls(**given)
 
 
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The type of each field; Any for a type that is imported only while types are checked."""
+class _Unknown:
+    """Stands for a type that is imported only while types are checked; learned fields have such types."""
+
+    def __class_getitem__(cls, item: object) -> type[_Unknown]:
+        return cls
+
+
+def field_types(cls: type[Any]) -> dict[str, Any]:
+    """The type of each field."""
     unknown: dict[str, Any] = {}
     while True:
         try:
             return get_type_hints(cls, localns=unknown)
         except NameError as error:
-            unknown[error.name or ""] = Any
-        except TypeError:  # such a type with parameters of its own
-            return {}
+            unknown[error.name or ""] = _Unknown
 
 
 def _converted(value: Any, hint: Any) -> Any:
@@ -94,7 +99,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, _PLAIN[kind][0]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is not None:
         return get_origin(kind) is not tuple  # a tuple was looked at item by item
-    if not isinstance(kind, type) or kind is Any or getattr(kind, "_is_protocol", False):
+    if not isinstance(kind, type) or kind in {Any, _Unknown} or getattr(kind, "_is_protocol", False):
         return True
     return isinstance(value, kind)
 

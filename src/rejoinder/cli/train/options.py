@@ -17,7 +17,9 @@ from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
+
+from rejoinder.building import field_types
 
 _PREFIX = "parameter:"
 """Keeps parameters apart from the options that all verbs share, in the parsed arguments."""
@@ -47,7 +49,7 @@ class Parameter:
 
 def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
     """The parameters of a dataclass in the order of its fields, those without a default first."""
-    hints, docs = _hints(cls), _field_docs(cls)
+    hints, docs = field_types(cls), _field_docs(cls)
     found = []
     for field in dataclasses.fields(cls):
         if field.init:
@@ -137,23 +139,6 @@ def _shown(default: Any) -> str:
     if isinstance(default, tuple):
         return " ".join(map(str, default)) or "none"
     return f"{default:g}" if isinstance(default, float) else str(default)
-
-
-class _Unknown:
-    """Stands for a type that is imported only while types are checked; learned fields have such types."""
-
-    def __class_getitem__(cls, item: object) -> type[_Unknown]:
-        return cls
-
-
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The types of the fields."""
-    unknown: dict[str, Any] = {}
-    while True:
-        try:
-            return get_type_hints(cls, localns=unknown)
-        except NameError as error:
-            unknown[str(error.name)] = _Unknown
 
 
 def _field_docs(cls: type[Any]) -> dict[str, str]:
