@@ -43,6 +43,7 @@ class AmFm(Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "optional"
     dialogues: ClassVar[Use] = "needed"
+    reads_sentences: ClassVar[bool] = True
 
     dimensions: int = 10
     """Dimensions of the semantic space."""

@@ -46,6 +46,7 @@ class Am(Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
+    reads_sentences: ClassVar[bool] = True
 
     dimensions: int = 10
     """Dimensions of the semantic space."""
@@ -93,6 +94,7 @@ class Fm(Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or no word with a probability"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "optional"
+    reads_sentences: ClassVar[bool] = True
 
     order: int = 2
     """The longest n-gram of the language model."""
