@@ -66,7 +66,7 @@ def test_must_see_the_corpus_first() -> None:
         Cider().score_batch(Batch([]))
 
 
-@pytest.mark.parametrize("wrong", [{"variant": "x"}, {"sigma": 0}])
+@pytest.mark.parametrize("wrong", [{"variant": "x"}, {"sigma": 0}, {"sigma": 1e-200}, {"sigma": 10**400}])
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match="cider: "):
         Cider(**wrong)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import ALIASES, load, metric_names
@@ -215,6 +216,27 @@ def test_replies_that_stripping_leaves_empty(name: str, refs: str) -> None:
 def test_replies_with_nothing_in_common_score_low(name: str) -> None:
     score = load(name).score([Example("1", (), "bananas ripen quickly", ("we won, hooray!",))])[0]
     assert score < 0.7
+
+
+NUMBERS = [10**400, -(10**400), 1e308, -1e308, 5e-324, 1e-200, float("nan"), float("inf"), 0, -1, 2**63, 10**9]
+
+
+@pytest.mark.parametrize("name", sorted(metric_names()))
+def test_a_parameter_of_any_size_is_refused_or_works(name: str, bundled: list[Example]) -> None:
+    refused = []
+    for parameter, default in load(name).parameters.items():
+        if isinstance(default, bool) or not isinstance(default, int | float | None):
+            continue
+        for number in NUMBERS:
+            try:
+                metric = load(name, **{parameter: number})
+            except CallError as error:
+                refused.append(str(error))
+                continue
+            scores = scored(metric, bundled[:8])
+            known = scores[~np.isnan(scores)]
+            assert ((known >= metric.range[0]) & (known <= metric.range[1] + 1e-9)).all()
+    assert all(len(message) < 300 for message in refused)
 
 
 def test_signature_names_every_parameter(metric: Metric) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rejoinder.data.rows import unreadable
 from rejoinder.errors import DataError
 
 
@@ -15,3 +16,5 @@ def read_text(path: Path) -> str:
         raise DataError("is missing: expected a file of the model", file=str(path)) from error
     except UnicodeDecodeError as error:
         raise DataError(f"is not UTF-8 text ({error})", file=str(path)) from error
+    except OSError as error:
+        raise unreadable(error, str(path)) from None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Protocol
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 
 
 class Named(Protocol):
@@ -19,11 +19,18 @@ class Named(Protocol):
 def check_number(model: Named, name: str, value: Any) -> float:
     """The value of a parameter; CallError if it is not a finite number, or not whole where an int is declared."""
     # numpy's numbers are Real, too. A value that is not finite could not be saved, which would show after training.
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise CallError(f"{model.name}: {name} must be a number, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
+        raise CallError(f"{model.name}: {name} must be a number, not {shortened(value)}")
     if _counts(model, name) and value % 1 != 0:
         raise CallError(f"{model.name}: {name} must be a whole number, not {value}")
     return float(value)
+
+
+def _is_finite(value: Real) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def _counts(model: Named, name: str) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
 from rejoinder.specs import format_spec
 from rejoinder.text.cleaning import parse_strip
@@ -232,7 +232,7 @@ def check_weight(metric: Metric, parameter: str, most: float = 1e6) -> None:
     """Raise a CallError unless a parameter is above 0 and not so large that floating point overflows."""
     value = getattr(metric, parameter)
     if not 0 < value <= most:
-        raise CallError(f"{metric.name}: {parameter} must be above 0 and at most {most:,.0f}, not {value}")
+        raise CallError(f"{metric.name}: {parameter} must be above 0 and at most {most:,.0f}, not {shortened(value)}")
 
 
 def check_choice(metric: Metric, parameter: str, allowed: Sequence[object]) -> None:

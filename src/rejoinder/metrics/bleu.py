@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
@@ -46,11 +46,11 @@ class Bleu(TextMetric):
         check_choice(self, "smooth", SMOOTHINGS)
         check_choice(self, "refs", ("joint", "max", "mean"))
         if not 1 <= self.n <= 9:
-            raise CallError(f"bleu: n must be from 1 to 9, not {self.n}")
+            raise CallError(f"bleu: n must be from 1 to 9, not {shortened(self.n)}")
         if self.smooth_value is not None and self.smooth not in {"floor", "add-k"}:
             raise CallError(f"bleu: smooth={self.smooth} takes no smooth_value")
         if self.smooth_value is not None and not 0 <= self.smooth_value < 1e6:
-            raise CallError(f"bleu: smooth_value must be from 0 to 1e6, not {self.smooth_value}")
+            raise CallError(f"bleu: smooth_value must be from 0 to 1e6, not {shortened(self.smooth_value)}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level BLEU, smoothed."""

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import ngram_overlap
@@ -54,7 +54,8 @@ class ChrF(Metric):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "refs", ("max", "mean"))
         if not 1 <= self.n <= 20 or not 0 < self.beta < 1e6:
-            raise CallError(f"chrf: n must be from 1 to 20 and beta from 0 to 1e6, not {self.n} and {self.beta}")
+            found = f"{shortened(self.n)} and {shortened(self.beta)}"
+            raise CallError(f"chrf: n must be from 1 to 20 and beta from 0 to 1e6, not {found}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level chrF."""

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rejoinder.arrays import Floats, Ints, Ragged
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.ngram_hashes import (
@@ -104,8 +104,8 @@ class Cider(TextMetric):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "variant", ("d", "plain"))
         check_choice(self, "idf", ("all", "system"))
-        if not self.sigma > 0:
-            raise CallError(f"cider: sigma must be above 0, not {self.sigma}")
+        if not 1e-6 <= self.sigma <= 1e6:  # its square must neither vanish nor overflow
+            raise CallError(f"cider: sigma must be from 1e-6 to 1e6, not {shortened(self.sigma)}")
 
     def observer(self) -> Observer:
         """Counts the examples whose references contain each n-gram."""

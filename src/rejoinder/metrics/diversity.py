@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, reply_counts
@@ -32,7 +32,7 @@ class Distinct(TextMetric):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         if not 1 <= self.n <= 9:
-            raise CallError(f"distinct: n must be from 1 to 9, not {self.n}")
+            raise CallError(f"distinct: n must be from 1 to 9, not {shortened(self.n)}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Distinct n-grams / n-grams, within each reply."""

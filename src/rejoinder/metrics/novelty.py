@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric, check_choice
 from rejoinder.metrics.batch import Batch, encode
 from rejoinder.metrics.embedding import shared_vectors
@@ -57,7 +57,7 @@ class Repetition(TextMetric):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "of", ("reply", "context", "both"))
         if not 1 <= self.n <= 9:
-            raise CallError(f"repetition: n must be from 1 to 9, not {self.n}")
+            raise CallError(f"repetition: n must be from 1 to 9, not {shortened(self.n)}")
 
     def score_batch(self, batch: Batch) -> Scores:
         """Repeated n-grams / n-grams."""

@@ -183,6 +183,19 @@ def test_phrases_are_aligned_as_by_the_plain_search(cases: list[tuple[Row, list[
     assert parts == [count for _, count in expected]
 
 
+def test_phrases_that_span_several_integers_of_used_words() -> None:
+    random = np.random.default_rng(5)
+    cases: list[tuple[Row, list[Option]]] = []
+    for _ in range(30):
+        options = []
+        for _ in range(25):
+            start, left_start, left_length = random.integers(0, 20), random.integers(0, 130), random.integers(1, 80)
+            options.append((int(start), 1, int(left_start), int(min(left_length, 150 - left_start)), PARAPHRASE))
+        cases.append((([0] * 150, [1] * 20), sorted(options)))
+    expected = [plain_search(options, len(row[1]), 3)[0] for row, options in cases]
+    assert fast_search([row for row, _ in cases], [options for _, options in cases], 3)[0] == expected
+
+
 def test_rows_of_more_than_63_words_and_sums_beyond_64_bits_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     rows: list[Row] = [(random.integers(0, 4, 80).tolist(), random.integers(0, 4, 40).tolist()) for _ in range(2)]

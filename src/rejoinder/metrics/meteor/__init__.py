@@ -9,6 +9,7 @@ lexicon      stems, synonyms and function words of the words of a batch
 relation     which words of a reply and its reference are related
 matching     all possible matches of single words
 paraphrase   the paraphrase table; phrases: all possible matches of phrases
+limits       how much of very long texts is compared
 alignment    which matches make up the alignment
 beam         the search where there is a choice
 """

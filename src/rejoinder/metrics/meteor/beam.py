@@ -13,10 +13,14 @@ branched from, so a path includes the distances of the matches that were tried b
 Positions that affect all paths of a row alike change no order, so the search visits only *events*: the positions where
 undecided matches start, those that such a match covers, and the position after it. All rows process their first event
 together, then their second, and so on.
+
+Of the branches of one path that add the same coverage and chunks, those tried first have the least distance. So only
+the first `beam` of them can be kept, and the others are dropped before anything is sorted or copied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +34,7 @@ from rejoinder.metrics.meteor.relation import find
 _STEPS_AT_ONCE = 1 << 24  # a group of rows takes at most this many steps, which bounds the memory of the search
 _NONE = -1  # no match ends right before this position
 _UNCHANGED = -2
-# The integers that make up a path; after them come the used words of the reply, 63 per integer.
-_ROW, _COVERED, _CHUNKS, _DISTANCE, _LAST_END, _BUSY_UNTIL, _USED = range(7)
+_ROW, _COVERED, _CHUNKS, _DISTANCE, _LAST_END, _BUSY_UNTIL = range(6)  # the integers that make up a path
 _WORDS_PER_INTEGER = 63
 
 
@@ -117,7 +120,7 @@ class Options:
     left_start: Ints
     left_end: Ints
     end: Ints  # as Events.place
-    words: list[Ints]  # the words of the reply that it uses, as bits, 63 per integer
+    words: WordBits
     most_distance: int  # of all matches of a row together
 
     @property
@@ -138,25 +141,53 @@ class Options:
             left_start=np.append(matches.left_start, _NONE),
             left_end=np.append(matches.left_end, _NONE),
             end=np.append(matches.end + row, 0),
-            words=_word_bits(matches, row, left),
+            words=WordBits.of(matches, row, left),
             most_distance=int(np.bincount(row - row[0], np.abs(start - left_start)).max()),
         )
 
 
-def _word_bits(matches: Matches, row: Ints, left: Ragged) -> list[Ints]:
-    """One bit for each word of the reply that some undecided match covers."""
-    wanted = np.bincount(matches.left_start, minlength=len(left.values) + 1)
-    wanted -= np.bincount(matches.left_end, minlength=len(left.values) + 1)
-    number = np.cumsum(np.cumsum(wanted) > 0)
-    before_row = np.append(0, number)[left.offsets[:-1][row]]
-    first = number[matches.left_start] - 1 - before_row
-    bits: list[Ints] = []
-    for lowest in range(0, int((first + matches.left_length).max()), _WORDS_PER_INTEGER):
-        low = np.clip(first - lowest, 0, _WORDS_PER_INTEGER)
-        high = np.clip(first + matches.left_length - lowest, 0, _WORDS_PER_INTEGER)
+@dataclass(frozen=True, slots=True)
+class WordBits:
+    """The words of the reply that each option uses: one bit for each word that some undecided match covers."""
+
+    first: Ints  # (options,): the first integer with a bit of the option
+    masks: list[Ints]  # the bits in that integer, in the next one, ...; (options,) each
+    integers: int  # per path, with 63 bits each
+
+    @classmethod
+    def of(cls, matches: Matches, row: Ints, left: Ragged) -> WordBits:
+        """The bits of all matches, and none for the option of taking no match."""
+        wanted = np.bincount(matches.left_start, minlength=len(left.values) + 1)
+        wanted -= np.bincount(matches.left_end, minlength=len(left.values) + 1)
+        number = np.cumsum(np.cumsum(wanted) > 0)
+        before_row = np.append(0, number)[left.offsets[:-1][row]]
+        first, offset = np.divmod(number[matches.left_start] - 1 - before_row, _WORDS_PER_INTEGER)
+        ends = offset + matches.left_length
         below = (np.uint64(1) << np.arange(_WORDS_PER_INTEGER + 1, dtype=np.uint64)) - np.uint64(1)
-        bits.append(np.append((below[high] - below[low]).astype(np.int64), 0))
-    return bits
+        masks = []
+        for lowest in range(0, int(ends.max()), _WORDS_PER_INTEGER):
+            low, high = (np.clip(bit - lowest, 0, _WORDS_PER_INTEGER) for bit in (offset, ends))
+            masks.append(np.append((below[high] - below[low]).astype(np.int64), 0))
+        return cls(np.append(first, 0), masks, int((first + (ends - 1) // _WORDS_PER_INTEGER).max()) + 1)
+
+    def are_free(self, used: Ints, path: Ints, option: Ints) -> NDArray[np.bool_]:
+        """Which options use no word that their path has used. `used` has one row per integer, one column per path."""
+        taken = np.zeros(len(option), np.int64)
+        for integer, bits in self._parts(option):
+            taken |= used[integer, path] & bits
+        free: NDArray[np.bool_] = taken == 0
+        return free
+
+    def use(self, used: Ints, option: Ints) -> None:
+        """Mark the words of each column's option as used."""
+        columns = np.arange(len(option))
+        for integer, bits in self._parts(option):
+            used[integer, columns] |= bits
+
+    def _parts(self, option: Ints) -> Iterator[tuple[Ints, Ints]]:
+        for number, mask in enumerate(self.masks):
+            # Past the last integer there are no bits, and any integer will do.
+            yield np.minimum(self.first[option] + number, self.integers - 1), mask[option]
 
 
 class _Search:
@@ -165,15 +196,17 @@ class _Search:
     def __init__(self, events: Events, options: Options, beam: int) -> None:
         self.events, self.options, self.beam = events, options, beam
         rows, most_events = len(events.first_of_row), int(events.count_of_row.max())
-        self.paths = np.zeros((_USED + len(options.words), rows), np.int64)
+        # The best paths of each row, row by row and the best first; and the words that each path has used.
+        self.paths = np.zeros((_BUSY_UNTIL + 1, rows), np.int64)
         self.paths[_ROW] = np.arange(rows)
+        self.used = np.zeros((options.words.integers, rows), np.int64)
         # By step: how many rows have that many events.
         self.open_rows = np.searchsorted(-events.count_of_row, -np.arange(most_events + 1)).tolist()
         # By step, for each path after it: the path before it, and the option that was taken.
         self.history: list[tuple[Ints, Ints]] = []
         # Upper bounds of covered words, chunks and distance.
         self.bounds = (
-            most_events + _WORDS_PER_INTEGER * len(options.words) + 1,
+            most_events + _WORDS_PER_INTEGER * options.words.integers + 1,
             most_events + 2,
             options.most_distance + 1,
         )
@@ -182,52 +215,44 @@ class _Search:
         """The options taken on the best path of each row."""
         best = np.zeros(self.open_rows[0], np.int64)
         for step, rows in enumerate(self.open_rows):
-            order = self._order()
-            row = self.paths[_ROW][order]
+            row = self.paths[_ROW]
             head = np.flatnonzero(np.diff(row, prepend=-1))  # every row has a path, so its head is head[row]
-            best[rows : len(head)] = order[head[rows:]]
+            best[rows : len(head)] = head[rows:]
             if rows:
-                rank = np.arange(len(row)) - head[row]
-                self._advance(order[(rank < self.beam) & (row < rows)], step)
+                self._advance(np.flatnonzero(row < rows), step)
         return self._trace(best)
 
-    def _order(self) -> Ints:
-        """The order of the paths: by row, and the best first within a row."""
-        row, covered, chunks, distance = self.paths[: _DISTANCE + 1]
-        if len(row) == row[-1] + 1:
-            return np.arange(len(row))
-        coverages, chunk_counts, distances = self.bounds
-        if len(row) * coverages * chunk_counts * distances >= 2**63:
-            return np.lexsort((distance, chunks, -covered, row))
-        key = ((row * coverages - covered) * chunk_counts + chunks) * distances + distance
-        return np.argsort(key, kind="stable")
-
-    def _advance(self, kept: Ints, step: int) -> None:
-        """Extend each kept path through the next event of its row."""
+    def _advance(self, paths: Ints, step: int) -> None:
+        """Replace the given paths by the best of those that extend them through the next event of their row."""
         events, options = self.events, self.options
-        paths = self.paths[:, kept]
-        event = events.first_of_row[paths[_ROW]] + step
+        before, used = self.paths[:, paths], self.used[:, paths]
+        event = events.first_of_row[before[_ROW]] + step
         last_end = events.last_end[event]
-        paths[_LAST_END] = np.where(last_end == _UNCHANGED, paths[_LAST_END], last_end)
-        busy = paths[_BUSY_UNTIL] > events.place[event]
-        parent, option = self._branches(paths, event, busy)
+        before[_LAST_END] = np.where(last_end == _UNCHANGED, before[_LAST_END], last_end)
+        busy = before[_BUSY_UNTIL] > events.place[event]
+        parent, option = self._branches(used, event, busy)
+        distance = _sum_before(options.distance[option], parent)
         stays = option == options.stay
         event, busy = event[parent], busy[parent]
         left_start = np.where(stays, events.certain_start[event], options.left_start[option])
-        left_end = np.where(stays, events.certain_end[event], options.left_end[option])
-        paths = paths[:, parent]
-        before = paths[_LAST_END]
-        paths[_CHUNKS] += (before != _NONE) & (before != left_start) & ~busy
-        paths[_LAST_END] = np.where(busy, before, left_end)
-        paths[_COVERED] += options.covered[option]
-        paths[_DISTANCE] += _sum_before(options.distance[option], parent)
-        paths[_BUSY_UNTIL] = np.maximum(paths[_BUSY_UNTIL], options.end[option])
-        for number, words in enumerate(options.words):
-            paths[_USED + number] |= words[option]
-        self.paths = paths
-        self.history.append((kept[parent], option))
+        last_end = before[_LAST_END][parent]
+        new_chunk = (last_end != _NONE) & (last_end != left_start) & ~busy
+        tried = self._first_of_each_kind(parent, options.covered[option] * 2 + new_chunk)
+        parent, option, event, busy = parent[tried], option[tried], event[tried], busy[tried]
+        left_end = np.where(option == options.stay, events.certain_end[event], options.left_end[option])
+        after = before[:, parent]
+        after[_COVERED] += options.covered[option]
+        after[_CHUNKS] += new_chunk[tried]
+        after[_DISTANCE] += distance[tried]
+        after[_LAST_END] = np.where(busy, after[_LAST_END], left_end)
+        after[_BUSY_UNTIL] = np.maximum(after[_BUSY_UNTIL], options.end[option])
+        kept = self._best(after)
+        parent, option = parent[kept], option[kept]
+        self.paths, self.used = after[:, kept], used[:, parent]
+        options.words.use(self.used, option)
+        self.history.append((paths[parent], option))
 
-    def _branches(self, paths: Ints, event: Ints, busy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    def _branches(self, used: Ints, event: Ints, busy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """For each extended path: the path that it continues, and the option that it takes."""
         events, options = self.events, self.options
         counts = np.where(busy, 0, events.options[event]) + 1
@@ -235,11 +260,38 @@ class _Search:
         ends = np.cumsum(counts)
         option = np.repeat(events.first_option[event] - ends + counts, counts) + np.arange(len(parent))
         option[ends - 1] = options.stay
-        taken = paths[_USED][parent] & options.words[0][option]
-        for number, words in enumerate(options.words[1:], _USED + 1):
-            taken |= paths[number][parent] & words[option]
-        free = np.flatnonzero(taken == 0)
+        free = np.flatnonzero(options.words.are_free(used, parent, option))
         return parent[free], option[free]
+
+    def _first_of_each_kind(self, parent: Ints, kind: Ints) -> Ints:
+        """The first `beam` branches of each kind for each parent, in their order."""
+        heads = np.flatnonzero(np.diff(parent, prepend=-1))
+        if np.diff(heads, append=len(parent)).max() <= self.beam:
+            return np.arange(len(parent))
+        kept = np.zeros(len(parent), np.bool_)
+        for one in np.flatnonzero(np.bincount(kind)).tolist():
+            same = kind == one
+            rank = np.cumsum(same)
+            kept |= same & (rank - (rank - same)[heads][parent] <= self.beam)
+        return np.flatnonzero(kept)
+
+    def _best(self, paths: Ints) -> Ints:
+        """The best `beam` paths of each row, in their order: by row, and the best first within a row."""
+        order = self._order(paths)
+        row = paths[_ROW][order]
+        head = np.flatnonzero(np.diff(row, prepend=-1))
+        best: Ints = order[np.arange(len(row)) - head[row] < self.beam]
+        return best
+
+    def _order(self, paths: Ints) -> Ints:
+        row, covered, chunks, distance = paths[: _DISTANCE + 1]
+        if len(row) == row[-1] + 1:
+            return np.arange(len(row))
+        coverages, chunk_counts, distances = self.bounds
+        if len(row) * coverages * chunk_counts * distances >= 2**63:
+            return np.lexsort((distance, chunks, -covered, row))
+        key = ((row * coverages - covered) * chunk_counts + chunks) * distances + distance
+        return np.argsort(key, kind="stable")
 
     def _trace(self, best: Ints) -> Ints:
         """The options that led to the best paths."""

@@ -84,8 +84,33 @@ class Meteor(TextMetric):
         """Corpus-level METEOR: statistics are summed before the score is taken; with refs=mean it is the mean score."""
         return MeteorCounter(self) if self.refs == "max" else None
 
+    def watcher(self) -> LongTextCounter:
+        """Counts replies that were too long to be compared as a whole."""
+        return LongTextCounter(self)
+
     def _table(self) -> ParaphraseTable | None:
         return _paraphrases(self.paraphrases) if self.paraphrases is not None else None
+
+
+@dataclass
+class LongTextCounter:
+    """Counts replies of which, or of whose references, only the beginning was compared."""
+
+    metric: Meteor
+    count: int = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+        tokens, compared = batch.tokens(self.metric.text), self.metric.statistics(batch)[:, :2]
+        lengths = np.column_stack([tokens.responses.lengths[batch.owner], tokens.references.lengths])
+        self.count += len(np.unique(batch.owner[(compared < lengths).any(axis=1)]))
+
+    def notes(self) -> list[str]:
+        """What a reader should know about all that was added."""
+        if not self.count:
+            return []
+        replies = "1 reply" if self.count == 1 else f"{self.count:,} replies"
+        return [f"{replies} or their references were too long: only the beginnings were compared"]
 
 
 @dataclass

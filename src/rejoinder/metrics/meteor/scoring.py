@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Ints, Ragged
 from rejoinder.metrics.meteor.alignment import align, chunks
 from rejoinder.metrics.meteor.lexicon import Lexicon, used_words
+from rejoinder.metrics.meteor.limits import beginnings
 from rejoinder.metrics.meteor.matching import Matches, word_matches
 from rejoinder.metrics.meteor.parameters import MeteorParameters
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
@@ -29,6 +30,7 @@ _LEFT_WORDS, _RIGHT_WORDS, _LEFT_FUNCTION, _RIGHT_FUNCTION = range(4)
 _MATCHED = slice(4, 20)
 _CHUNKS, _LEFT_MATCHED, _RIGHT_MATCHED = range(20, 23)
 _ROWS_AT_ONCE = 1 << 14
+_PAIRS_AT_ONCE = 1 << 22  # of words, each of which may match
 
 
 def reference_statistics(
@@ -41,21 +43,29 @@ def reference_statistics(
 ) -> Statistics:
     """The statistics of each reference with its reply. (references, 23)
 
-    Rows contain codes into the vocabulary; reference j belongs to reply `owner[j]`.
+    Rows contain codes into the vocabulary; reference j belongs to reply `owner[j]`. Of very long texts only the
+    beginnings are compared, and only their words are counted.
     """
     words, place = used_words(vocabulary, replies.values, references.values)
     lexicon = Lexicon.of(words, parameters)
     in_table = paraphrases.codes(words) if paraphrases is not None else place
     statistics = np.zeros((len(references), _COLUMNS))
-    for begin in range(0, len(references), _ROWS_AT_ONCE):
-        rows = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(references)))
+    for rows in _blocks(replies.lengths[owner] * references.lengths):
         left, right = _recoded(replies.take(owner[rows]), place), _recoded(references.take(rows), place)
+        left, right = beginnings(lexicon, left, right)
         matches = word_matches(lexicon, left, right)
         if paraphrases is not None:
             matches += phrase_matches(paraphrases, _recoded(left, in_table), _recoded(right, in_table))
         alignment = align(matches.by_start(), left, right, parameters.beam)
         statistics[rows] = _statistics(lexicon.is_function, left, right, alignment)
     return statistics
+
+
+def _blocks(pairs: Ints) -> list[Ints]:
+    """The rows in blocks that fit into memory; `pairs` has the pairs of words of each row."""
+    rows = np.arange(len(pairs))
+    new = (np.diff(np.cumsum(pairs) // _PAIRS_AT_ONCE) > 0) | (np.diff(rows // _ROWS_AT_ONCE) > 0)
+    return np.split(rows, np.flatnonzero(new) + 1) if len(rows) else []
 
 
 def best_statistics(each: Statistics, owner: Ints, replies: int, parameters: MeteorParameters) -> Statistics:
