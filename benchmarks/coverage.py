@@ -145,11 +145,9 @@ def comparison_cases() -> Iterator[Case]:
     def means(rng: np.random.Generator, n: int) -> dict[str, Interval]:
         a, b, of = replies(rng)
         seed = int(rng.integers(2**31))
-        paired = compare_paired(rated(a), rated(b + 0.3), of, n_resamples=n, n_permutations=1, seed=seed)
+        paired = compare_paired(rated(a), rated(b + 0.3), of, n_permutations=n, seed=seed)
         other, _, other_of = replies(rng, contexts=30)
-        unpaired = compare_unpaired(
-            rated(a), rated(other + 0.3), of, other_of, n_resamples=n, n_permutations=1, seed=seed
-        )
+        unpaired = compare_unpaired(rated(a), rated(other + 0.3), of, other_of, n_permutations=n, seed=seed)
         return {"paired": paired.difference, "unpaired": unpaired.difference}
 
     latent = np.random.default_rng(3).normal(size=4 * POPULATION)

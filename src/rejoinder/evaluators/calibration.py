@@ -216,7 +216,7 @@ def assess(
         scores[rows] = made.human(known.raw[rows])
         low[rows], high[rows] = made.intervals(known.raw[rows])
     covered = (low - ROUNDING <= known.human) & (known.human <= high + ROUNDING)
-    coverage = mean_interval(covered.astype(np.float64), known.codes, seed=seed)
+    coverage = mean_interval(covered.astype(np.float64), known.codes, seed=seed, limits=(0.0, 1.0))
     spread_out = known.spread_out
     return Assessment(spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage)
 

@@ -175,7 +175,6 @@ def _two_systems(scores: Scores, keys: Keys, a: Keys, b: Keys, table: ScoreTable
     contexts_a, contexts_b = np.unique(keys[a]), np.unique(keys[b])
     shared = np.intersect1d(contexts_a, contexts_b, assume_unique=True)
     settings: dict[str, Any] = {
-        "n_resamples": table.resamples,
         "n_permutations": FIRST_PERMUTATIONS,
         "most_permutations": math.ceil(math.comb(len(table.system_names), 2) / SMALLEST_ADJUSTED),
         "seed": table.seed,

@@ -84,7 +84,6 @@ class Verdict:
                 "high": result.difference.high,
                 "p": result.p_value,
                 "p_adjusted": self.p_adjusted,
-                "p_bootstrap": result.bootstrap_p_value,
                 "significant": bool(self.significant),
                 "effect_size": result.effect_size,
                 "effect_name": result.effect_name,

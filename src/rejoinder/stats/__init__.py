@@ -6,8 +6,11 @@ In reading order:
 |---|---|
 | `intervals` | `Interval`: an estimate with bounds, from bootstrap replicates |
 | `formatting` | intervals, p-values and counts as text |
+| `sums` | values summed by group, with the cluster-robust variance of their mean |
+| `yes_no` | intervals for scores with only two values |
 | `resampling` | cluster bootstrap counts; intervals of means |
 | `permutation` | random swaps and memberships, and the p-value of a permutation test |
+| `mean_tests` | permutation tests of a difference of means, and the intervals that agree with them |
 | `effect_size` | d_z, g, wins and losses, sample size for a given power |
 | `compare_means` | paired and unpaired comparison of two systems |
 | `multiple` | Holm's correction, significance clusters |

@@ -126,15 +126,16 @@ def permutation_p_values(
     products = target @ columns
     at_a, at_b, n = products[first], products[second], target.size
     observed = np.abs(at_b - at_a) / np.sqrt(n)
-    beyond = np.zeros(len(first))
+    beyond, drawn = np.zeros(len(first)), 0
     for swaps in swap_chunks(n_groups, n_permutations, seed):
+        drawn += len(swaps)
         totals, squares, crossed = np.moveaxis((swaps @ moved).reshape(len(swaps), -1, 3), 2, 0)
         spread_a = np.sqrt(n + squares - totals**2 / n)  # columns are standardised: their squares sum to n
         spread_b = np.sqrt(n - squares - totals**2 / n)
         gaps = np.abs((at_b - crossed) / spread_b - (at_a + crossed) / spread_a)
         beyond += np.count_nonzero(gaps >= observed * (1 - 1e-12), axis=0)
     p_values = np.full((columns.shape[1], columns.shape[1]), np.nan)
-    p_values[first, second] = p_values[second, first] = (beyond + 1) / (n_permutations + 1)
+    p_values[first, second] = p_values[second, first] = (beyond + 1) / (drawn + 1)
     return p_values
 
 

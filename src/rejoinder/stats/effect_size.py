@@ -9,6 +9,9 @@ import numpy as np
 
 from rejoinder.arrays import Floats
 
+ROUNDING = 1e-12
+"""Deviations so much smaller than the difference are rounding errors."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
@@ -36,20 +39,13 @@ def unpaired_outcomes(a: Floats, b: Floats) -> Outcomes:
     return _shares(wins, a.size * b.size - not_lost, a.size * b.size)
 
 
-def cohens_dz(differences: Floats) -> float:
-    """The mean difference in standard deviations of the differences (Cohen 1988; Lakens 2013, eq. 6)."""
-    if differences.size < 2:
-        return math.nan
-    return _standardised(float(differences.mean()), float(differences.std(ddof=1)))
-
-
 def hedges_g(a: Floats, b: Floats) -> float:
     """mean(b) - mean(a) in pooled standard deviations, without the small-sample bias of Cohen's d (Hedges 1981)."""
     degrees = a.size + b.size - 2
     if degrees < 2 or not a.size or not b.size:
         return math.nan
     pooled = math.sqrt((a.size * float(a.var()) + b.size * float(b.var())) / degrees)
-    return (1 - 3 / (4 * degrees - 1)) * _standardised(float(b.mean() - a.mean()), pooled)
+    return (1 - 3 / (4 * degrees - 1)) * standardised(float(b.mean() - a.mean()), pooled)
 
 
 def needed_examples(
@@ -79,8 +75,11 @@ def _shares(wins: int, losses: int, total: int) -> Outcomes:
     return Outcomes(wins / total, (total - wins - losses) / total, losses / total)
 
 
-def _standardised(difference: float, deviation: float) -> float:
-    """The difference in standard deviations; with no deviation, 0 for no difference, else infinite."""
-    if deviation > 0:
+def standardised(difference: float, deviation: float) -> float:
+    """The difference in standard deviations; NaN where there is a difference but no deviation.
+
+    With the standard deviation of the differences of pairs it is Cohen's d_z (Cohen 1988; Lakens 2013, eq. 6).
+    """
+    if deviation > ROUNDING * abs(difference):
         return difference / deviation
-    return math.copysign(math.inf, difference) if difference else 0.0
+    return math.nan if difference else 0.0

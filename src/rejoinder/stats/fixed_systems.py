@@ -96,12 +96,13 @@ class FixedSystems:
         human, mean_a, mean_b = self.means[:, 0], first.sum(axis=0) / counts, second.sum(axis=0) / counts
         moved = (second - first) / counts  # (contexts, systems)
         observed = abs(self._gap(mean_a[None], mean_b[None], human)[0])
-        beyond = 0
+        beyond = drawn = 0
         for swaps in swap_chunks(len(moved), n_permutations, seed):
+            drawn += len(swaps)
             shift = swaps @ moved
             gaps = self._gap(mean_a + shift, mean_b - shift, human)
             beyond += int(np.count_nonzero(np.abs(gaps) >= observed * (1 - 1e-12)))
-        return (beyond + 1) / (n_permutations + 1)
+        return (beyond + 1) / (drawn + 1)
 
     def _gap(self, mean_a: Floats, mean_b: Floats, human: Floats) -> Floats:
         target = human[None, :, None]

@@ -77,7 +77,7 @@ def pairwise_agreement(
     human_order = np.sign(pairs.human)
     right = _group_totals(metric_order == human_order, pairs)
     accuracies = right / _group_totals(np.ones(pairs.group.size), pairs)
-    accuracy = mean_interval(accuracies, None, n_resamples, confidence, seed)
+    accuracy = mean_interval(accuracies, None, n_resamples, confidence, seed, limits=(0.0, 1.0))
     return PairAgreement(
         accuracy=accuracy,
         tau_eq=2 * accuracy.estimate - 1,

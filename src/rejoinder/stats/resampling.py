@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from rejoinder.arrays import Floats, Ints
 from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confidence, t_quantile
+from rejoinder.stats.sums import Sums
+from rejoinder.stats.yes_no import Values, share_interval, two_values
 
 Groups = Sequence[Any] | NDArray[Any] | None
 
@@ -23,10 +25,6 @@ CHUNK_VALUES = 4_000_000
 
 CACHED_VALUES = 50_000
 """Counts generated at once: few enough for the processor's cache, many enough to keep the Python loop short."""
-
-FEW = 10
-"""With fewer groups a mean gets its cluster-robust t interval: bootstrap bounds cannot leave the range of the groups'
-means, and with so few groups that range often does not contain the true mean."""
 
 LARGE = 20_000
 """With at least this many groups a mean is practically normal, and its interval needs no resampling."""
@@ -85,10 +83,11 @@ def mean_interval(
     n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
+    limits: Values | None = None,
 ) -> Interval:
     """The mean of the values that are not NaN, with its interval: see `mean_intervals`."""
     column = np.asarray(values, np.float64).reshape(-1, 1)
-    return mean_intervals(column, groups, n_resamples, confidence, seed)[0]
+    return mean_intervals(column, groups, n_resamples, confidence, seed, [limits])[0]
 
 
 def mean_intervals(
@@ -97,14 +96,15 @@ def mean_intervals(
     n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
+    limits: Sequence[Values | None] | None = None,
 ) -> list[Interval]:
     """The mean of each column (one metric) with its interval, all columns over the same resamples.
 
     `matrix` is (examples, metrics); NaN is left out of its own column. A column without values gives NaN, and one with
-    values of a single group NaN bounds. The interval is an expanded BCa interval (see `intervals`): with 20 or more
-    contexts it covers 93.7 to 96 % of true means, for normal scores, ratings and rare yes/no scores, where a plain
-    percentile interval covers as little as 91 % (`benchmarks/coverage.py`). With fewer than 10 groups, or 20,000 and
-    more, the cluster-robust t interval is used instead.
+    values of a single group NaN bounds. The interval reaches from the lower to the higher bound of
+    two: the expanded BCa interval (see `intervals`), which allows for skewed scores, and the cluster-robust t interval,
+    which allows for few groups. With 20,000 groups or more it is the latter alone. Scores that are all 0 or 1, or all
+    at the ends of the metric's range (`limits`), get the interval of `yes_no`. See `benchmarks/coverage.py`.
     """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:
@@ -114,10 +114,21 @@ def mean_intervals(
     missing = np.isnan(values)
     sums = group_sums(np.where(missing, 0, values), codes, n_groups)
     sizes = group_sums(~missing, codes, n_groups)
-    if n_groups >= LARGE:
-        return [linear_interval(s, n, confidence) for s, n in zip(sums.T, sizes.T, strict=True)]
-    replicates = mean_replicates(sums, sizes, n_resamples, seed)
-    return [_interval(*column, confidence) for column in zip(sums.T, sizes.T, replicates.T, strict=True)]
+    ranges = limits if limits is not None else [None] * values.shape[1]
+    pairs = [two_values(column[~np.isnan(column)], limit) for column, limit in zip(values.T, ranges, strict=True)]
+    resampled = n_groups < LARGE and not all(pairs)
+    replicates = mean_replicates(sums, sizes, n_resamples if resampled else 1, seed)
+    found = []
+    for place, pair in enumerate(pairs):
+        known = sizes[:, place] > 0
+        column = Sums(sums[known, place], sizes[known, place])
+        if pair is not None:
+            found.append(share_interval(column, pair, confidence))
+        elif n_groups >= LARGE:
+            found.append(linear_interval(column.sums, column.sizes, confidence))
+        else:
+            found.append(_interval(column, replicates[:, place], confidence))
+    return found
 
 
 def group_sums(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
@@ -127,19 +138,16 @@ def group_sums(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
 
 
 def linear_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval:
-    """The mean over groups with the given sums and sizes, and its cluster-robust t interval.
+    """The mean of groups with the given sums and sizes, and its cluster-robust t interval.
 
-    The mean is a ratio of two sums, so its variance is that of the groups' residuals: G / (G - 1) times the
-    sum of (s_g - mean n_g)^2, over n^2.
+    NaN bounds with fewer than two groups.
     """
-    n_groups = int(np.count_nonzero(sizes))
-    estimate = float(_ratio(sums.sum(), sizes.sum()))
+    values = Sums(sums[sizes > 0], sizes[sizes > 0])
+    n_groups, variance = values.sums.size, values.variance
     if n_groups < 2:
-        return Interval(estimate, np.nan, np.nan)
-    residuals = sums - estimate * sizes
-    error = np.sqrt(n_groups / (n_groups - 1) * np.sum(residuals**2)) / sizes.sum()
-    margin = float(t_quantile(confidence, n_groups - 1) * error)
-    return Interval(estimate, estimate - margin, estimate + margin)
+        return Interval(values.mean, np.nan, np.nan)
+    margin = t_quantile(confidence, n_groups - 1) * float(np.sqrt(variance))
+    return Interval(values.mean, values.mean - margin, values.mean + margin)
 
 
 def mean_replicates(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> Floats:
@@ -150,19 +158,14 @@ def mean_replicates(sums: Floats, sizes: Floats, n_resamples: int, seed: int) ->
     return np.concatenate([_ratio(total, size) for total, size in totals])
 
 
-def means_without_each(sums: Floats, sizes: Floats) -> Floats:
-    """The mean without each group that has values, in turn. (groups with values,)"""
-    present = sizes > 0
-    without: Floats = _ratio((sums.sum() - sums)[present], (sizes.sum() - sizes)[present])
-    return without
-
-
-def _interval(sums: Floats, sizes: Floats, replicates: Floats, confidence: float) -> Interval:
-    n_groups = int(np.count_nonzero(sizes))
-    if n_groups < FEW:
-        return linear_interval(sums, sizes, confidence)
-    estimate = float(_ratio(sums.sum(), sizes.sum()))
-    return bootstrap_bounds(replicates, estimate, n_groups, confidence, means_without_each(sums, sizes))
+def _interval(values: Sums, replicates: Floats, confidence: float) -> Interval:
+    """The outer bounds of the BCa and the t interval."""
+    by_t = linear_interval(values.sums, values.sizes, confidence)
+    if np.isnan(by_t.low):
+        return by_t
+    without: Floats = _ratio(values.sums.sum() - values.sums, values.sizes.sum() - values.sizes)
+    skewed = bootstrap_bounds(replicates, values.mean, values.sums.size, confidence, without)
+    return Interval(values.mean, min(by_t.low, skewed.low), max(by_t.high, skewed.high))
 
 
 def _ratio(top: Any, bottom: Any) -> Any:

@@ -143,7 +143,8 @@ def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tupl
 
 def _share(marks: Bools, among: Bools, part: ScoredSet) -> Interval:
     contexts = part.judged.contexts[among]
-    return mean_interval(marks[among].astype(np.float64), contexts, part.resamples, seed=part.seed)
+    shares = marks[among].astype(np.float64)
+    return mean_interval(shares, contexts, part.resamples, seed=part.seed, limits=(0.0, 1.0))
 
 
 def _findings(
