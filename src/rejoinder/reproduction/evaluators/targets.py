@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rejoinder.reproduction.published.judged_sets import SEMI, ZERO
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL, TABLE_4
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,9 @@ class Target:
     spearman: float
 
 
+_ROBERTA_EVAL = TABLE_4.correlations(ROBERTA_EVAL)
+"""(Trained on, tested on) -> the published figures, which `mpnet` should reach."""
+
 TARGETS = (
     Target("zhao2020_dailydialog", ZERO, "default", None, 0.45),
     Target("zhao2020_personachat", ZERO, "default", None, 0.62),
@@ -28,8 +32,8 @@ TARGETS = (
     Target("usr_personachat", ZERO, "default", None, 0.50),
     Target("zhao2020_dailydialog/test", SEMI, "default", 0.55, 0.55),
     Target("zhao2020_personachat/test", SEMI, "default", 0.70, 0.70),
-    Target("zhao2020_dailydialog/test", SEMI, "mpnet", 0.64, 0.66),
-    Target("zhao2020_personachat/test", SEMI, "mpnet", 0.75, 0.76),
+    Target("zhao2020_dailydialog/test", SEMI, "mpnet", *_ROBERTA_EVAL[DAILYDIALOG, DAILYDIALOG]),
+    Target("zhao2020_personachat/test", SEMI, "mpnet", *_ROBERTA_EVAL[PERSONACHAT, PERSONACHAT]),
 )
 
 
