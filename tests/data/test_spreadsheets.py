@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet, from_spreadsheet
+from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet
 
 if TYPE_CHECKING:
     from conftest import Run, WriteLines
@@ -50,10 +50,11 @@ TEXTS = st.text(st.sampled_from("'=+-@＝ \t\r\n\u00a0a5.\x0b") | st.characters(
 
 
 @given(TEXTS)
-def test_the_text_comes_back(text: str) -> None:
+def test_the_text_can_be_recovered_from_its_cell(text: str) -> None:
     cell = for_spreadsheet(text)
-    assert from_spreadsheet(cell) == text
-    assert cell == text or cell[0] == "'"
+    assert cell in {text, f"'{text}"}
+    if cell == text:  # it is not the cell of the text without its apostrophe, too
+        assert not text.startswith("'") or for_spreadsheet(text[1:]) == text[1:]
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=5))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-# The four signs, also in full width; after blanks, which some programs trim; and after apostrophes, so that
-# `from_spreadsheet` can undo it. The expressions mean the same in Python and in polars.
+# The four signs, also in full width; after blanks, which some programs trim; and after apostrophes, so that no two
+# texts become the same cell. The expressions mean the same in Python and in polars.
 _FORMULA = r"\A(?:['\t\n\r ]*[=+\-@＝＋－＠]|'*[\t\n\r])"
 _NUMBER = r"\A[+-]?[0-9]+(?:\.[0-9]+)?\z"
 
@@ -22,11 +22,6 @@ _NUMBER = r"\A[+-]?[0-9]+(?:\.[0-9]+)?\z"
 def for_spreadsheet(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     return f"'{text}" if _is_formula(text) else text
-
-
-def from_spreadsheet(cell: str) -> str:
-    """The text that `for_spreadsheet` made a cell of."""
-    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
 
 
 def column_for_spreadsheet(name: str) -> pl.Expr:
