@@ -26,6 +26,7 @@ from rejoinder.reproduction.ruber.findings import claims, targets
 from rejoinder.reproduction.ruber.models import CORPORA, ENCODERS, SETS, TUNED, Models, Replies, pooled
 from rejoinder.reproduction.ruber.study import QUANTILES, Study
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.formatting import p_text
 from rejoinder.types import Scores
 
 PARTS = ("s_R", "s_U", "arithmetic")
@@ -203,7 +204,7 @@ def encoders(study: Study, document: Document) -> None:
         for encoder in others:
             for score in ("s_U", "arithmetic", *TUNED):
                 found = study.compared(corpus, (first, score), (encoder, score))
-                rows.append([corpus, encoder, score, shown(found.difference), f"{found.p_value:.3f}"])
+                rows.append([corpus, encoder, score, shown(found.difference), p_text(found.p_value)])
     if rows:
         document.text(ENCODERS_TEXT)
         document.table(["set", "encoder", "score", f"r above the {first}'s", "p"], rows)
