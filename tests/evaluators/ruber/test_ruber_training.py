@@ -138,9 +138,14 @@ def three_pairs() -> PairInput:
     return PairInput(table, VectorInput(np.eye(4, dtype=np.float32)))
 
 
+def vector_network() -> PairNetwork:
+    """A network over given vectors of size 4."""
+    return PairNetwork(PairShape(dims=4, hidden=1, context_hidden=1, speaker=1, units=3, dropout=0.0))
+
+
 def test_losses_by_hand() -> None:
     torch.manual_seed(0)
-    network, pairs, rows = PairNetwork(PairShape(dims=4, units=3, dropout=0.0)), three_pairs(), np.arange(3)
+    network, pairs, rows = vector_network(), three_pairs(), np.arange(3)
     human = np.array([0.0, 1.0, 0.5])
     regression = RegressionStage(network, pairs, rows, rows, 0, human=human)
     vectors = torch.eye(4)
@@ -159,7 +164,7 @@ def test_losses_by_hand() -> None:
 
 
 def test_nothing_is_validated_without_held_out_pairs() -> None:
-    network, pairs, rows, none = PairNetwork(PairShape(dims=4, units=3)), three_pairs(), np.arange(3), np.arange(0)
+    network, pairs, rows, none = vector_network(), three_pairs(), np.arange(3), np.arange(0)
     assert RankingStage(network, pairs, rows, none, 0).validate() is None
     assert RegressionStage(network, pairs, rows, none, 0, human=np.ones(3)).validate() is None
     assert RegressionStage(network, pairs, rows, rows, 0, human=np.ones(3)).validate() is None

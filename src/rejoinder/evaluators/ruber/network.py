@@ -27,17 +27,17 @@ class PairShape:
     """Rows of the word embedding table; 0: texts come as vectors."""
     dims: int = 50
     """Size of a word embedding, or of the text vectors that are given."""
-    hidden: int = 64
+    hidden: int
     """Units of the GRU over words in each direction."""
     layers: int = 1
     hierarchical: bool = False
-    context_hidden: int = 64
+    context_hidden: int
     """Units of the GRU over turns in each direction, in the hierarchical form."""
-    speaker: int = 30
+    speaker: int
     """Size of the speaker embedding, in the hierarchical form."""
-    units: int = 64
+    units: int
     """Units of the head's hidden layer."""
-    dropout: float = 0.2
+    dropout: float
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> PairShape:
