@@ -29,12 +29,14 @@ from recipes.default_evaluator.labels import (
 )
 
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.output import write_text
 from rejoinder.errors import RejoinderError
 from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
 from rejoinder.evaluators.distillation.encoder import distill
 from rejoinder.evaluators.distillation.stage import DistillStage, LossWeights
 from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder
 from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.model import Model
 from rejoinder.evaluators.encoder.replay import replay_of
 from rejoinder.evaluators.encoder.scored_replies import by_context
 from rejoinder.evaluators.encoder.stages import RegressionStage
@@ -202,19 +204,21 @@ class Recipe:
         add_to_blend(model, self.settings["student"]["blend"], table["blend"])
 
     def out_of_fold(self, polished: Path, items: Sequence[Label]) -> Scores:
-        """The score of each labelled reply by a model that learned from other dialogues; also as a file."""
-        file, seed = self.work / "out_of_fold.jsonl", self.settings["seed"]
+        """The score of each labelled reply by a model that learned from other dialogues.
+
+        One file per fold, so that an interrupted run skips the folds that are complete; and one file of them all.
+        """
+        seed, parts = self.settings["seed"], []
         folds = fold_of_groups(dialogue_groups(items), self.settings["labels"]["folds"], seed)
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        done = {json.loads(line)["fold"] for line in lines}
-        for fold in sorted(set(folds.tolist()) - done):
-            model, scored = self.model(polished), list(compress(items, folds == fold))
-            self.learn_labels(model, list(compress(items, folds != fold)), f"fold-{fold}")
-            with file.open("a", encoding="utf-8") as out:
-                for item, score in zip(scored, model.score([item.pair for item in scored]).tolist(), strict=True):
-                    row = {"judged": item.set, "id": item.example.id, "score": score, "fold": fold}
-                    out.write(json.dumps(row | {"out_of_fold": True}) + "\n")
-        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        for fold in sorted(set(folds.tolist())):
+            part = self.work / f"out_of_fold.{fold}.jsonl"
+            if not part.exists():
+                model, scored = self.model(polished), list(compress(items, folds == fold))
+                self.learn_labels(model, list(compress(items, folds != fold)), f"fold-{fold}")
+                write_text(part, out_of_fold_rows(scored, model.score([item.pair for item in scored]), fold))
+            parts.append(part.read_text(encoding="utf-8"))
+        write_text(self.work / "out_of_fold.jsonl", "".join(parts))
+        rows = map(json.loads, "".join(parts).splitlines())
         score_of = {(row["judged"], row["id"]): row["score"] for row in rows}
         return np.array([score_of[item.set, item.example.id] for item in items])
 
@@ -294,15 +298,23 @@ class Corrected(Metric):
         return f"{self.teacher.signature}|true:+{self.bonus}|ceilings:{self.ceilings}"
 
 
-def add_to_blend(model: Any, blend: Mapping[str, float], times: float = 1.0) -> None:
+def out_of_fold_rows(items: Sequence[Label], scores: Scores, fold: int) -> str:
+    """One line of JSON per labelled reply of the fold."""
+    lines = []
+    for item, score in zip(items, scores.tolist(), strict=True):
+        row = {"judged": item.set, "id": item.example.id, "score": score, "fold": fold, "out_of_fold": True}
+        lines.append(json.dumps(row) + "\n")
+    return "".join(lines)
+
+
+def add_to_blend(model: Model, blend: Mapping[str, float], times: float = 1.0) -> None:
     """Let some features count for more than was learned: the student follows its teacher too closely where people do
     not. How much was chosen on development sets."""
-    network = model.network
-    if not isinstance(network, BranchEncoder):
-        raise TypeError("expected a network with towers")
+    if not (isinstance(model, TorchModel) and isinstance(model.network, BranchEncoder)):
+        raise RejoinderError("the model has no features to blend: expected a network with towers")
     with torch.no_grad():
         for name, more in blend.items():
-            network.blend.weight[0, FEATURES.index(name)] += times * more
+            model.network.blend.weight[0, FEATURES.index(name)] += times * more
 
 
 def calibration_of(items: Sequence[Label], scores: Scores) -> Calibration | None:
