@@ -135,7 +135,7 @@ def _shown(action: argparse.Action) -> str:
 
 def _meaning(action: argparse.Action) -> str:
     required = " (required)" if action.required and action.option_strings else ""
-    return (action.help or "").replace("%%", "%").replace("|", "\\|") + required
+    return ((action.help or "") % vars(action)).replace("|", "\\|") + required
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, say, show
+from rejoinder.defaults import LEVEL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level",
         type=float,
-        default=0.9,
+        default=LEVEL,
         metavar="N",
-        help="the share of intervals that should contain the human score, from 0.5 to 0.99 (default: 0.9)",
+        help="the share of intervals that should contain the human score, from 0.5 to 0.99 (default: %(default)s)",
     )
     parser.add_argument(
         "-o",

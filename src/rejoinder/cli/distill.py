@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import add_on_error, positive, say, say_skipped
 from rejoinder.cli.train.data import add_files
 from rejoinder.cli.train.running import add_output, add_running, run_of, say_model
+from rejoinder.defaults import CANDIDATE_CONTEXTS
 
 if TYPE_CHECKING:
     from rejoinder.training.input import TrainingInput
@@ -38,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--contexts",
         type=positive,
-        default=5000,
+        default=CANDIDATE_CONTEXTS,
         metavar="N",
-        help="make replies for at most N contexts of the dialogues (default: 5000)",
+        help="make replies for at most N contexts of the dialogues (default: %(default)s)",
     )
     add_on_error(data)
     add_output(parser)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.defaults import RESAMPLES
+
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
@@ -87,8 +89,8 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resamples",
         type=positive,
-        default=1000,
-        help="number of bootstrap resamples for each interval (default: 1000)",
+        default=RESAMPLES,
+        help="number of bootstrap resamples for each interval (default: %(default)s)",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no notes")
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Bools, Floats, Ints
+from rejoinder.defaults import LEVEL
 from rejoinder.errors import CallError
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, ROUNDING, on_our_scale
 from rejoinder.learning.splits import fold_of_groups
@@ -23,7 +24,6 @@ from rejoinder.stats.intervals import Interval, check_confidence
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 from rejoinder.types import Scores
 
-LEVEL = 0.9
 FOLDS = 5
 FEWEST_CONTEXTS = 20
 """The smallest number of contexts for a calibration."""

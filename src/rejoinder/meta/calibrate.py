@@ -11,9 +11,10 @@ import numpy as np
 
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError
+from rejoinder.defaults import LEVEL
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.calibration import LEVEL, Calibration, assess
+from rejoinder.evaluators.calibration import Calibration, assess
 from rejoinder.evaluators.calibration_folder import write_calibrated
 from rejoinder.learning.saving import check_target
 from rejoinder.meta.experiments.partition import LabelledSet

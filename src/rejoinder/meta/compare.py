@@ -13,6 +13,7 @@ import numpy as np
 
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.meta.comparison import Comparison, Verdict
 from rejoinder.meta.human_means import human_means, labels_by_row
@@ -43,7 +44,7 @@ def compare(
     fields: FieldMap | dict[str, str] | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> Comparison:
     """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).

@@ -13,6 +13,7 @@ from rejoinder._version import __version__
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.correlations import (
     LevelTable,
@@ -100,7 +101,7 @@ class MetaReport:
     signatures: Mapping[str, str]
     notes: tuple[str, ...] = ()
     seed: int = 0
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -133,7 +134,7 @@ def meta_evaluate(
     fields: FieldMap | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> MetaReport:
     """Compare metrics with people on judged replies.

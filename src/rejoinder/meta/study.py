@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.panels import Panel
 from rejoinder.metrics.base import Metric
@@ -41,7 +42,7 @@ class ScoredSet:
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """Metric label -> the metric, where it can score new replies; scores read from a file have none."""
     seed: int = 0
-    resamples: int = 1000
+    resamples: int = RESAMPLES
     lower_is_better: frozenset[str] = frozenset()
     """Labels of scores read from a file for which lower is better; a metric says so itself."""
 

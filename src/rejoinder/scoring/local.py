@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.survey import Survey, in_batches
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import DataError, RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
@@ -45,7 +46,7 @@ class LocalRun:
     metrics: Mapping[str, Metric]
     name: str = "examples"
     seed: int = 0
-    resamples: int = 1000
+    resamples: int = RESAMPLES
     quiet: bool = False
     intervals: bool = False
     """Whether calibrated evaluators also give the intervals expected to contain the human scores."""

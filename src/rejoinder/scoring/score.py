@@ -8,6 +8,7 @@ from typing import Any
 
 from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
+from rejoinder.defaults import RESAMPLES
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.scoring.choosing import Metrics, choose
 from rejoinder.scoring.local import LocalRun
@@ -20,7 +21,7 @@ def score(
     *,
     intervals: bool = False,
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.data.rows import rows_of_file
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Scores
@@ -56,7 +57,7 @@ def read_scores(path: Path) -> ScoreTable:
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
         seed=int(meta.get("seed", 0)),
-        resamples=int(meta.get("resamples", 1000)),
+        resamples=int(meta.get("resamples", RESAMPLES)),
     )
 
 

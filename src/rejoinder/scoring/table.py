@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.text.grid import grid, number
@@ -56,7 +57,7 @@ class ScoreTable:
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     seed: int = 0
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
     def __len__(self) -> int:
         return len(self.system_of)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes
@@ -30,7 +31,7 @@ def bootstrap_correlations(
     scores: ArrayLike,
     human: ArrayLike,
     groups: Groups = None,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
     kinds: Sequence[str] = ("pearson", "spearman"),
@@ -57,7 +58,7 @@ def correlation_replicates(
     scores: ArrayLike,
     human: ArrayLike,
     groups: Groups = None,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     seed: int = 0,
     kinds: Sequence[str] = ("pearson", "spearman"),
 ) -> dict[str, Floats]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.bootstrap_correlation import correlation_replicates
 from rejoinder.stats.correlation import correlate, dot, midranks
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
@@ -83,7 +84,7 @@ def compare_correlations(
     *,
     kind: str = "pearson",
     n_permutations: int = 1000,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> CorrelationComparison:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.effect_size import (
     Outcomes,
     cohens_dz,
@@ -89,7 +90,7 @@ def compare_paired(
     b: ArrayLike,
     groups: Groups = None,
     *,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     n_permutations: int = 9999,
     most_permutations: int = 0,
     confidence: float = 0.95,
@@ -133,7 +134,7 @@ def compare_unpaired(
     groups_a: Groups = None,
     groups_b: Groups = None,
     *,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     n_permutations: int = 9999,
     most_permutations: int = 0,
     confidence: float = 0.95,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.correlation import jointly_known
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
@@ -61,7 +62,7 @@ def pairwise_agreement(
     groups: Groups,
     epsilon: float = 0.0,
     *,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairAgreement:

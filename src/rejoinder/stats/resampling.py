@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confidence, t_quantile
 
 Groups = Sequence[Any] | NDArray[Any] | None
@@ -65,7 +66,7 @@ def bootstrap_chunks(n_groups: int, n_resamples: int, seed: int) -> Iterator[Flo
         yield counts
 
 
-def bootstrap_counts(groups: Groups, n_resamples: int = 1000, seed: int = 0, n: int | None = None) -> Floats:
+def bootstrap_counts(groups: Groups, n_resamples: int = RESAMPLES, seed: int = 0, n: int | None = None) -> Floats:
     """How often each group was drawn in each resample. (n_resamples, n_groups)
 
     Without groups, `n` examples are drawn one by one. The columns follow the sorted names of the groups.
@@ -81,7 +82,7 @@ def bootstrap_counts(groups: Groups, n_resamples: int = 1000, seed: int = 0, n: 
 def mean_interval(
     values: ArrayLike,
     groups: Groups = None,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
@@ -93,7 +94,7 @@ def mean_interval(
 def mean_intervals(
     matrix: ArrayLike,
     groups: Groups = None,
-    n_resamples: int = 1000,
+    n_resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[Interval]:

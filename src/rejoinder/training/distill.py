@@ -8,6 +8,7 @@ from typing import Any
 
 from rejoinder.data.corpora import CorpusReader
 from rejoinder.data.source import OnError
+from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.distillation.encoder import distill as distill_encoder
 from rejoinder.evaluators.distillation.encoder import teacher_of
@@ -30,7 +31,7 @@ def distill(
     *,
     candidates: Any = (),
     student: str = "static",
-    contexts: int = 5000,
+    contexts: int = CANDIDATE_CONTEXTS,
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,

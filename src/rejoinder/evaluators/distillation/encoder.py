@@ -13,6 +13,7 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts, context_groups, rows_of_contexts
 from rejoinder.data.digests import digest_of
 from rejoinder.data.pairs import pair_of
+from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Fit
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
@@ -57,7 +58,7 @@ def distill(
     dialogues: Sequence[Dialogue] = (),
     candidates: Sequence[Example] = (),
     *,
-    contexts: int = 5000,
+    contexts: int = CANDIDATE_CONTEXTS,
     ranked: int = 0,
     losses: LossWeights | None = None,
     anchors: Sequence[str] = (),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.distillation.encoder import scored_candidates
 from rejoinder.evaluators.static.static import Static
@@ -24,7 +25,7 @@ def distill_static(
     dialogues: Sequence[Dialogue] = (),
     candidates: Sequence[Example] = (),
     *,
-    contexts: int = 5000,
+    contexts: int = CANDIDATE_CONTEXTS,
     seed: int = 0,
     run: TrainingRun | None = None,
     scores_file: Path | None = None,

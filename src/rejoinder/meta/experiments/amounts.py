@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
 from rejoinder.meta.experiments.grid import Grid
@@ -68,7 +69,7 @@ def label_amounts(
     folder: str | Path | None = None,
     allow_leakage: str | None = None,
     published: Published | None = None,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> LearningResult:
     """How well evaluators agree with people when they are fitted on some of the labels.

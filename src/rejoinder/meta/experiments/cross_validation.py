@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.meta.experiments.cells import Cell
 from rejoinder.meta.experiments.grid import Grid
@@ -33,7 +34,7 @@ def cross_validate(
     folder: str | Path | None = None,
     allow_leakage: str | None = None,
     published: Published | None = None,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> LearningResult:
     """How well evaluators agree with people on contexts that they were not fitted on.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import NeedsError
 from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
 from rejoinder.meta.experiments.grid import Grid
@@ -35,7 +36,7 @@ def leave_one_system_out(
     folder: str | Path | None = None,
     allow_leakage: str | None = None,
     published: Published | None = None,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> LearningResult:
     """How well evaluators agree with people on a system whose replies they were not fitted on, and on all systems.

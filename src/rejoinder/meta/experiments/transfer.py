@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.meta.experiments.cells import Cell
@@ -50,7 +51,7 @@ def transfer(
     folder: str | Path | None = None,
     allow_leakage: str | None = None,
     published: Published | None = None,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     quiet: bool = True,
 ) -> LearningResult:
     """How well evaluators trained on one judged set agree with people on each of the others.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.data.negatives import Place, places_of
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.reply_models.retrieval.base import Retrieval
 from rejoinder.stats.intervals import Interval
@@ -42,7 +43,7 @@ def recall(
     candidates: int = 10,
     at: Sequence[int] = (1, 5),
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
 ) -> Recall:
     """recall@k for each k of `at`, over every reply in the dialogues; intervals resample whole dialogues."""
     if candidates < 2 or not at or not all(1 <= k < candidates for k in at):

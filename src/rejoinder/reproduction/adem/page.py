@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.meta.experiments.amounts import label_amounts
@@ -112,7 +113,7 @@ class Settings:
     """At most this many random contexts per set; all by default."""
     encoders: tuple[str, ...] = ()
     """Encoders to use, of those found in the models' folder; all by default."""
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem.dot import EncoderDot
 from rejoinder.evaluators.base import Evaluator
@@ -37,7 +38,7 @@ class Study:
     """At most this many random contexts per set; all by default."""
     only: tuple[str, ...]
     """Encoders to use, of those found in the models' folder; all by default."""
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
     @cached_property
     def read(self) -> dict[str, JudgedSet]:

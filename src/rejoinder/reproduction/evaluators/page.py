@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.evaluators.cells import Cell, Row
@@ -75,7 +76,7 @@ class Settings:
     """These rows; all without it."""
     cached: bool = False
     """Compute no scores, and show only cached ones."""
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:

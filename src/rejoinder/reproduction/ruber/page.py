@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.ruber.unref import NONE
 from rejoinder.meta.panels import Curve
@@ -108,7 +109,7 @@ class Settings:
     """The encoders that are measured, the GRU first."""
     hred: str = ""
     """The folder of a hred of DailyDialog, which the hierarchical form of that corpus starts from."""
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:

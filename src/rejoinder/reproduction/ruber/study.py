@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from rejoinder.arrays import Bools
+from rejoinder.defaults import RESAMPLES
 from rejoinder.reproduction.ruber.models import Columns, Models, Replies, by_split, grouped, untuned
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
@@ -25,7 +26,7 @@ class Study:
     models: Models
     encoders: tuple[str, ...]
     """The encoders that are measured; comparisons are with the first."""
-    resamples: int = 1000
+    resamples: int = RESAMPLES
 
     @property
     def replies(self) -> dict[str, Replies]:
