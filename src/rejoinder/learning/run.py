@@ -7,7 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, UnknownNameError
+
+PRECISIONS = ("no", "bf16", "fp16")
+"""Mixed precisions, as `accelerate` names them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,8 @@ class TrainingRun:
             raise CallError(f"minutes of training must be a number above 0, not {self.minutes}")
         if self.save_every < 1:
             raise CallError(f"save_every must be at least 1, not {self.save_every}")
+        if self.mixed_precision not in PRECISIONS:
+            raise UnknownNameError("mixed precision", self.mixed_precision, PRECISIONS)
 
 
 def is_main_process() -> bool:

@@ -6,13 +6,9 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import add_seed, say
-
-if TYPE_CHECKING:
-    from rejoinder.learning.run import TrainingRun
-
+from rejoinder.learning.run import PRECISIONS, TrainingRun, is_main_process
 
 _USES = {
     "evaluator": "rejoinder score REPLIES -m {output}",
@@ -43,9 +39,9 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
         )
         group.add_argument(
             "--mixed-precision",
-            choices=("no", "bf16", "fp16"),
-            default="no",
-            help="train with 16-bit numbers where the device supports them (default: no)",
+            choices=PRECISIONS,
+            default=TrainingRun.mixed_precision,
+            help="train with 16-bit numbers where the device supports them (default: %(default)s)",
         )
     add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="show neither progress nor remarks")
@@ -53,15 +49,10 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
 
 def run_of(arguments: argparse.Namespace) -> TrainingRun:
     """The training run that the options describe; only one of several processes shows anything."""
-    from rejoinder.learning.run import TrainingRun, is_main_process
-
     arguments.quiet |= not is_main_process()
-    return TrainingRun(
-        resume=arguments.resume,
-        minutes=getattr(arguments, "minutes", None),
-        mixed_precision=getattr(arguments, "mixed_precision", "no"),
-        quiet=arguments.quiet,
-    )
+    # A model that is fitted in one step has no options for the others.
+    given = {name: getattr(arguments, name) for name in ("minutes", "mixed_precision") if name in arguments}
+    return TrainingRun(resume=arguments.resume, quiet=arguments.quiet, **given)
 
 
 @contextmanager
