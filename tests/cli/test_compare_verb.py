@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from rejoinder.cli import main
@@ -74,3 +76,29 @@ def test_wrong_calls(arguments: list[str], message: str, run: Run, two: tuple[Pa
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"rejoinder: {message}")
     assert ran.err.count("\n") == 1
+
+
+def test_human_means_from_some_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    replies, labels = tmp_path / "replies.jsonl", tmp_path / "labels.jsonl"
+    with replies.open("w") as all_, labels.open("w") as some:
+        for context in range(60):
+            for system, length in (("short", 2), ("long", 9)):
+                words = int(rng.integers(1, 4)) + length
+                record = {"id": f"{context}", "system": system, "context": [f"c{context}"], "response": "word " * words}
+                all_.write(json.dumps(record) + "\n")
+                if context < 20:
+                    some.write(json.dumps(record | {"scores": {"overall": words / 3}}) + "\n")
+    call = ["compare", str(replies), "-m", "length", "--labels", str(labels), "--resamples", "50"]
+    assert main([*call, "--json", "--quiet"]) == 0
+    human = json.loads(capsys.readouterr().out)["human"]
+    assert human["means"]["long"]["labels"] == 20
+    assert human["differences"][0]["verdict"].startswith("People would rate long above short")
+    assert main(call) == 0
+    told = capsys.readouterr().out
+    assert (
+        "Estimated mean human scores (overall), from the labels and length; the labelled replies must be a random"
+        in told
+    )
+    assert main([*call, "--predictor", "lenght"]) == 2
+    assert "did you mean length?" in capsys.readouterr().err

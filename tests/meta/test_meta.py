@@ -10,7 +10,6 @@ import pytest
 import scipy.stats
 
 from places import JUDGED
-from rejoinder.cli import main
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.correlations import system_level, utterance_level, within_context
 from rejoinder.meta.judged import JudgedSet, read_judged
@@ -180,25 +179,6 @@ def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None
     assert plain["contexts"] == 40
     assert "Utterance level, 200 replies" in str(report)
     json.dumps(plain, allow_nan=False)
-
-
-def test_scores_from_a_file(made_up: ScoredSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    judged, replies, scores = tmp_path / "judged.jsonl", tmp_path / "replies.jsonl", tmp_path / "scores.jsonl"
-    with judged.open("w") as both, replies.open("w") as only:
-        for row, e in enumerate(made_up.judged.examples):
-            record = {"id": e.id, "context": e.context, "response": "a " * (row % 7 + 1), "system": e.system}
-            only.write(json.dumps(record) + "\n")
-            both.write(
-                json.dumps(record | {"scores": {"overall": made_up.judged.ratings["overall"][row].tolist()}}) + "\n"
-            )
-    assert main(["score", str(replies), "-m", "length", "-o", str(scores), "--quiet"]) == 0
-    capsys.readouterr()
-    assert main(["meta", str(judged), "--scores", str(scores), "--resamples", "50", "--json", "--quiet"]) == 0
-    from_file = json.loads(capsys.readouterr().out)
-    assert main(["meta", str(judged), "-m", "length", "--resamples", "50", "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["dimensions"] == from_file["dimensions"]
-    with pytest.raises(CallError, match="scores named 'length', which another"):
-        meta_evaluate(judged, ["length"], scores=[scores])
 
 
 def test_scores_of_other_examples(tmp_path: Path) -> None:
