@@ -48,6 +48,7 @@ class SkipThought(RecurrentModel, SentenceCosine):
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = "no references, or nothing but white space there"
     dialogues: ClassVar[Use] = "needed"
+    trains_in_steps: ClassVar[bool] = True
 
     vocabulary_: Vocabulary = field(init=False, repr=False, compare=False)
     network_: SkipThoughtNetwork = field(init=False, repr=False, compare=False)

@@ -31,6 +31,12 @@ class Learned(ABC):
     name: ClassVar[str]
     kind: ClassVar[str]
     """The word for it in messages: evaluator, reply model."""
+    trains_in_steps: ClassVar[bool] = False
+    """Whether the training loop trains it, so that a run may have a time limit; otherwise it is fitted in one step."""
+    reads_sentences: ClassVar[bool] = False
+    """Whether it learns from sentences, so that a text file with one sentence per line is accepted as dialogues."""
+    learns_systems: ClassVar[bool] = False
+    """Whether it learns which system gave a reply, so that its judged examples need no human scores."""
     retired: ClassVar[frozenset[str]] = frozenset()
     """Parameters of earlier versions, ignored in saved folders: they do not change what was learned."""
 

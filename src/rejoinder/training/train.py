@@ -17,11 +17,6 @@ from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
 
-READS_SENTENCES = frozenset({"am-fm", "am", "fm"})
-"""Methods that learn from sentences, so that a text file with one sentence per line may replace dialogues."""
-READS_POOLS = frozenset({"human-likeness"})
-"""Methods that learn which system gave a reply, so that their judged examples need no human scores."""
-
 
 def train(
     name: str,
@@ -59,10 +54,10 @@ def train(
 
 def _read(model: Any, dialogues: Any, judged: Any, valid: Any, on_error: OnError) -> TrainingInput:
     """Read everything; an error where judged examples are given that nothing can be learned from."""
-    reader, scored = CorpusReader(on_error), model.name not in READS_POOLS
+    reader, scored = CorpusReader(on_error), not model.learns_systems
     read_valid = reader.judged if model.kind == "evaluator" else reader.dialogues
     given = TrainingInput(
-        dialogues=reader.dialogues(dialogues, sentences=model.name in READS_SENTENCES),
+        dialogues=reader.dialogues(dialogues, sentences=model.reads_sentences),
         judged=None if judged is None else reader.judged(judged, scored=scored),
         valid=list(read_valid(valid)),
         skipped=tuple(reader.skipped),

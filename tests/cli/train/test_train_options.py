@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from rejoinder.cli.train.names import GROUPS, TRAINED_IN_STEPS
+from rejoinder.cli.train.names import GROUPS
 from rejoinder.cli.train.options import add_parameters, given_parameters, parameters_of
 from rejoinder.registry import trainable_class, trainable_names
 
@@ -113,7 +113,6 @@ def test_help_is_the_first_sentence_with_the_default() -> None:
 def test_everything_that_can_be_trained_has_a_verb() -> None:
     named = [name for purposes in GROUPS.values() for name in purposes]
     assert sorted(named) == sorted(trainable_names())
-    assert trainable_names().keys() >= TRAINED_IN_STEPS
 
 
 @pytest.mark.parametrize("name", trainable_names())

@@ -18,7 +18,7 @@ from typing import Any
 
 from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.cli.options import say
-from rejoinder.cli.train.names import GROUPS, TRAINED_IN_STEPS, overview
+from rejoinder.cli.train.names import GROUPS, overview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
         )
     if name in ADDITIONS:
         ADDITIONS[name].add_options(parser)
-    add_running(parser, trains_in_steps=name in TRAINED_IN_STEPS)
+    add_running(parser, trains_in_steps=cls.trains_in_steps)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.cli.train.data import say_read
     from rejoinder.cli.train.running import resumable, run_of, say_model
     from rejoinder.learning.extras import require_extra
+    from rejoinder.registry import trainable_class
     from rejoinder.training.train import train
 
     name, output = arguments.name, Path(arguments.output)
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     training = run_of(arguments)
     if addition is not None:
         addition.check(arguments, parameters)
-    if name in TRAINED_IN_STEPS:
+    if trainable_class(name).trains_in_steps:
         require_extra("train", f"training {name}")
     with resumable(output, arguments):
         model = train(

@@ -23,18 +23,16 @@ def add_files(group: Any, *names: str, purpose: str, required: bool = False) -> 
 
 def add_data(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
     """The data that a class learns from."""
-    from rejoinder.training.train import READS_POOLS, READS_SENTENCES
-
     group = parser.add_argument_group("data")
     is_evaluator = cls.kind == "evaluator"
     dialogues, labels = (cls.dialogues, cls.labels) if is_evaluator else ("needed", "unused")
     names, purpose = ["--dialogues"], "dialogues to learn from: .jsonl(.gz) with `turns`"
-    if cls.name in READS_SENTENCES:
+    if cls.reads_sentences:
         names.insert(0, "--text")
         purpose = "text to learn from: .txt(.gz) with one sentence per line, or .jsonl(.gz) with dialogues"
     if dialogues != "unused":
         add_files(group, *names, purpose=purpose, required=dialogues == "needed")
-    if cls.name in READS_POOLS:
+    if cls.learns_systems:
         add_files(group, "--pool", "--judged", purpose="replies that name the system that gave them", required=True)
     elif labels != "unused":
         add_files(group, "--judged", purpose="replies with human scores", required=labels == "needed")
@@ -52,15 +50,16 @@ def say_read(arguments: argparse.Namespace, parameters: Mapping[str, Any], given
 
 
 def _counts(name: str, parameters: Mapping[str, Any], given: TrainingInput) -> list[str]:
-    from rejoinder.training.train import READS_POOLS, READS_SENTENCES
+    from rejoinder.registry import trainable_class
 
+    cls = trainable_class(name)
     judged = given.judged or []
-    if name in READS_POOLS:
+    if cls.learns_systems:
         from rejoinder.evaluators.adem.human_likeness import HUMAN, systems_of
 
         people, models = systems_of([item.example for item in judged], parameters.get("human", HUMAN))
         return [f"{people} replies by people", f"{models} by models"]
-    if name in READS_SENTENCES:
+    if cls.reads_sentences:
         counts = {"sentences": sum(len(dialogue.turns) for dialogue in given.dialogues)}
     else:
         counts = {"dialogues": len(given.dialogues)}

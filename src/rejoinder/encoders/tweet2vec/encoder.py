@@ -38,6 +38,7 @@ class Tweet2Vec(FittedOnDialogues):
 
     name: ClassVar[str] = "tweet2vec"
     kind: ClassVar[str] = "sentence encoder"
+    trains_in_steps: ClassVar[bool] = True
 
     embedding: int = 48
     """Width of a character's vector."""

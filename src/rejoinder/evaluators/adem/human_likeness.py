@@ -46,6 +46,7 @@ class HumanLikeness(VectorEvaluator):
     cannot_score: ClassVar[str] = "no context"
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
+    learns_systems: ClassVar[bool] = True
 
     components: int = 50
     """Principal components of the vectors."""

@@ -53,6 +53,7 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "optional"
     dialogues: ClassVar[Use] = "needed"
+    reads_sentences: ClassVar[bool] = True
 
     dimensions: int = 10
     """Dimensions of the semantic space."""

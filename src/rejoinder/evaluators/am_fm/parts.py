@@ -46,6 +46,7 @@ class Am(Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or none with a known word"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
+    reads_sentences: ClassVar[bool] = True
 
     dimensions: int = 10
     """Dimensions of the semantic space."""
@@ -111,6 +112,7 @@ class Fm(FluencySettings, Evaluator, TextMetric):
     cannot_score: ClassVar[str] = "no references, or no word with a probability"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "optional"
+    reads_sentences: ClassVar[bool] = True
 
     refs: str = "max"
     """With several references: the max or the mean of the ratios, or the ratio with their mean log-probability

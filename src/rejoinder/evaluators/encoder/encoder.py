@@ -42,6 +42,7 @@ class Encoder(Evaluator):
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    trains_in_steps: ClassVar[bool] = True
 
     encoder: str
     """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further."""

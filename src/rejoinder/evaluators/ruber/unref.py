@@ -34,6 +34,8 @@ NONE, AUTO = "none", "auto"
 class NetworkEvaluator(CorpusEvaluator):
     """What RUBER and s_U alone share: the network's sizes, and how it is trained."""
 
+    trains_in_steps: ClassVar[bool] = True
+
     encoder: str = GRU
     """gru: a BiGRU over the query's words; hierarchical: a second one over turns; or the Hugging Face name or folder of
     a pretrained encoder, which is not trained further."""

@@ -45,6 +45,7 @@ class Static(Evaluator):
     cannot_score: ClassVar[str] = "no context"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     labels: ClassVar[Use] = "needed"
+    trains_in_steps: ClassVar[bool] = True
 
     vectors: str = SHIPPED
     """The word vectors to start from: the bundled ones, or a word2vec, GloVe or fastText file. Its words are the

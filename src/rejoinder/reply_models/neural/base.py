@@ -40,6 +40,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     decodes: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
     extra: ClassVar[str] = "train"
+    trains_in_steps: ClassVar[bool] = True
 
     vocabulary_: Tokens = dataclasses.field(init=False, repr=False, compare=False)
     network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)

@@ -27,6 +27,7 @@ class BilinearRetrieval(Retrieval):
 
     has_encoder: ClassVar[bool] = True
     extra: ClassVar[str] = "train"
+    trains_in_steps: ClassVar[bool] = True
 
     matrix_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
     """M. (width, width)"""
