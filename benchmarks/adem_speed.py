@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.learning.splits import drawn_groups
 from rejoinder.meta.experiments.partition import context_groups
 from rejoinder.meta.judged import read_judged
 from rejoinder.reproduction.published.adem import TABLE_11
@@ -26,14 +27,13 @@ def main() -> None:
     parser.add_argument("judged", type=Path, help="the judged replies")
     parser.add_argument("--encoder", required=True, help="the folder of a sentence encoder")
     parser.add_argument("--dimension", default="overall", help="what is learned (%(default)s)")
-    parser.add_argument("--contexts", type=int, help="so many contexts, drawn at random")
+    parser.add_argument("--contexts", type=int, help="at most this many random contexts (default: all)")
     given = parser.parse_args()
     torch.set_num_threads(1)
     judged = read_judged(given.judged)
     if given.contexts:
         groups = context_groups(judged.examples)
-        chosen = np.random.default_rng(0).permutation(np.unique(groups))[: given.contexts]
-        judged = judged.take(np.flatnonzero(np.isin(groups, chosen)))
+        judged = judged.take(np.flatnonzero(drawn_groups(groups, given.contexts, 0)))
     settings = {"components": 50, "gamma": 0.02, "towards": "zero", "dimension": given.dimension}
     evaluator = Adem(encoder=given.encoder, **settings).fit((), judged.judged_examples())
     evaluator.score(judged.examples[:50])

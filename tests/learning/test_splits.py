@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import NeedsError
-from rejoinder.learning.splits import fold_of_groups, held_out
+from rejoinder.learning.splits import drawn_groups, fold_of_groups, held_out
 
 GROUPS = np.repeat([f"context {number}" for number in range(40)], np.arange(40) % 4 + 1)
 
@@ -16,6 +16,8 @@ def test_whole_groups_are_held_out() -> None:
     assert len(set(GROUPS[held])) == 10
     assert not set(GROUPS[held]) & set(GROUPS[~held])
     np.testing.assert_array_equal(held, held_out(GROUPS, 0.25, 3))
+    np.testing.assert_array_equal(held, drawn_groups(GROUPS, 10, 3))
+    assert drawn_groups(GROUPS, 41, 3).all()
     assert not np.array_equal(held, held_out(GROUPS, 0.25, 4))
 
 

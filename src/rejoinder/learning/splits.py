@@ -22,8 +22,13 @@ def held_out(
     """
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     count = round(share * len(names)) if len(names) >= fewest else 0
-    aside = np.random.default_rng(seed).permutation(len(names))[: count if most is None else min(count, most)]
-    return np.isin(codes, aside)
+    return drawn_groups(codes, count if most is None else min(count, most), seed)
+
+
+def drawn_groups(groups: ArrayLike, count: int, seed: Seed) -> NDArray[np.bool_]:
+    """Which rows belong to `count` random groups; all rows where there are no more groups than that."""
+    names, codes = np.unique(np.asarray(groups), return_inverse=True)
+    return np.isin(codes, np.random.default_rng(seed).permutation(len(names))[:count])
 
 
 def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool = True) -> Ints:

@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "causal-lm": "generate with a pretrained causal language model, fine-tuned on the dialogues",
     },
 }
-"""Kind of model -> name -> what training gives; written here, since `--help` imports none of the classes."""
+"""Kind of model -> name -> purpose; written here, since `--help` imports none of the classes."""
 
 
 def overview() -> str:

@@ -44,15 +44,15 @@ def _started(
 ) -> tuple[PairNetwork, Reader]:
     same: dict[str, Any] = {name: getattr(evaluator, name) for name in ("speaker", "units", "dropout")}
     same["hierarchical"] = evaluator.encoder == HIERARCHICAL
-    gru: dict[str, Any] = {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden}
     if evaluator.start != NONE:
         return from_hred(load_reply_model(evaluator.start), max_length=evaluator.max_length, **same)
+    same |= {"hidden": evaluator.hidden, "context_hidden": evaluator.hidden}
     if vectors is None:
         encoder = TextEncoder.start(evaluator.encoder, evaluator.max_length)
-        return PairNetwork(PairShape(dims=encoder.width, **gru, **same)), encoder
+        return PairNetwork(PairShape(dims=encoder.width, **same)), encoder
     turns = [turn for dialogue in data.dialogues for turn in dialogue.turns]
     words, _ = evaluator.frequent_words(turns, evaluator.vocabulary)
-    shape = PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, layers=evaluator.layers, **gru, **same)
+    shape = PairShape(words=len(words) + FIRST_WORD, dims=vectors.dims, layers=evaluator.layers, **same)
     network = PairNetwork(shape)
     _copy_vectors(network, words, vectors)
     return network, WordReader(words, evaluator.text, evaluator.max_length)

@@ -12,6 +12,7 @@ from rejoinder.defaults import RESAMPLES
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem.dot import EncoderDot
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.learning.splits import drawn_groups
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet, context_groups
 from rejoinder.meta.judged import JudgedSet
@@ -87,8 +88,7 @@ class Study:
         judged = self.inputs.judged(name)
         if self.contexts is not None:
             groups = context_groups(judged.examples)
-            chosen = np.random.default_rng(0).permutation(np.unique(groups))[: self.contexts]
-            judged = judged.take(np.flatnonzero(np.isin(groups, chosen)))
+            judged = judged.take(np.flatnonzero(drawn_groups(groups, self.contexts, 0)))
         examples = tuple(replace(example, system=(example.system.split() or [""])[0]) for example in judged.examples)
         return replace(judged, examples=examples)
 

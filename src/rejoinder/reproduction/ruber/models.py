@@ -84,6 +84,7 @@ class Replies(RatedReplies):
     def folds(self) -> list[Bools]:
         """Which replies each fold tests: those of a context are in one fold."""
         contexts = self.judged.contexts
+        # Not `fold_of_groups`, which numbers the permuted contexts the other way round: the published page has these.
         place = np.argsort(np.random.default_rng(0).permutation(int(contexts.max()) + 1))
         return [place[contexts] % FOLDS == fold for fold in range(FOLDS)]
 
