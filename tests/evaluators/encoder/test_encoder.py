@@ -228,7 +228,7 @@ def test_an_exported_evaluator_is_saved_again_as_it_is(exported: Path, tmp_path:
 @pytest.mark.parametrize(
     ("file", "content", "problem"),
     [
-        ("model.int8.onnx", b"no", "no ONNX model"),
+        ("model.int8.onnx", b"no", "not an ONNX model"),
         ("tokenizer.json", b"{}", "not a tokeniser's definition"),
         ("tokenizer.json", b"\xff", "not UTF-8"),
         ("tokenizer.json", None, "is missing"),
