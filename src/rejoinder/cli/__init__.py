@@ -79,5 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"rejoinder: {' '.join(message.splitlines())}", file=sys.stderr)
+    from rejoinder.text.terminal import terminal_safe
+
+    print(f"rejoinder: {terminal_safe(' '.join(message.splitlines()))}", file=sys.stderr)
     return code

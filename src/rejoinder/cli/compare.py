@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, run_settings, say, say_skipped
+from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, put, run_settings, say, say_skipped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(comparison.to_dict())
     else:
-        print(comparison.to_latex() if arguments.latex else comparison)
+        put(comparison.to_latex() if arguments.latex else comparison)
     for note in (*comparison.table.notes, *comparison.notes):
         say(f"note: {note}", arguments)
     say_skipped(comparison.skipped, arguments)

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rejoinder.defaults import RESAMPLES
 
@@ -155,13 +155,20 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
 def say(message: str, arguments: argparse.Namespace) -> None:
     """Print a note on standard error, unless quiet."""
     if not arguments.quiet:
-        print(message, file=sys.stderr)
+        put(message, file=sys.stderr)
+
+
+def put(result: object, file: TextIO | None = None) -> None:
+    """Print a result or a note; control characters that came with the data are shown as escapes."""
+    from rejoinder.text.terminal import terminal_safe
+
+    print(terminal_safe(str(result), newlines=True), file=file)
 
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one object on standard output."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
+    put(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
 
 
 def show(result: Any, arguments: argparse.Namespace) -> None:
@@ -169,7 +176,7 @@ def show(result: Any, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(result.to_dict())
     else:
-        print(result)
+        put(result)
     for note in result.notes:
         say(f"note: {note}", arguments)
 

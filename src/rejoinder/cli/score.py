@@ -13,6 +13,7 @@ from rejoinder.cli.options import (
     chosen_metrics,
     open_source,
     print_json,
+    put,
     say,
     say_skipped,
 )
@@ -124,7 +125,7 @@ def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argpa
     if arguments.json:
         print_json({**scoring.meta(table), "skipped": skipped})
     else:
-        print(table)
+        put(table)
     for note in table.notes:
         say(f"note: {note}", arguments)
     say_skipped(skipped, arguments)
