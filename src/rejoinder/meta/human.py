@@ -31,7 +31,8 @@ class HumanCeiling:
     one_mean: float
     one_median: float
     one_maximum: float
-    """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater."""
+    """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater, of
+    those with 30 ratings or more."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
