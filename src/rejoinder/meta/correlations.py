@@ -12,10 +12,11 @@ import numpy as np
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.meta.study import ScoredSet
-from rejoinder.stats.bootstrap_correlation import correlation_replicates
+from rejoinder.stats.bootstrap_correlation import correlation_bounds, correlation_replicates
 from rejoinder.stats.compare_correlations import permutation_p_values, williams
 from rejoinder.stats.correlation import KINDS, correlate, midranks
 from rejoinder.stats.fixed_systems import FixedSystems
+from rejoinder.stats.independence import independence_p_values
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.multiple import ALPHA, holm, significance_clusters
 from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreement
@@ -24,6 +25,7 @@ from rejoinder.types import Scores
 Compared = dict[tuple[int, int], tuple[Interval, float, float]]
 """Columns of two metrics -> difference of their correlations, permutation p-value, Williams' p-value."""
 
+_MANY_CONTEXTS = 2000  # from so many on, a correlation is practically normal
 _KENDALL_WORK = 2_000_000  # examples x resamples
 _FEWEST_RESAMPLES = 200
 _FEWEST_PERMUTATIONS = 1000
@@ -95,14 +97,15 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
     n_contexts = len(np.unique(contexts))
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     replicates = _replicates(matrix, part.human, contexts, scored)
-    measured = []
-    for place, column in enumerate(matrix.T):
-        each = {}
-        for k in KINDS:
-            estimate, drawn = correlate(column, part.human, k).coefficient, replicates[k][:, place]
-            interval = bootstrap_bounds(drawn, estimate, n_contexts, 0.95)
-            each[k] = Measured(interval, _p_value(estimate, float(np.nanstd(drawn, ddof=1)), n_contexts))
-        measured.append(each)
+    measured: list[dict[str, Measured]] = [{} for _ in part.scores]
+    for k in KINDS:
+        intervals = [
+            correlation_bounds(column, part.human, k, drawn, n_contexts)
+            for column, drawn in zip(matrix.T, replicates[k].T, strict=True)
+        ]
+        p_values = _p_values(matrix, part, replicates[k], [interval.estimate for interval in intervals], k)
+        for each, interval, p_value in zip(measured, intervals, p_values.tolist(), strict=True):
+            each[k] = Measured(interval, p_value)
     compared = _contests(matrix, part, replicates[kind], kind)
     return _level("utterance", "replies", scored, measured, compared, len(rows), kind)
 
@@ -131,13 +134,19 @@ def permutations_for(metrics: int) -> int:
     return max(_FEWEST_PERMUTATIONS, math.ceil(20 * (metrics * (metrics - 1) // 2) / ALPHA))
 
 
-def _p_value(estimate: float, error: float, n_contexts: int) -> float:
-    """Two-sided, from the bootstrap's standard error over contexts."""
+def _p_values(matrix: Floats, part: ScoredSet, drawn: Floats, estimates: list[float], kind: str) -> Floats:
+    """Each metric's two-sided p-value: by permutation of contexts, or by the bootstrap's standard error if many."""
+    contexts = part.judged.contexts
+    n_contexts = len(np.unique(contexts))
+    if n_contexts < 2:
+        return np.full(len(estimates), np.nan)
+    if n_contexts < _MANY_CONTEXTS:
+        return independence_p_values(matrix, part.human, contexts, kind, seed=part.seed)
     from scipy.special import stdtr
 
-    if not error > 0 or n_contexts < 2:
-        return float("nan")
-    return float(2 * stdtr(n_contexts - 1, -abs(estimate) / error))
+    errors = np.nanstd(drawn, axis=0, ddof=1)
+    p_values: Floats = 2 * stdtr(n_contexts - 1, -np.abs(estimates) / np.where(errors > 0, errors, np.nan))
+    return p_values
 
 
 def _replicates(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet) -> dict[str, Floats]:

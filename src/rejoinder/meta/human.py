@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.stats.agreement.ceiling import one_against_rest, split_half
 from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
@@ -26,12 +27,14 @@ class HumanCeiling:
     """Correlation between the means of two random halves of the raters, as Liu et al. 2016 and D'Haro et al. 2019
     report it; averaged over random splits."""
     perfect: float
-    """The Pearson correlation that a perfect metric would reach. The mean rating is itself a sample, of reliability
-    2 r / (1 + r) with r the split-half correlation, and no correlation with it exceeds the root of that."""
+    """The Pearson correlation that a perfect metric would reach. The mean of k ratings is itself a sample, with the
+    reliability k a / (1 + (k - 1) a), a being Krippendorff's alpha (Spearman and Brown 1910), and no correlation with it
+    exceeds the root of that. The split half would underestimate it for odd numbers of raters: their halves differ."""
     one_mean: float
     one_median: float
     one_maximum: float
-    """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater."""
+    """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater, of
+    those with 30 ratings or more."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -63,8 +66,13 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     }
     one = one_against_rest(ratings[several])
     alpha = krippendorff_alpha(ratings[several], level="interval")
-    between = max(halves["pearson"], 0.0)
-    perfect = float(np.sqrt(2 * between / (1 + between)))
+    perfect = _perfect(alpha, (~np.isnan(ratings[several])).sum(axis=1))
     return HumanCeiling(
         dimension, raters, alpha, halves["pearson"], halves["spearman"], perfect, one.mean, one.median, one.maximum
     )
+
+
+def _perfect(alpha: float, counts: Ints) -> float:
+    """The root of the reliability of mean ratings, given the number of ratings of each example."""
+    single, raters = max(alpha, 0.0), len(counts) / float(np.sum(1 / counts))
+    return float(np.sqrt(raters * single / (1 + (raters - 1) * single)))

@@ -17,6 +17,7 @@ In reading order:
 | `correlation` | Pearson, Spearman, Kendall with p-values |
 | `concordance`, `weighted_correlation` | correlations of many resamples of the same data |
 | `bootstrap_correlation` | intervals of many metrics' correlations |
+| `independence` | p-values of correlations by permutation of contexts |
 | `compare_correlations` | Williams' test, permutation test of two metrics |
 | `fixed_systems` | correlations over the means of fixed systems |
 | `pairs` | acc_eq, tie calibration, tau within contexts |

@@ -1,7 +1,14 @@
-"""Intervals of correlations with people by cluster bootstrap, for many metrics with the same resamples."""
+"""Intervals of correlations with people by cluster bootstrap, for many metrics with the same resamples.
+
+Resamples of a few replies with ties or rare labels are too much alike, and the bootstrap's interval is too narrow. So
+the bounds are the outer ones of the expanded percentile interval (see `intervals`) and of the textbook interval on
+Fisher's z for as many independent replies (Fisher 1921; Bonett and Wright 2000 for Spearman; for Kendall with the
+standard error that tau-b has without correlation).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -9,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.defaults import RESAMPLES
-from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.correlation import KINDS, correlate, jointly_known
+from rejoinder.stats.intervals import Interval, bootstrap_bounds, t_quantile
 from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes
 from rejoinder.stats.weighted_correlation import (
     Sample,
@@ -39,7 +46,7 @@ def bootstrap_correlations(
     """For each kind the correlation of each metric with the human scores, with its interval.
 
     `scores` is (examples, metrics) or one vector; an example without a score of a metric is left out for that metric
-    only. The interval is an expanded percentile interval (see `intervals`).
+    only.
     """
     matrix, target = _checked(scores, human)
     replicates = correlation_replicates(matrix, target, groups, n_resamples, seed, kinds)
@@ -48,10 +55,41 @@ def bootstrap_correlations(
     n_groups = [np.unique(codes[column]).size for column in known.T]
 
     def interval(kind: str, j: int) -> Interval:
-        estimate = correlate(matrix[:, j], target, kind).coefficient
-        return bootstrap_bounds(replicates[kind][:, j], estimate, n_groups[j], confidence)
+        return correlation_bounds(matrix[:, j], target, kind, replicates[kind][:, j], n_groups[j], confidence)
 
     return {kind: [interval(kind, j) for j in range(matrix.shape[1])] for kind in kinds}
+
+
+def correlation_bounds(
+    x: ArrayLike, y: ArrayLike, kind: str, replicates: Floats, n_groups: int, confidence: float = 0.95
+) -> Interval:
+    """The correlation of x and y with its interval, given its replicates; NaN bounds with fewer than two groups."""
+    first, second = jointly_known(x, y)
+    estimate = correlate(first, second, kind).coefficient
+    drawn = bootstrap_bounds(replicates, estimate, n_groups, confidence)
+    if math.isnan(drawn.low) or abs(estimate) >= 1 or first.size < 5:
+        return drawn
+    error = _kendall_error(first, second) if kind == "kendall" else _fisher_error(estimate, first.size, kind)
+    reach, z = t_quantile(confidence, math.inf) * error, math.atanh(estimate)
+    return Interval(estimate, min(drawn.low, math.tanh(z - reach)), max(drawn.high, math.tanh(z + reach)))
+
+
+def _fisher_error(estimate: float, n: int, kind: str) -> float:
+    """The standard error of Fisher's z of a correlation over n independent examples."""
+    return math.sqrt((1 + (estimate**2 / 2 if kind == "spearman" else 0)) / (n - 3))
+
+
+def _kendall_error(x: Floats, y: Floats) -> float:
+    """The standard error of tau-b over independent examples without correlation, ties included (Kendall 1970)."""
+    n = x.size
+    pairs, triples, sums = (np.zeros(2) for _ in range(3))
+    for side, values in enumerate((x, y)):
+        t = np.unique(values, return_counts=True)[1].astype(np.float64)
+        pairs[side], triples[side] = np.sum(t * (t - 1)), np.sum(t * (t - 1) * (t - 2))
+        sums[side] = np.sum(t * (t - 1) * (2 * t + 5))
+    variance = (n * (n - 1) * (2 * n + 5) - sums.sum()) / 18
+    variance += pairs.prod() / (2 * n * (n - 1)) + triples.prod() / (9 * n * (n - 1) * (n - 2))
+    return math.sqrt(variance / ((n * (n - 1) - pairs) / 2).prod())
 
 
 def correlation_replicates(

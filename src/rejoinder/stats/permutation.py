@@ -29,7 +29,7 @@ def swap_chunks(n_units: int, n_permutations: int, seed: int) -> Iterator[Floats
         return
     rng = np.random.default_rng(seed)
     width = -(-n_units // 8)
-    for size in _chunk_sizes(n_units, n_permutations):
+    for size in chunk_sizes(n_units, n_permutations):
         random_bytes = rng.integers(0, 256, (size, width), dtype=np.uint8)
         yield np.unpackbits(random_bytes, axis=1, count=n_units).astype(np.float64)
 
@@ -46,7 +46,7 @@ def membership_chunks(n_units: int, n_members: int, n_permutations: int, seed: i
         yield every
         return
     rng = np.random.default_rng(seed)
-    for size in _chunk_sizes(n_units, n_permutations):
+    for size in chunk_sizes(n_units, n_permutations):
         chunk = np.zeros((size, n_units))
         if n_units <= SORTED_UNITS:
             chosen = rng.random((size, n_units)).argpartition(n_members - 1, axis=1)[:, :n_members]
@@ -80,7 +80,8 @@ def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float
     return float((extreme + 1) / (permuted.size + 1))
 
 
-def _chunk_sizes(width: int, n_permutations: int) -> Iterator[int]:
+def chunk_sizes(width: int, n_permutations: int) -> Iterator[int]:
+    """How many permutations to make at a time, so that memory stays bounded."""
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
     rows = max(1, CHUNK_VALUES // max(width, 1))

@@ -26,8 +26,9 @@ def test_coefficients_and_dots() -> None:
     known = ~np.isnan(scores)
     linear, ranked = pearsonr(scores[known], human[known]), spearmanr(scores[known], human[known])
     row = cells(result, "m")
-    assert (row["Pearson"], row["p of Pearson"]) == pytest.approx((linear.statistic, linear.pvalue))
-    assert (row["Spearman"], row["p of Spearman"]) == pytest.approx((ranked.statistic, ranked.pvalue))
+    assert (row["Pearson"], row["Spearman"]) == pytest.approx((linear.statistic, ranked.statistic))
+    # The p-values are of permutations, which draws of 1,999 know to .03.
+    assert (row["p of Pearson"], row["p of Spearman"]) == pytest.approx((linear.pvalue, ranked.pvalue), abs=0.03)
     assert row["replies"] == 59
     assert result is not None
     (panel,) = result.panels

@@ -76,3 +76,26 @@ def test_one_annotator_has_no_rest() -> None:
 
 def test_row_means_of_nothing_are_nan() -> None:
     assert row_means(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist() == pytest.approx([1, math.nan], nan_ok=True)
+
+
+def test_a_rater_with_a_handful_of_ratings_is_not_the_best_one() -> None:
+    """15 of 300 ratings, by chance the same as the mean of the others; the others agree at .5."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(300, 1)) + np.sqrt(2) * rng.normal(size=(300, 4))
+    matrix[15:, 3] = np.nan
+    matrix[:15, 3] = matrix[:15, :3].mean(axis=1)
+    found = one_against_rest(matrix)
+    assert found.annotators[3] == pytest.approx(1)
+    assert found.counts.tolist() == [300, 300, 300, 15]
+    assert found.maximum == max(found.annotators[:3]) < 0.6
+    assert found.mean == pytest.approx(found.annotators[:3].mean())
+
+
+def test_where_all_have_few_ratings_those_with_half_of_the_most_count() -> None:
+    matrix = np.random.default_rng(1).normal(size=(20, 1)) + np.random.default_rng(2).normal(size=(20, 3))
+    matrix[8:, 2] = np.nan
+    found = one_against_rest(matrix)
+    assert found.maximum == max(found.annotators[:2])
+    matrix[8:10, 2] = 0.0
+    assert one_against_rest(matrix).counts.tolist() == [20, 20, 10]
+    assert one_against_rest(matrix).median == np.median(one_against_rest(matrix).annotators)

@@ -13,8 +13,7 @@ from rejoinder.meta import study
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.study import StudyResult
 from rejoinder.stats.agreement.ceiling import row_means
-from rejoinder.stats.bootstrap_correlation import correlation_replicates
-from rejoinder.stats.correlation import correlate
+from rejoinder.stats.bootstrap_correlation import correlation_bounds, correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.types import Scores
 
@@ -80,12 +79,12 @@ def measure(
     each: dict[str, list[Interval]] = {}
     mean: dict[str, Interval] = {}
     for kind in KINDS:
-        exact = np.array([correlate(column, tested.human, kind).coefficient for column in matrix.T])
         each[kind] = [
-            bootstrap_bounds(drawn, estimate, n, 0.95)
-            for drawn, estimate, n in zip(found[kind].T, exact.tolist(), contexts, strict=True)
+            correlation_bounds(column, tested.human, kind, drawn, n_contexts)
+            for column, drawn, n_contexts in zip(matrix.T, found[kind].T, contexts, strict=True)
         ]
-        mean[kind] = bootstrap_bounds(row_means(found[kind]), float(row_means(exact[None])[0]), in_any, 0.95)
+        exact = np.array([[interval.estimate for interval in each[kind]]])
+        mean[kind] = bootstrap_bounds(row_means(found[kind]), float(row_means(exact)[0]), in_any, 0.95)
     measures = [
         Measure(int(replies[place]), contexts[place], each["pearson"][place], each["spearman"][place])
         for place in range(len(columns))

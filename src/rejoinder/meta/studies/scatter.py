@@ -13,9 +13,11 @@ from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import replies
 from rejoinder.meta.study import Cell, PValue, ScoredSet, StudyResult
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.independence import independence_p_values
 from rejoinder.text.grid import number
 
 MOST_DOTS = 1000
+PERMUTATIONS = 1999
 PILED = 0.2
 """A finding names a score that at least this share of the replies has."""
 HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "replies")
@@ -36,7 +38,11 @@ def study(scored: ScoredSet) -> StudyResult | None:
         ScatterPanel(f"{label}{drawn}", dots.human, scores, f"people: {part.dimension}", label, jitter(scale))
         for label, scores in dots.scores.items()
     )
-    rows = tuple(_row(part, label) for label in part.scores)
+    p_values = {kind: _p_values(part, kind) for kind in ("pearson", "spearman")}
+    rows = tuple(
+        _row(part, label, p_values["pearson"][place], p_values["spearman"][place])
+        for place, label in enumerate(part.scores)
+    )
     source = "Lowe et al. 2017 (ADEM), Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018 (RUBER), Figure 4"
     return StudyResult("scatter", "Scores against people", source, HEADER, rows, tuple(_findings(part, scale)), panels)
 
@@ -50,9 +56,15 @@ def jitter(scale: HumanScale) -> float:
     return (0.25 if three_points else 0.3) * scale.step
 
 
-def _row(part: ScoredSet, label: str) -> tuple[Cell, ...]:
+def _p_values(part: ScoredSet, kind: str) -> list[PValue]:
+    """By permutation of contexts: replies to one context are not independent."""
+    matrix = np.stack(list(part.scores.values()), axis=1)
+    found = independence_p_values(matrix, part.human, part.judged.contexts, kind, n_permutations=PERMUTATIONS)
+    return [PValue(p_value) for p_value in found]
+
+
+def _row(part: ScoredSet, label: str, p_linear: PValue, p_ranked: PValue) -> tuple[Cell, ...]:
     linear, ranked = (correlate(part.oriented(label), part.human, kind) for kind in ("pearson", "spearman"))
-    p_linear, p_ranked = PValue(linear.p_value), PValue(ranked.p_value)
     return (label, linear.coefficient, p_linear, ranked.coefficient, p_ranked, linear.n)
 
 

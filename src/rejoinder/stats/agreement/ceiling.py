@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.arrays import Floats
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.agreement.kappa import rating_matrix
 from rejoinder.stats.correlation import correlate
+
+FEWEST_ITEMS = 30
+"""Items that an annotator must have rated for a correlation that is worth reporting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,19 @@ class SplitHalf:
 
 @dataclass(frozen=True, slots=True)
 class OneAgainstRest:
-    """The correlation of each annotator with the mean of the others, and its mean, median and maximum."""
+    """The correlation of each annotator with the mean of the others, and its mean, median and maximum.
+
+    Of a handful of ratings a correlation is mostly noise, and the best of several is the luckiest: the three summaries
+    leave out annotators with too few, and the mean weights them by their number of ratings.
+    """
 
     mean: float
     median: float
     maximum: float
     annotators: Floats
+    """All of them; NaN where it is undefined."""
+    counts: Ints
+    """The items that each annotator and another one rated."""
 
 
 def split_half(
@@ -64,18 +74,21 @@ def split_half(
 
 
 def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainstRest:
-    """Each annotator's correlation with the mean of the others, over the items that both rated."""
+    """Each annotator's correlation with the mean of the others, over the items that both rated.
+
+    Annotators with fewer than 30 such items are left out of the summaries, or, where nobody has as many, those with
+    fewer than half as many as the one with the most.
+    """
     matrix = rating_matrix(ratings)
-    each = np.array(
-        [
-            correlate(matrix[:, j], row_means(np.delete(matrix, j, axis=1)), kind).coefficient
-            for j in range(matrix.shape[1])
-        ]
-    )
-    known = each[~np.isnan(each)]
-    if not known.size:
-        return OneAgainstRest(np.nan, np.nan, np.nan, each)
-    return OneAgainstRest(float(known.mean()), float(np.median(known)), float(known.max()), each)
+    found = [correlate(matrix[:, j], row_means(np.delete(matrix, j, axis=1)), kind) for j in range(matrix.shape[1])]
+    each, counts = np.array([one.coefficient for one in found]), np.array([one.n for one in found], np.int64)
+    most = int(counts.max(initial=0))
+    enough = (counts >= (FEWEST_ITEMS if most >= FEWEST_ITEMS else most / 2)) & ~np.isnan(each)
+    if not enough.any():
+        return OneAgainstRest(np.nan, np.nan, np.nan, each, counts)
+    kept = each[enough]
+    mean = float(np.average(kept, weights=counts[enough]))
+    return OneAgainstRest(mean, float(np.median(kept)), float(kept.max()), each, counts)
 
 
 def row_means(matrix: Floats) -> Floats:
