@@ -29,7 +29,7 @@ class HumanCeiling:
     perfect: float
     """The Pearson correlation that a perfect metric would reach. The mean of k ratings is itself a sample, with the
     reliability k a / (1 + (k - 1) a), a being Krippendorff's alpha (Spearman and Brown 1910), and no correlation with
-    it exceeds the root of that. The split half would underestimate it for odd numbers of raters: their halves differ."""
+    it exceeds the root of that. Split halves would underestimate it for odd numbers of raters: the halves differ."""
     one_mean: float
     one_median: float
     one_maximum: float
