@@ -12,6 +12,7 @@ import torch
 from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.encoders.tweet2vec.characters import UNKNOWN, Alphabet
 from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
+from rejoinder.encoders.tweet2vec.network import CharacterNetwork
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.learning.run import TrainingRun
 from rejoinder.types import Dialogue
@@ -55,6 +56,23 @@ def test_characters_have_numbers() -> None:
     assert alphabet.characters == ("a", "\n", "b"), "most frequent first, none that occurs less than three times"
     assert alphabet.codes(["cab", ("a", "b"), ""], longest=2) == [[2, 4], [3, 4], [UNKNOWN]]
     assert len(Alphabet.of([Dialogue("0", ("", ""))]).characters) == 0
+
+
+def test_one_gru_reads_forwards_and_the_other_backwards() -> None:
+    torch.manual_seed(0)
+    network = CharacterNetwork(characters=9, embedding=4, hidden=3, width=6).eval()
+    torch.nn.init.eye_(network.joined.weight)
+    torch.nn.init.zeros_(network.joined.bias)
+    rows = [[3, 4, 5], [6, 7]]
+    with torch.no_grad():
+        found = network(*network.tensors(rows))
+        for vector, row in zip(found, rows, strict=True):
+            forwards, backwards = (
+                each(network.embedding(torch.tensor([order])))[0][0, -1]
+                for each, order in ((network.forwards, row), (network.backwards, row[::-1]))
+            )
+            expected = torch.nn.functional.normalize(torch.cat([forwards, backwards]), dim=0)
+            torch.testing.assert_close(vector, expected)
 
 
 def test_vectors_have_length_1_in_batches_of_any_size() -> None:

@@ -16,6 +16,7 @@ from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.am_fm.am_fm import AmFm
 from rejoinder.evaluators.am_fm.fluency import NgramFluency
 from rejoinder.evaluators.am_fm.parts import Am, Fm
+from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.language_models.ngram import write_arpa
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.types import Dialogue, Example, Scores
@@ -59,6 +60,14 @@ def test_adequacy_is_the_cosine_in_the_space(fitted: AmFm) -> None:
     expected = own @ centre / np.linalg.norm(own) / np.linalg.norm(centre)
     score = Am(dimensions=4, refs="centroid").fit(SENTENCES).score(EXAMPLES)[1]
     np.testing.assert_allclose(score, expected, atol=1e-6)
+
+
+def test_a_negative_cosine_counts_as_0() -> None:
+    space = SemanticSpace(("tea", "rain"), np.array([[1.0, 0.0], [-1.0, 0.1]], np.float32))
+    am = Am(dimensions=2).fit(SENTENCES)
+    object.__setattr__(am, "space_", space)
+    scores = am.score([Example("0", (), "tea", ("rain",)), Example("1", (), "tea", ("tea",))])
+    np.testing.assert_array_equal(scores, [0.0, 1.0])
 
 
 def test_the_space_spans_what_a_full_svd_spans(fitted: AmFm) -> None:

@@ -67,6 +67,21 @@ def same(first: TorchModel, second: TorchModel) -> bool:
     return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
+def test_the_regression_loss_is_the_mean_squared_error(model: TorchModel) -> None:
+    stage = regression(model)
+    rows = [0, 3, 4]
+    network = model.network.eval()
+    with torch.no_grad():
+        off = model.score([stage.pairs[row] for row in rows]) - stage.wanted[rows]
+        assert np.ptp(np.abs(off)) > 0.1, "so that the squared and the absolute error differ"
+        assert float(stage.loss(network, rows, 0)) == pytest.approx(float((off**2).mean()), rel=1e-4)
+        weights = np.zeros(len(stage.pairs))
+        weights[rows] = [1.0, 0.0, 2.0]
+        weighted = replace(stage, weights=weights)
+        expected = float((np.array([1.0, 0.0, 2.0]) * off**2).mean())
+        assert float(weighted.loss(network, rows, 0)) == pytest.approx(expected, rel=1e-4)
+
+
 def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
     stage = ranking(model)
     before = stage.validate()

@@ -163,6 +163,17 @@ def test_losses_by_hand() -> None:
         assert ranking.loss(network, [0, 1, 2], 0) == pytest.approx(float((each.numpy() * counts).sum() / counts.sum()))
 
 
+def test_a_true_reply_that_leads_by_the_margin_costs_nothing() -> None:
+    stage = RankingStage(vector_network(), three_pairs(), np.arange(3), np.arange(0), 0, negatives=2, margin=0.5)
+
+    def leads(by: float) -> Any:
+        """A network whose scores of the true replies lead by this much."""
+        return lambda candidates, **_: torch.tensor([0.1 + by, 0.1, 0.1]).expand(len(candidates), 3)
+
+    assert stage.loss(leads(by=0.2), [0, 1], 0) == pytest.approx(0.3)
+    assert stage.loss(leads(by=0.8), [0, 1], 0) == 0, "not a reward that other pairs would have to pay for"
+
+
 def test_nothing_is_validated_without_held_out_pairs() -> None:
     network, pairs, rows, none = vector_network(), three_pairs(), np.arange(3), np.arange(0)
     assert RankingStage(network, pairs, rows, none, 0).validate() is None

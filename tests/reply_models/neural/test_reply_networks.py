@@ -160,6 +160,19 @@ def test_the_loss_of_vhred_by_hand() -> None:
     assert float(network.objective(nats)) == pytest.approx((7.23626 + 0.61371) / 5, abs=1e-4)
 
 
+def test_the_posterior_of_vhred_depends_on_the_reply_and_the_prior_does_not() -> None:
+    torch.manual_seed(0)
+    network = Vhred(SIZES, latent=2, annealing=10).eval()
+    given: dict[str, list[Any]] = {"prior": [], "posterior": []}
+    for name in given:
+        getattr(network, name).register_forward_hook(lambda *call, name=name: given[name].append(call[2].mean))
+    with torch.no_grad():
+        for reply in ((5, 6, END), (9, END)):
+            network([TokenDialogue(((4, END), reply), (1,))])
+    assert torch.equal(*given["prior"])
+    assert not torch.allclose(*given["posterior"])
+
+
 def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
     network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.0, bag=0.5)
     network.requires_grad_(False)

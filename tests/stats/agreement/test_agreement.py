@@ -101,6 +101,12 @@ def test_kappa_is_that_of_scikit_learn(weights: str, peer: str | None) -> None:
     assert cohens_kappa(first, second, weights) == pytest.approx(cohen_kappa_score(first, second, weights=peer))
 
 
+def test_kappa_weighs_disagreement_by_its_square_unless_told_otherwise() -> None:
+    """Lowe et al. 2017 report weighted kappa."""
+    first, second = [1, 2, 3, 4, 5, 1], [2, 2, 3, 5, 3, 1]
+    assert cohens_kappa(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+
+
 def test_kappa_on_cohens_grant_example() -> None:
     """50 grant proposals, 20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: .40 (Wikipedia, "Cohen's kappa")."""
     first, second = np.repeat([1, 1, 0, 0], [20, 5, 10, 15]), np.repeat([1, 0, 1, 0], [20, 5, 10, 15])
