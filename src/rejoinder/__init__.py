@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
+    from rejoinder.meta.preferences.rank import preferences
+    from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
     from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
@@ -48,6 +50,7 @@ _HOMES = {
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "PreferenceReport": "meta.preferences.report",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
@@ -58,6 +61,7 @@ _HOMES = {
     "generate": "reply_models.pool.generate",
     "load": "registry",
     "meta_evaluate": "meta.meta",
+    "preferences": "meta.preferences.rank",
     "read": "data.source",
     "score": "scoring.score",
     "train": "training.train",
@@ -78,6 +82,7 @@ __all__ = [
     "MetaReport",
     "Metric",
     "NeedsError",
+    "PreferenceReport",
     "RejoinderError",
     "ScoreTable",
     "ScoreWarning",
@@ -89,6 +94,7 @@ __all__ = [
     "generate",
     "load",
     "meta_evaluate",
+    "preferences",
     "read",
     "score",
     "train",

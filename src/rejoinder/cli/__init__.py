@@ -21,6 +21,7 @@ from rejoinder.errors import RejoinderError
 VERBS = {
     "score": "score replies with metrics and evaluators",
     "compare": "test whether one system's replies are better than another's",
+    "prefer": "rank systems by pairwise preferences: which of two replies is better",
     "meta": "measure which metrics agree with people, on judged replies",
     "report": "turn a file of scores into report.html",
     "train": "train an evaluator, a sentence encoder or a reply model",
