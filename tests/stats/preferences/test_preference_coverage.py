@@ -32,5 +32,7 @@ def benchmark() -> ModuleType:
 def test_intervals_cover_what_they_promise(benchmark: ModuleType, family: str) -> None:
     """95 % less three standard errors of 80 data sets is 88 %."""
     for case in getattr(benchmark, family)():
+        if not case.claimed:
+            continue
         for name, share in benchmark.coverage(case, DATASETS, RESAMPLES).items():
-            assert share >= 0.875 or not case.claimed or name == "Fisher", f"{case.title}, {name}: {share:.0%}"
+            assert share >= 0.875 or name == "Fisher", f"{case.title}, {name}: {share:.0%}"
