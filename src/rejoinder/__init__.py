@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
+    from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
     from rejoinder.meta.preferences.rank import preferences
     from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.metrics.base import Metric, ScoreWarning
@@ -47,6 +48,7 @@ _HOMES = {
     "JudgedExample": "types",
     "Judgement": "types",
     "LeakageError": "errors",
+    "MetaAnalysis": "meta.meta_analysis",
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
@@ -60,6 +62,7 @@ _HOMES = {
     "distill": "training.distill",
     "generate": "reply_models.pool.generate",
     "load": "registry",
+    "meta_analyse": "meta.meta_analysis",
     "meta_evaluate": "meta.meta",
     "preferences": "meta.preferences.rank",
     "read": "data.source",
@@ -79,6 +82,7 @@ __all__ = [
     "JudgedExample",
     "Judgement",
     "LeakageError",
+    "MetaAnalysis",
     "MetaReport",
     "Metric",
     "NeedsError",
@@ -93,6 +97,7 @@ __all__ = [
     "distill",
     "generate",
     "load",
+    "meta_analyse",
     "meta_evaluate",
     "preferences",
     "read",
