@@ -14,10 +14,11 @@ import rejoinder
 from rejoinder.cli import main
 from rejoinder.meta.meta_analysis import forest
 from rejoinder.meta.panels import IntervalPanel
+from rejoinder.report.meta_analysis import render_meta_analysis
 from rejoinder.stats.intervals import Interval
 
 
-def judged(slope: float, seed: int, dimensions: tuple[str, ...] = ("overall",), n: int = 120) -> list[dict[str, Any]]:
+def judged(slope: float, seed: int, dimensions: tuple[str, ...] = ("overall",), n: int = 60) -> list[dict[str, Any]]:
     """Replies whose rating rises with their length by `slope`, plus noise."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 30, n)
@@ -41,9 +42,14 @@ def files(folder: Path) -> list[str]:
     return [str(folder / f"{name}.jsonl") for name in ("one", "two", "three <b>")]
 
 
-def test_the_mean_lies_between_the_sets(tmp_path: Path) -> None:
-    analysis = rejoinder.meta_analyse(*files(tmp_path), metrics=["length"], resamples=100)
-    (row,) = analysis.rows
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> rejoinder.MetaAnalysis:
+    folder = tmp_path_factory.mktemp("sets")
+    return rejoinder.meta_analyse(*files(folder), metrics=["length", "distinct-1"], resamples=50)
+
+
+def test_the_mean_lies_between_the_sets(analysis: rejoinder.MetaAnalysis) -> None:
+    row = analysis.rows[0]
     estimates = [interval.estimate for interval in row.sets.values()]
     assert list(row.sets) == ["one", "two", "three <b>"]
     assert min(estimates) < row.pooled.mean.estimate < max(estimates)
@@ -52,8 +58,7 @@ def test_the_mean_lies_between_the_sets(tmp_path: Path) -> None:
     assert row.sets["two"] == own
 
 
-def test_the_forms_agree(tmp_path: Path) -> None:
-    analysis = rejoinder.meta_analyse(*files(tmp_path), metrics=["length", "distinct-1"], resamples=100)
+def test_the_forms_agree(analysis: rejoinder.MetaAnalysis) -> None:
     values = analysis.to_dict()
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert str(analysis).startswith(values["verdict"])
@@ -61,6 +66,14 @@ def test_the_forms_agree(tmp_path: Path) -> None:
     mean = values["metrics"]["length"]["mean"]["estimate"]
     assert f"{mean:.3f}" in str(analysis)
     assert f"{mean:.3f}" in analysis.to_latex()
+
+
+def test_the_report_has_a_forest_plot_per_metric(analysis: rejoinder.MetaAnalysis) -> None:
+    html = render_meta_analysis(analysis)
+    assert "Forest plots" in html
+    assert html.count("a new set</text>") == 2
+    assert "three &lt;b&gt;" in html
+    assert "three <b>" not in html
 
 
 def test_sets_without_an_overall_dimension_use_their_first() -> None:
@@ -74,13 +87,9 @@ def test_sets_without_an_overall_dimension_use_their_first() -> None:
 
 def test_the_verb_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "report.html"
-    call = ["meta", *files(tmp_path), "-m", "length", "--resamples", "50", "--report", str(page)]
-    assert main(call) == 0
-    assert "a new set" in capsys.readouterr().out
-    html = page.read_text(encoding="utf-8")
-    assert "Forest plots" in html
-    assert "three &lt;b&gt;" in html
-    assert "three <b>" not in html
+    assert main(["meta", *files(tmp_path)[:2], "-m", "length", "--resamples", "50", "--report", str(page)]) == 0
+    assert "mean of all sets" in capsys.readouterr().out
+    assert "Forest plots" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
