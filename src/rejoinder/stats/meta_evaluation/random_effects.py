@@ -3,7 +3,7 @@
 The true effect of data set i is normal around a common mean, with the variance tau^2 between sets; its estimate y_i has
 the known variance v_i. tau^2 is estimated by restricted maximum likelihood (REML; Viechtbauer 2005) or by DerSimonian
 and Laird 1986. The mean has the interval of Hartung and Knapp 2001, with Student's t and a variance that is never
-smaller than the usual one (Knapp and Hartung 2003, section 2). The prediction interval is where the true effect of a
+smaller than the usual one (Knapp and Hartung 2003). The prediction interval is where the true effect of a
 new data set is expected (Higgins, Thompson and Spiegelhalter 2009). I^2 is the share of the variance of the estimates
 that is not sampling error (Higgins and Thompson 2002).
 """
@@ -110,7 +110,7 @@ def _dersimonian_laird(y: Floats, v: Floats, q: float) -> float:
 
 
 def _reml(y: Floats, v: Floats, between: float) -> float:
-    """The fixed point of the REML equation (Veroniki et al. 2016, section 3.1.5)."""
+    """The fixed point of the REML equation (Veroniki et al. 2016)."""
     for _ in range(_STEPS):
         w = 1 / (v + between)
         squares = (y - w @ y / w.sum()) ** 2
