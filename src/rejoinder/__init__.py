@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
+    from rejoinder.meta.planning.plan import plan, plan_precision
+    from rejoinder.meta.planning.result import Plan, PrecisionPlan
     from rejoinder.meta.preferences.rank import preferences
     from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.metrics.base import Metric, ScoreWarning
@@ -52,6 +54,8 @@ _HOMES = {
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "Plan": "meta.planning.result",
+    "PrecisionPlan": "meta.planning.result",
     "PreferenceReport": "meta.preferences.report",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
@@ -64,6 +68,8 @@ _HOMES = {
     "load": "registry",
     "meta_analyse": "meta.meta_analysis",
     "meta_evaluate": "meta.meta",
+    "plan": "meta.planning.plan",
+    "plan_precision": "meta.planning.plan",
     "preferences": "meta.preferences.rank",
     "read": "data.source",
     "score": "scoring.score",
@@ -86,6 +92,8 @@ __all__ = [
     "MetaReport",
     "Metric",
     "NeedsError",
+    "Plan",
+    "PrecisionPlan",
     "PreferenceReport",
     "RejoinderError",
     "ScoreTable",
@@ -99,6 +107,8 @@ __all__ = [
     "load",
     "meta_analyse",
     "meta_evaluate",
+    "plan",
+    "plan_precision",
     "preferences",
     "read",
     "score",
