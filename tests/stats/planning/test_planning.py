@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from rejoinder.arrays import Floats
 from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
 from rejoinder.stats.compare_means import compare_paired
 from rejoinder.stats.planning.power import contexts_needed, detectable_difference, fewest_contexts, paired_power
@@ -47,13 +48,12 @@ def test_extremes() -> None:
     assert paired_power(5.0, 1.0, 10_000) == 1
 
 
-def rated(
-    rng: np.random.Generator, contexts: int, raters: int, gap: float, between: float, noise: float
-) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+def rated(rng: np.random.Generator, contexts: int, raters: int, gap: float, between: float, noise: float) -> Floats:
     """Ratings (contexts, 2 systems, raters); the true difference has the variance `between` over contexts."""
     ease = rng.normal(size=(contexts, 1))
     true = ease + np.sqrt(between / 2) * rng.normal(size=(contexts, 2)) + [0, gap]
-    return true[:, :, None] + np.sqrt(noise) * rng.normal(size=(contexts, 2, raters))
+    ratings: Floats = true[:, :, None] + np.sqrt(noise) * rng.normal(size=(contexts, 2, raters))
+    return ratings
 
 
 @pytest.mark.parametrize("raters", [1, 3])

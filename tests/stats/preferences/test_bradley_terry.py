@@ -31,7 +31,8 @@ def contests_of(wins: int, losses: int, ties: int) -> Contests:
 
 
 def strengths_of(contests: Contests, *, ties: bool = True) -> Floats:
-    return fit(contests, contests.totals[None], ties=ties).values[0]
+    values: Floats = fit(contests, contests.totals[None], ties=ties).values[0]
+    return values
 
 
 def test_two_systems_have_a_solution_on_paper() -> None:

@@ -34,7 +34,9 @@ def pilot_of(
     if found.contexts < 3:
         raise CallError(f"the pilot has {found.contexts} contexts with scores: expected at least 3")
     if found.spread.between == 0 and found.spread.rating == 0:
-        raise CallError("the pilot's scores do not vary, so they say nothing about how many are needed")
+        raise CallError(
+            "the pilot's systems differ by the same amount on every context, so that it does not say how much they vary"
+        )
     return found, name, (*notes, *_notes(found, rated=metric is None))
 
 

@@ -63,7 +63,7 @@ def fit(contests: Contests, totals: Floats, *, ties: bool = True) -> Strengths:
         if size.max(initial=0) < _SMALL:
             break
     _, information = _derivatives(values, log_ties, counts, design, ties=ties)
-    covariance = np.linalg.inv(information)[:, :-1, :-1] - 1 / contests.n_systems**2
+    covariance: Floats = np.linalg.inv(information).astype(np.float64)[:, :-1, :-1] - 1 / contests.n_systems**2
     return Strengths(values, log_ties if ties else np.full(len(counts), -np.inf), alone, covariance)
 
 

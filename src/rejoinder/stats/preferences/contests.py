@@ -95,8 +95,8 @@ def all_beaten_in_turn(wins: Floats) -> Bools:
     Exactly then is the likelihood of the Bradley-Terry model largest at finite strengths. `wins` is (rows, systems,
     systems).
     """
-    reaches = (wins > 0) | np.eye(wins.shape[1], dtype=np.bool_)
+    reaches: Bools = np.asarray((wins > 0) | np.eye(wins.shape[1], dtype=np.bool_))
     for _ in range(max(1, int(np.ceil(np.log2(wins.shape[1]))))):  # paths of twice the length each time
-        reaches = (reaches.astype(np.float32) @ reaches.astype(np.float32)) > 0
-    everywhere: Bools = reaches.all(axis=(1, 2))
+        reaches = np.asarray((reaches.astype(np.float32) @ reaches.astype(np.float32)) > 0)
+    everywhere: Bools = np.asarray(reaches.all(axis=(1, 2)))
     return everywhere
