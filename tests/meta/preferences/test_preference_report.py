@@ -19,7 +19,10 @@ def judgements(wins: int, losses: int, ties: int = 0, a: str = "new", b: str = "
 
 def test_a_clear_winner() -> None:
     report = rejoinder.preferences(judgements(60, 20, 10))
-    assert report.verdict().startswith("People prefer new to old (new wins 72% [63%, 81%] of comparisons, p < 0.001).")
+    assert report.verdict().startswith(
+        "People prefer new to old (new wins 72% of comparisons, ties counting half; difference of strengths 1.10 ["
+    )
+    assert report.verdict().endswith("], p < 0.001).")
     assert [(row.system, row.group, row.wins, row.ties, row.losses) for row in report.systems] == [
         ("new", 1, 60, 10, 20),
         ("old", 2, 20, 10, 60),
@@ -29,7 +32,14 @@ def test_a_clear_winner() -> None:
 
 def test_no_clear_winner() -> None:
     verdict = rejoinder.preferences(judgements(22, 20, 10)).verdict()
-    assert verdict.startswith("No significant difference between new and old (new wins 52% [")
+    assert verdict.startswith("No significant difference between new and old (new wins 52% of comparisons")
+
+
+@pytest.mark.parametrize("wins", range(25, 40))
+def test_the_verdict_and_its_interval_agree(wins: int) -> None:
+    report = rejoinder.preferences(judgements(wins, 50 - wins, 6), resamples=200)
+    (pair,) = report.pairs
+    assert report.verdict().startswith("People prefer") == pair.significant == (not pair.difference.covers(0))
 
 
 def test_the_strongest_of_three() -> None:
@@ -55,6 +65,9 @@ def test_a_system_that_never_loses_is_said_to_have_an_infinite_strength() -> Non
 
 def test_all_ties_and_one_context() -> None:
     assert rejoinder.preferences(judgements(0, 0, 9)).verdict().startswith("No significant difference")
+    many_raters = [record for record in judgements(1, 0) for _ in range(9)]
+    apart = rejoinder.preferences([*many_raters, *judgements(2, 2, a="x", b="y")])
+    assert apart.verdict().startswith("One context is too few to compare new, old.")
     assert rejoinder.preferences(judgements(1, 0)).verdict().startswith("One context is too few to compare new, old.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -108,7 +109,7 @@ class PreferenceReport:
             answer = (
                 f"People prefer {best} to {'all others' if len(rest) > 1 else rest[0]}{self._evidence(best, rest)}."
             )
-        elif self.contexts < 2:
+        elif all(math.isnan(pair.p_value) for pair in self.pairs if pair.a in connected):
             answer = f"One context is too few to compare {listed(connected)}."
         elif len(rest) == 1:
             answer = f"No significant difference between {best} and {rest[0]}{self._evidence(best, rest)}."
@@ -117,13 +118,21 @@ class PreferenceReport:
         return " ".join([answer, *self._warnings()])
 
     def _evidence(self, best: str, rest: list[str]) -> str:
-        """' (B wins 64% [58%, 70%] of comparisons, p < 0.001)' for two systems, else the largest p-value."""
+        """How large the difference of two systems is, with its p-value; for more systems, the largest p-value.
+
+        The interval is that of the strengths, from which the p-value comes, so that the two agree.
+        """
         pairs = [pair for other in rest if (pair := self.pair(best, other)) is not None]
         worst = max(pairs, key=lambda pair: pair.p_adjusted)
         if len(pairs) > 1:
             return f" (largest {p_statement(worst.p_adjusted)})"
-        rate = worst.win_rate if worst.b == best else _turned(worst.win_rate)
-        return f" ({best} wins {_rate_text(rate)} of comparisons, {p_statement(worst.p_adjusted)})"
+        rate, gap = worst.win_rate.estimate, worst.difference
+        if worst.a == best:
+            rate, gap = 1 - rate, Interval(-gap.estimate, -gap.high, -gap.low)
+        return (
+            f" ({best} wins {share_text(rate)} of comparisons, ties counting half; difference of strengths "
+            f"{interval_text(gap, 2)}, {p_statement(worst.p_adjusted)})"
+        )
 
     def _warnings(self) -> Iterator[str]:
         if self.components > 1:
