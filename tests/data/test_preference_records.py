@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ def test_all_fields() -> None:
     assert (found.example.id, found.example.context, found.example.context_id) == ("7", ("Hi.", "Hello."), "c1")
     assert (found.a, found.b, found.outcome, found.rater, found.responses) == ("1", "2", "b", "r", ("Yes.", ""))
     assert read([found]) == [found]
+    with pytest.raises(DataError, match="expected two systems and one of a, b, tie, both bad"):
+        read([replace(found, outcome="c")])
 
 
 def test_tables_and_frames(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from rejoinder.data.values import FieldError, is_missing, kind_of, label_of, tex
 from rejoinder.errors import shortened
 from rejoinder.types import Example
 
+OUTCOMES = ("a", "b", "tie", "both bad")
 TIES = frozenset({"tie", "tied", "draw", "equal", "same", "both", "both good"})
 BOTH_BAD = frozenset({"both bad", "neither", "none", "tie both bad"})
 _SIDES = {"a": "a", "b": "b", "model a": "a", "model b": "b"}
@@ -48,7 +49,9 @@ class PreferenceSource(Source):
         return (self._preference for _ in self.numbered())
 
     def _example(self, record: Any, number: int) -> Example:
-        if isinstance(record, Preference):
+        if isinstance(record, Preference):  # made by the caller, so its fields may contain anything
+            if record.outcome not in OUTCOMES or record.a == record.b:
+                raise FieldError("outcome", f"expected two systems and one of {', '.join(OUTCOMES)}")
             self._preference = record
             return record.example
         if not isinstance(record, dict):
