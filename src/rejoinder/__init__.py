@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
+    from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
+    from rejoinder.meta.planning.plan import plan, plan_precision
+    from rejoinder.meta.planning.result import Plan, PrecisionPlan
+    from rejoinder.meta.preferences.rank import preferences
+    from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
     from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
@@ -45,9 +50,13 @@ _HOMES = {
     "JudgedExample": "types",
     "Judgement": "types",
     "LeakageError": "errors",
+    "MetaAnalysis": "meta.meta_analysis",
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "Plan": "meta.planning.result",
+    "PrecisionPlan": "meta.planning.result",
+    "PreferenceReport": "meta.preferences.report",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
@@ -57,7 +66,11 @@ _HOMES = {
     "distill": "training.distill",
     "generate": "reply_models.pool.generate",
     "load": "registry",
+    "meta_analyse": "meta.meta_analysis",
     "meta_evaluate": "meta.meta",
+    "plan": "meta.planning.plan",
+    "plan_precision": "meta.planning.plan",
+    "preferences": "meta.preferences.rank",
     "read": "data.source",
     "score": "scoring.score",
     "train": "training.train",
@@ -75,9 +88,13 @@ __all__ = [
     "JudgedExample",
     "Judgement",
     "LeakageError",
+    "MetaAnalysis",
     "MetaReport",
     "Metric",
     "NeedsError",
+    "Plan",
+    "PrecisionPlan",
+    "PreferenceReport",
     "RejoinderError",
     "ScoreTable",
     "ScoreWarning",
@@ -88,7 +105,11 @@ __all__ = [
     "distill",
     "generate",
     "load",
+    "meta_analyse",
     "meta_evaluate",
+    "plan",
+    "plan_precision",
+    "preferences",
     "read",
     "score",
     "train",

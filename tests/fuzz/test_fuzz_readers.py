@@ -20,6 +20,7 @@ from fuzzing import fuzz, mutated
 from rejoinder.config import metrics_of_file
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.judged import JudgedSource
+from rejoinder.data.preferences import PreferenceSource
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.data.unanswered import UnansweredSource
@@ -49,8 +50,8 @@ def only_our_errors() -> Iterator[None]:
 
 
 def read_by_every_source(path: Path) -> None:
-    """Read a file as examples, judged examples, contexts and dialogues."""
-    for kind in (Source, JudgedSource, UnansweredSource):
+    """Read a file as examples, judged examples, preferences, contexts and dialogues."""
+    for kind in (Source, JudgedSource, PreferenceSource, UnansweredSource):
         with only_our_errors():
             strict = list(kind(path))
             lenient = kind(path, on_error="skip")

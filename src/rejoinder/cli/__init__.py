@@ -19,8 +19,10 @@ from rejoinder.errors import RejoinderError
 
 # Verb -> what it is for. The verb's module is imported only when it is called, and heavy libraries only when it runs.
 VERBS = {
+    "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
     "score": "score replies with metrics and evaluators",
     "compare": "test whether one system's replies are better than another's",
+    "prefer": "rank systems by pairwise preferences: which of two replies is better",
     "meta": "measure which metrics agree with people, on judged replies",
     "report": "turn a file of scores into report.html",
     "train": "train an evaluator, a sentence encoder or a reply model",

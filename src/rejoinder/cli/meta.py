@@ -6,11 +6,17 @@ import argparse
 from pathlib import Path
 
 from rejoinder.cli.options import add_scoring, chosen_metrics, run_settings, say, show
+from rejoinder.errors import CallError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("judged", help="rated replies: a file whose records also have human `scores`")
+    parser.add_argument(
+        "judged",
+        nargs="+",
+        help="rated replies: a file whose records also have human `scores`; with several files, each metric's "
+        "correlations are pooled over them",
+    )
     parser.add_argument(
         "--scores",
         action="append",
@@ -35,13 +41,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with human ratings."""
-    from rejoinder.data.output import check_target, write_text
-    from rejoinder.meta.meta import meta_evaluate
+    from rejoinder.data.output import check_target
 
     if arguments.report:
         check_target(Path(arguments.report), (".html",))
+    if len(arguments.judged) > 1:
+        _over_several_sets(arguments)
+    else:
+        _over_one_set(arguments)
+    if arguments.report:
+        say(f"report: {arguments.report}", arguments)
+    return 0
+
+
+def _over_one_set(arguments: argparse.Namespace) -> None:
+    from rejoinder.data.output import write_text
+    from rejoinder.meta.meta import meta_evaluate
+
     report = meta_evaluate(
-        arguments.judged,
+        arguments.judged[0],
         chosen_metrics(arguments),
         scores=arguments.scores,
         dimension=arguments.dimension,
@@ -54,9 +72,27 @@ def run(arguments: argparse.Namespace) -> int:
 
         write_text(Path(arguments.report), render_meta(report))
     show(report, arguments)
+
+
+def _over_several_sets(arguments: argparse.Namespace) -> None:
+    from rejoinder.data.output import write_text
+    from rejoinder.meta.meta_analysis import meta_analyse
+
+    if arguments.scores or arguments.study:
+        option = "--scores" if arguments.scores else "--study"
+        raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
+    analysis = meta_analyse(
+        *arguments.judged,
+        metrics=chosen_metrics(arguments),
+        dimension=arguments.dimension,
+        remove_outliers=arguments.remove_outliers,
+        **run_settings(arguments),
+    )
     if arguments.report:
-        say(f"report: {arguments.report}", arguments)
-    return 0
+        from rejoinder.report.meta_analysis import render_meta_analysis
+
+        write_text(Path(arguments.report), render_meta_analysis(analysis))
+    show(analysis, arguments)
 
 
 def _studies(arguments: argparse.Namespace) -> list[str]:

@@ -14,6 +14,9 @@ In reading order:
 | `study`, `panels` | what studies start from and return, and the contents of their figures |
 | `correlations` | how well metrics agree with people, by reply, system and context |
 | `meta` | `meta_evaluate`: the whole report |
+| `meta_analysis` | `meta_analyse`: the correlations of several judged sets, pooled |
+| `planning` | `plan`: contexts, raters and labels that a comparison needs |
+| `preferences` | `preferences`: systems ranked by pairwise preferences |
 | `studies` | length bias, noise, damaged replies and other studies of metrics |
 | `experiments` | cross-validation, transfer and other studies of evaluators that learn |
 

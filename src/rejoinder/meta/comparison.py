@@ -15,6 +15,7 @@ from rejoinder.stats.formatting import bounds_text, interval_text, p_statement, 
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA
 from rejoinder.text.grid import grid, number
+from rejoinder.text.latex import latex_safe, latex_table
 
 _MOST_SENTENCES = 12
 
@@ -130,19 +131,15 @@ class Comparison:
 
     def to_latex(self) -> str:
         """A booktabs table of the differences, significant ones in bold."""
-        lines = [
-            r"\begin{tabular}{lllrrr}",
-            r"\toprule",
-            rf"metric & A & B & B $-$ A & 95\,\% interval & $p${' (Holm)' if self._several else ''} \\",
-            r"\midrule",
-        ]
+        rows = []
         for verdict in self.verdicts:
             gap = verdict.result.difference
             shown = number(gap.estimate)
             shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
-            names = " & ".join(_latex(name) for name in (verdict.metric, verdict.a, verdict.b))
-            lines.append(rf"{names} & {shown} & {bounds_text(gap)} & {_latex(p_text(verdict.p_adjusted))} \\")
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+            names = [latex_safe(name) for name in (verdict.metric, verdict.a, verdict.b)]
+            rows.append([*names, shown, bounds_text(gap), latex_safe(p_text(verdict.p_adjusted))])
+        p = f"$p${' (Holm)' if self._several else ''}"
+        return latex_table(["metric", "A", "B", "B $-$ A", r"95\,\% interval", p], rows, left=3)
 
     def __str__(self) -> str:
         rows = []
@@ -180,17 +177,3 @@ class Comparison:
         if self.human:
             parts.append(str(self.human))
         return "\n\n".join(parts)
-
-
-_LATEX = {
-    **{character: rf"\{character}" for character in "&%_#${}"},
-    "<": "$<$",
-    ">": "$>$",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-}
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +18,7 @@ from rejoinder.stats.correlation import KINDS, correlate, midranks
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.independence import independence_p_values
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.meta_evaluation.system_pairs import SystemPairs, pairwise_accuracies
 from rejoinder.stats.multiple import ALPHA, holm, significance_clusters
 from rejoinder.stats.pairs import PairAgreement, calibrate_ties, pairwise_agreement
 from rejoinder.types import Scores
@@ -52,6 +53,8 @@ class Agreement:
     """The share of the examples that the metric could score."""
     cluster: int
     """1 for the best: no two metrics of one cluster differ significantly."""
+    pairs: SystemPairs | None = None
+    """How often the metric orders two systems as people do; at system level only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,9 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
             p = fixed.permutation_p_value(a, b, many, scored.seed)
         test = williams(fixed.means[:, a + 1], fixed.means[:, b + 1], fixed.means[:, 0])
         compared[a, b] = (fixed.difference(a, b), p, test.p_value)
-    return _level("system", "systems", scored, measured, compared, len(fixed.means), "pearson")
+    table = _level("system", "systems", scored, measured, compared, len(fixed.means), "pearson")
+    pairs = dict(zip(scored.scores, pairwise_accuracies(fixed, seed=scored.seed), strict=True))
+    return replace(table, rows=tuple(replace(row, pairs=pairs[row.metric]) for row in table.rows))
 
 
 def within_context(scored: ScoredSet) -> tuple[WithinContext, ...]:
@@ -264,6 +269,7 @@ def to_dict(table: LevelTable) -> dict[str, Any]:
                 "n": row.n,
                 "coverage": row.coverage,
                 "cluster": row.cluster,
+                **(_pairs_dict(row.pairs) if row.pairs else {}),
             }
             for row in table.rows
         },
@@ -280,4 +286,12 @@ def to_dict(table: LevelTable) -> dict[str, Any]:
             }
             for contest in table.contests
         ],
+    }
+
+
+def _pairs_dict(pairs: SystemPairs) -> dict[str, Any]:
+    return {
+        "pairwise_accuracy": pairs.accuracy,
+        "soft_pairwise_accuracy": pairs.soft_accuracy,
+        "system_pairs": pairs.n_pairs,
     }

@@ -257,13 +257,16 @@ def _level_text(table: LevelTable) -> str:
             row.metric,
             *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
             p_text(row.measured[table.kind].p_value),
+            *([number(row.pairs.accuracy), number(row.pairs.soft_accuracy)] if row.pairs else []),
             f"{row.coverage:.0%}",
             str(row.cluster) if row.cluster else "-",
         ]
         for row in table.rows
     ]
     title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
-    return f"{title}\n{grid(['metric', 'Pearson', 'Spearman', 'Kendall', 'p', 'scored', 'cluster'], rows)}"
+    pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
+    header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
+    return f"{title}\n{grid(header, rows)}"
 
 
 def _within_text(rows: tuple[WithinContext, ...]) -> str:

@@ -21,6 +21,9 @@ In reading order:
 | `compare_correlations` | Williams' test, permutation test of two metrics |
 | `fixed_systems` | correlations over the means of fixed systems |
 | `pairs` | acc_eq, tie calibration, tau within contexts |
+| `meta_evaluation` | accuracy over pairs of systems; random-effects means over several data sets |
+| `planning` | contexts, raters and items that an evaluation needs |
+| `preferences` | Bradley-Terry strengths with ties, rankings, win rates at equal lengths |
 | `agreement` | kappa, Krippendorff's alpha, intraclass correlation, outliers, the human ceiling |
 | `prediction_moments`, `prediction_powered` | means from few labels and many automatic scores |
 

@@ -87,12 +87,15 @@ def _level_table(level: LevelTable) -> Html:
             own_text(row.metric),
             *(shown_cell(row.measured[kind].interval) for kind in KINDS),
             p_text(row.measured[level.kind].p_value),
+            *([shown(row.pairs.accuracy), shown(row.pairs.soft_accuracy)] if row.pairs else []),
             f"{row.coverage:.0%}",
             str(row.cluster) if row.cluster else UNKNOWN,
         ]
         for row in level.rows
     ]
-    header = ["metric", *(kind.capitalize() for kind in KINDS), f"p of {level.kind.capitalize()}", "scored", "cluster"]
+    pairs = ["pairwise accuracy", "soft pairwise accuracy"] if any(row.pairs for row in level.rows) else []
+    kinds = [kind.capitalize() for kind in KINDS]
+    header = ["metric", *kinds, f"p of {level.kind.capitalize()}", *pairs, "scored", "cluster"]
     return spaced(html_table(header, rows, caption=f"Correlations with people, {level.level} level", class_="glance"))
 
 

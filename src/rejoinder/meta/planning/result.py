@@ -1,0 +1,276 @@
+"""Plans as a recommendation in words, tables, JSON, LaTeX and a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rejoinder._version import __version__
+from rejoinder.meta.panels import Curve, LinePanel
+from rejoinder.scoring.table import json_ready
+from rejoinder.stats.formatting import counted
+from rejoinder.stats.planning.power import MOST, contexts_needed, detectable_difference
+from rejoinder.stats.planning.spread import PilotSpread
+from rejoinder.text.grid import grid
+from rejoinder.text.latex import latex_safe, latex_table
+
+CURVE = (25, 50, 100, 200, 400, 800)
+"""Contexts of the curve."""
+FACTORS = (0.5, 1.0, 2.0)
+"""The table also shows half and twice the difference: the needed contexts change with its square."""
+_PILOT_CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a comparison of systems needs; `str()` is the recommendation and the tables."""
+
+    difference: float
+    pilot: PilotSpread
+    measured: str
+    """The dimension or metric of the pilot; "" where the spread was stated."""
+    rated: bool
+    """Whether people give the scores, so that there are labels to count."""
+    systems: int
+    available: int | None
+    power: float
+    alpha: float
+    level: float
+    """The level of a single test: alpha over the number of pairs of systems, as in the first step of Holm."""
+    raters: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+    def needed(self, raters: int, difference: float | None = None, *, variance_factor: float = 1.0) -> float:
+        """The contexts that detect the difference, if each reply has so many ratings."""
+        deviation = self.pilot.spread.deviation(raters) * math.sqrt(variance_factor)
+        gap = self.difference if difference is None else difference
+        return contexts_needed(gap, deviation, power=self.power, alpha=self.level)
+
+    def labels(self, raters: int) -> float:
+        """The ratings to collect: one per context, system and rater."""
+        return self.needed(raters) * self.systems * raters
+
+    def detectable(self, contexts: int, raters: int) -> float:
+        """The difference that so many contexts detect."""
+        deviation = self.pilot.spread.deviation(raters)
+        return detectable_difference(deviation, contexts, power=self.power, alpha=self.level)
+
+    @cached_property
+    def recommended(self) -> int | None:
+        """The fewest ratings per reply for which the available contexts suffice; None if they never do.
+
+        One rating per reply needs the fewest labels: a second rater adds nothing about other contexts.
+        """
+        most = MOST if self.available is None else self.available
+        return next((count for count in self.raters if self.needed(count) <= most), None)
+
+    def recommendation(self) -> str:
+        """What to collect, in one or two sentences."""
+        sure = f"{self.power:.0%} power at the {100 * self.alpha:g}% level"
+        goal = f"a difference of {self.difference:g}{self._between()} with {sure}"
+        raters = self.recommended
+        if raters is None:
+            return self._out_of_reach(goal)
+        contexts = self.needed(raters)
+        ratings = (
+            f" with {counted(raters, 'rating')} per reply ({self.labels(raters):,.0f} labels)" if self.rated else ""
+        )
+        per = "" if self.pilot.paired else " per system"
+        return f"Collect {contexts:,.0f} contexts{per}{ratings} to detect {goal}.{self._uncertainty(raters)}"
+
+    def _between(self) -> str:
+        pairs = math.comb(self.systems, 2)
+        return "" if self.systems == 2 else f" between any two of {self.systems} systems ({pairs} comparisons, Holm)"
+
+    def _out_of_reach(self, goal: str) -> str:
+        most = self.raters[-1]
+        if self.available is None:
+            return f"More than ten million contexts would be needed to detect {goal}."
+        found = self.detectable(self.available, most)
+        ratings = f" with {counted(most, 'rating')} per reply" if self.rated else ""
+        smallest = (
+            "they are too few for any test to be significant"
+            if math.isnan(found)
+            else f"the smallest difference that they detect{ratings} is {found:.3g}"
+        )
+        return f"{counted(self.available, 'context')} are too few to detect {goal}; {smallest}."
+
+    def _range(self, raters: int) -> tuple[float, float] | None:
+        """The needed contexts at the ends of the pilot's 80 % interval for the variance."""
+        if not self.measured:
+            return None
+        from scipy.special import chdtri
+
+        degrees = self.pilot.contexts - 1
+        tail = (1 - _PILOT_CONFIDENCE) / 2
+        factors = [degrees / float(chdtri(degrees, share)) for share in (tail, 1 - tail)]
+        low, high = (self.needed(raters, variance_factor=factor) for factor in factors)
+        return low, high
+
+    def _uncertainty(self, raters: int) -> str:
+        bounds = self._range(raters)
+        if bounds is None:
+            return ""
+        high = f"{bounds[1]:,.0f}" if math.isfinite(bounds[1]) else "more than ten million"
+        return (
+            f" The pilot's {counted(self.pilot.contexts, 'context')} leave this uncertain: between {bounds[0]:,.0f} "
+            f"and {high} ({_PILOT_CONFIDENCE:.0%} interval)."
+        )
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """Half the difference, the difference, and twice it."""
+        return tuple(factor * self.difference for factor in FACTORS)
+
+    def panel(self) -> LinePanel:
+        """The curve: the difference that is detected, by contexts and ratings per reply."""
+        curves = [
+            Curve(
+                counted(count, "rating") if self.rated else "scores",
+                CURVE,
+                [self.detectable(contexts, count) for contexts in CURVE],
+            )
+            for count in self.raters
+        ]
+        return LinePanel("Smallest difference that is detected", tuple(curves), "contexts", "difference")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        spread, bounds = self.pilot.spread, None if self.recommended is None else self._range(self.recommended)
+        values = {
+            "version": __version__,
+            "recommendation": self.recommendation(),
+            "difference": self.difference,
+            "power": self.power,
+            "alpha": self.alpha,
+            "level_of_a_test": self.level,
+            "systems": self.systems,
+            "contexts_available": self.available,
+            "contexts": None if self.recommended is None else self.needed(self.recommended),
+            "contexts_low": bounds[0] if bounds else None,
+            "contexts_high": bounds[1] if bounds else None,
+            "raters": self.recommended,
+            "labels": self.labels(self.recommended) if self.rated and self.recommended else None,
+            "measured": self.measured or None,
+            "pilot_contexts": self.pilot.contexts or None,
+            "paired": self.pilot.paired,
+            "sd": math.sqrt(spread.between),
+            "rater_sd": math.sqrt(spread.rating),
+            "icc": spread.icc,
+            "table": [
+                {"raters": count, "difference": gap, "contexts": self.needed(count, gap)}
+                for count in self.raters
+                for gap in self.differences
+            ],
+            "curve": [
+                {"contexts": contexts, "raters": count, "difference": self.detectable(contexts, count)}
+                for contexts in CURVE
+                for count in self.raters
+            ],
+            "warnings": list(self.notes),
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table of the needed contexts."""
+        header, rows = self.needed_table()
+        return latex_table([latex_safe(cell) for cell in header], [[latex_safe(cell) for cell in row] for row in rows])
+
+    def __str__(self) -> str:
+        header, rows = self.needed_table()
+        needed = f"Contexts needed, by the difference to detect\n{grid(header, rows)}"
+        columns = [counted(count, "rating") if self.rated else "difference" for count in self.raters]
+        curve = [
+            [str(contexts), *(_gap(self.detectable(contexts, count)) for count in self.raters)] for contexts in CURVE
+        ]
+        detected = f"Smallest difference that is detected\n{grid(['contexts', *columns], curve)}"
+        return "\n\n".join([self.recommendation(), self.spread_text(), needed, detected])
+
+    def needed_table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows: the contexts for each number of ratings and each difference."""
+        header = ["ratings per reply" if self.rated else "", *(f"{gap:g}" for gap in self.differences)]
+        header += [f"labels for {self.difference:g}"] if self.rated else []
+        rows = []
+        for count in self.raters:
+            cells = [_count(self.needed(count, gap)) for gap in self.differences]
+            labels = [_count(self.labels(count))] if self.rated else []
+            rows.append([str(count) if self.rated else "contexts", *cells, *labels])
+        return header, rows
+
+    def spread_text(self) -> str:
+        """The spread that the plan is based on, in one sentence."""
+        spread = self.pilot.spread
+        origin = f"Pilot ({self.measured}, {counted(self.pilot.contexts, 'context')})" if self.measured else "As stated"
+        text = f"{origin}: differences between systems have a standard deviation of {math.sqrt(spread.between):.3g}"
+        if spread.rating:
+            text += f" over contexts, single ratings one of {math.sqrt(spread.rating):.3g} around their reply's mean"
+        return f"{text}."
+
+
+@dataclass(frozen=True)
+class PrecisionPlan:
+    """How many items an interval of a given width needs; `str()` is the recommendation and a table."""
+
+    kind: str
+    """"agreement", or the kind of correlation."""
+    expected: float
+    width: float
+    rows: tuple[tuple[int, float], ...]
+    """Raters per item and items; for a correlation, a single row."""
+    notes: tuple[str, ...] = ()
+
+    def recommendation(self) -> str:
+        """What to collect, in one sentence."""
+        raters, items = min(self.rows, key=lambda row: row[0] * row[1])
+        what = "Krippendorff's alpha" if self.kind == "agreement" else f"a {self.kind.capitalize()} correlation"
+        if self.kind == "agreement":
+            per, independent = f" with {counted(raters, 'rater')} each ({_count(raters * items)} labels)", ""
+        else:
+            per, independent = "", "; items must be independent, so take one reply per context"
+        return (
+            f"Collect {_count(items)} items{per} for a 95 % interval of width {self.width:g} on {what} of about "
+            f"{self.expected:g}{independent}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        rows = [{"raters": raters, "items": items, "labels": raters * items} for raters, items in self.rows]
+        if self.kind != "agreement":
+            rows = [{"items": items} for _, items in self.rows]
+        values = {
+            "version": __version__,
+            "recommendation": self.recommendation(),
+            "kind": self.kind,
+            "expected": self.expected,
+            "width": self.width,
+            "table": rows,
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table of the needed items."""
+        return latex_table(self._header(), self._cells())
+
+    def __str__(self) -> str:
+        if self.kind != "agreement":
+            return self.recommendation()
+        return f"{self.recommendation()}\n\n{grid(self._header(), self._cells())}"
+
+    def _header(self) -> list[str]:
+        return ["raters per item", "items", "labels"] if self.kind == "agreement" else ["correlation", "items"]
+
+    def _cells(self) -> Sequence[list[str]]:
+        if self.kind != "agreement":
+            return [[self.kind, _count(items)] for _, items in self.rows]
+        return [[str(raters), _count(items), _count(raters * items)] for raters, items in self.rows]
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}" if math.isfinite(number) else "> 10 million"
+
+
+def _gap(difference: float) -> str:
+    return "-" if math.isnan(difference) else f"{difference:.3g}"

@@ -1,0 +1,79 @@
+"""Pairwise and soft pairwise accuracy, against all permutations written out and against the definition."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from rejoinder.arrays import Floats
+from rejoinder.stats.fixed_systems import FixedSystems
+from rejoinder.stats.meta_evaluation.system_pairs import pairwise_accuracies
+
+
+def fixed(human: Floats, score: Floats) -> FixedSystems:
+    """From two tables (contexts, systems)."""
+    contexts, systems = human.shape
+    return FixedSystems.of(
+        score.reshape(-1, 1),
+        human.ravel(),
+        np.tile(np.arange(systems), contexts),
+        np.repeat(np.arange(contexts), systems),
+    )
+
+
+def exact_p(gains: Floats) -> float:
+    """The one-sided p-value over all sign flips, those equal to the data counting half."""
+    flipped = np.array([np.dot(signs, gains) for signs in product([1, -1], repeat=gains.size)])
+    return float((flipped > gains.sum() + 1e-9).mean() + (np.abs(flipped - gains.sum()) <= 1e-9).mean() / 2)
+
+
+def test_both_accuracies_follow_their_definitions() -> None:
+    rng = np.random.default_rng(0)
+    quality = np.array([0.0, 0.1, 0.8])
+    human, score = (quality + rng.normal(size=(8, 3)) for _ in range(2))
+    (found,) = pairwise_accuracies(fixed(human, score))
+    pairs = list(combinations(range(3), 2))
+    right = [(human[:, a].mean() > human[:, b].mean()) == (score[:, a].mean() > score[:, b].mean()) for a, b in pairs]
+    soft = [1 - abs(exact_p(human[:, a] - human[:, b]) - exact_p(score[:, a] - score[:, b])) for a, b in pairs]
+    assert found.n_pairs == 3
+    assert found.accuracy == pytest.approx(np.mean(right))
+    assert found.soft_accuracy == pytest.approx(np.mean(soft), abs=1e-9)
+
+
+def test_a_metric_that_equals_people_is_right() -> None:
+    human = np.random.default_rng(1).normal(size=(30, 4))
+    (same,) = pairwise_accuracies(fixed(human, human))
+    assert (same.accuracy, same.soft_accuracy) == (1.0, 1.0)
+    (reverse,) = pairwise_accuracies(fixed(human, -human))
+    assert reverse.accuracy == 0
+    assert reverse.soft_accuracy < 0.8
+
+
+def test_the_order_of_the_systems_does_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    human, score = rng.normal(size=(2, 8, 4))
+    (found,) = pairwise_accuracies(fixed(human, score))
+    (turned,) = pairwise_accuracies(fixed(human[:, ::-1], score[:, ::-1]))
+    assert found.soft_accuracy == pytest.approx(turned.soft_accuracy, abs=1e-12)
+
+
+def test_a_wrong_order_of_two_near_systems_costs_little() -> None:
+    """What soft accuracy is for: people cannot tell the two apart either."""
+    rng = np.random.default_rng(3)
+    human = rng.normal(size=(400, 2))
+    human -= human.mean(axis=0) - [0.0, 0.001]
+    score = human - [0.0, 0.002]
+    (found,) = pairwise_accuracies(fixed(human, score))
+    assert found.accuracy == 0
+    assert found.soft_accuracy > 0.95
+
+
+def test_systems_without_common_contexts() -> None:
+    rng = np.random.default_rng(4)
+    systems = np.repeat([0, 1], 50)
+    human = rng.normal(size=100) + 2 * systems
+    (found,) = pairwise_accuracies(FixedSystems.of((human + 5)[:, None], human, systems, np.arange(100)))
+    assert found.accuracy == 1
+    assert found.soft_accuracy == pytest.approx(1)
