@@ -68,9 +68,9 @@ def read_by_every_source(path: Path) -> None:
 
 def check_example(example: Example) -> None:
     """Every field is text that can be written."""
-    identifier, context, response, references, system, speakers, context_id = astuple(example)
+    identifier, context, response, references, system, speakers, context_id, dialogue_id = astuple(example)
     assert identifier
-    for text in (identifier, response, system, context_id, *context, *references, *speakers):
+    for text in (identifier, response, system, context_id, dialogue_id, *context, *references, *speakers):
         assert isinstance(text, str)
         assert "\0" not in text
         text.encode()
