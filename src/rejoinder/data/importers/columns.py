@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rejoinder.data.importers.paths import text_paths
+from rejoinder.data.importers.paths import text_paths, value_at
 from rejoinder.data.record import FieldMap
 from rejoinder.data.rows import TableRow
 from rejoinder.data.values import as_list, is_missing
@@ -41,7 +41,6 @@ USUAL = {
 """Our field -> names that it usually has elsewhere, in snake case."""
 
 _LABELS = {"system", "dialogue_id", "id"}
-_MOST_SUGGESTED = 20
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,13 @@ def snake_case(name: str) -> str:
 
 
 def suggestion(sample: Sample) -> str:
-    """The options that would name the reply and the context, from the data's own fields; "" without any text."""
-    paths = list(dict.fromkeys(path for record in sample for path in text_paths(record)))[:_MOST_SUGGESTED]
-    texts = [path for path in paths if snake_case(path) not in {*USUAL["id"], *USUAL["system"], *USUAL["dialogue_id"]}]
+    """The options that would name context and reply, from the two fields with the longest texts; "" without any."""
+    lengths: dict[str, int] = {}
+    for record in sample:
+        for path in text_paths(record):
+            lengths[path] = lengths.get(path, 0) + len(value_at(record, path))
+    longest = sorted((path for path in lengths if snake_case(path) != "id"), key=lambda path: -lengths[path])[:2]
+    texts = [path for path in lengths if path in longest]
     if not texts or all(isinstance(record, TableRow) and len(record) == 1 for record in sample):
         return ""  # a table with one column has another delimiter
     fields = {"context": texts[-2], "response": texts[-1]} if len(texts) > 1 else {"response": texts[-1]}

@@ -20,6 +20,7 @@ def records_of_turns(record: Mapping[str, Any], number: int, fields: FieldMap) -
     places = [place for place, (role, _) in enumerate(turns) if role in REPLY_ROLES]
     if not places:
         raise FieldError(name, "has no assistant message: expected at least one")
+    references = record.get(fields.of("references"))  # what people would have said last
     return [
         {
             "id": f"{chat}-{count}",
@@ -28,6 +29,7 @@ def records_of_turns(record: Mapping[str, Any], number: int, fields: FieldMap) -
             "response": turns[place][1],
             "system": record.get(fields.of("system")),
             "dialogue_id": dialogue,
+            "references": references if place == places[-1] else None,
         }
         for count, place in enumerate(places, start=1)
     ]
