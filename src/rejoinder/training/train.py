@@ -37,8 +37,8 @@ def train(
 
     `dialogues` is a file, several files, or an iterable of Dialogues, of records with `turns` or of lists of turns;
     `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
-    training stops: judged examples for an evaluator, dialogues for the others. `fields` maps our field names to those of the
-    judged examples. `parameters` are those of the method.
+    training stops: judged examples for an evaluator, dialogues for the others. `fields` maps our field names
+    to those of the judged examples. `parameters` are those of the method.
 
     With an `output`, checkpoints are kept next to it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before
