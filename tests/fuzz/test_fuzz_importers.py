@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from test_fuzz_readers import check_example, only_our_errors
 
 import foreign_records as foreign
+from checked_reading import check_example, only_our_errors
 from fuzzing import fuzz, mutated
 from rejoinder.data.converting.convert import convert
 from rejoinder.data.source import Source
@@ -31,7 +31,7 @@ NAMES = st.sampled_from(
 @st.composite
 def damaged_records(draw: st.DrawFn) -> list[Any]:
     """Records of one tool, some of whose values are replaced, renamed or removed at any depth."""
-    records = copy.deepcopy(draw(st.sampled_from(KINDS))())
+    records: list[Any] = copy.deepcopy(draw(st.sampled_from(KINDS))())
     for _ in range(draw(st.integers(1, 4))):
         place: Any = records
         while isinstance(place, dict | list) and place:

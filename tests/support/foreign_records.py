@@ -109,7 +109,7 @@ def _langchain(kind: str, text: str) -> Record:
 
 def langsmith_runs() -> list[Record]:
     """Traces: a root run, and below it a call of a model."""
-    runs = []
+    runs: list[Record] = []
     for system, asked, reply, name in TURNS:
         shared = {"trace_id": name, "session_name": "bakery", "extra": {"metadata": {"ls_model_name": system}}}
         runs.append(
@@ -163,7 +163,7 @@ def langfuse_traces() -> list[Record]:
 
 def langfuse_observations() -> list[Record]:
     """Observations as a table exports them: spans and generations of each trace."""
-    found = []
+    found: list[Record] = []
     for system, asked, reply, name in TURNS:
         found.append(
             {"id": f"{name}-s", "traceId": name, "type": "SPAN", "parentObservationId": "p", "input": {"k": 3}}

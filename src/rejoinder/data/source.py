@@ -207,13 +207,13 @@ def _first_rows(rows: Iterator[Row]) -> tuple[list[Row], Iterator[Row]]:
     try:
         first += islice(rows, SAMPLE)
     except DataError as error:
-        return first, chain(first, _raising(error))
+        return first, _then_raising(first, error)
     return first, chain(first, rows)
 
 
-def _raising(error: DataError) -> Iterator[Row]:
+def _then_raising(rows: list[Row], error: DataError) -> Iterator[Row]:
+    yield from rows
     raise error
-    yield
 
 
 def _name_of(origin: Any) -> str:

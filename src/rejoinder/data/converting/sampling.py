@@ -39,6 +39,7 @@ def sampled_dialogues(examples: Iterable[Example], count: int, seed: int) -> set
 
 def dialogue_rank(example: Example, seed: int) -> int:
     """A random number that all examples of a dialogue share: those with one `dialogue_id`, else one context."""
+    key: tuple[str, ...]
     if example.dialogue_id or example.context_id:
         key = ("id", example.dialogue_id or example.context_id)
     elif example.context:
