@@ -81,7 +81,7 @@ def langfuse_table(folder: Path) -> Path:
 
 
 SHAPES: dict[str, tuple[Writer, str]] = {
-    "OpenAI chats": (lines(foreign.openai_chats()), "a chat log with messages: system from 'model'"),
+    "OpenAI chats": (lines(foreign.openai_chats()), "the messages before it, system from 'model'; system prompts"),
     "requests and responses": (lines(foreign.openai_request_logs()), "requests with responses of a chat service"),
     "OpenAI Responses": (lines(foreign.openai_responses()), "requests with responses of a chat service"),
     "ShareGPT": (document(foreign.sharegpt()), "ShareGPT conversations"),

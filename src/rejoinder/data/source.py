@@ -142,13 +142,14 @@ class Source(ErrorPolicy):
         reading = self.readings.get(name)
         if reading is None:
             first, rows = _first_rows(rows)
-            reading = understand([record for _, record in first], name, self.given)
+            reading = understand([record for _, record in first], name, self.given, every_turn=self.every_turn)
             if reading.is_foreign and str(reading) not in map(str, self.readings.values()):
                 level = logging.WARNING if reading.notes else logging.INFO
                 _log.log(level, "%s: %s", name, reading)
             self.readings[name] = reading
         self.file, self.fields = name, reading.fields
-        yield from reading.rows(rows, name, every_turn=self.every_turn)
+        prefix = f"{Path(name).name}:" if len(self._files) > 1 else ""
+        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix)
 
     def _readable_twice(self, path: Path) -> Path:
         """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +55,14 @@ def test_every_turn_of_messages_keeps_the_references_of_the_last_one() -> None:
     assert (last.id, last.references) == ("1-2", ("r",))
 
 
+def test_every_turn_of_several_files(tmp_path: Path) -> None:
+    chat = json.dumps({"messages": [foreign.said("user", "a"), foreign.said("assistant", "b")]})
+    for name in ("one.jsonl", "two.jsonl"):
+        (tmp_path / name).write_text(chat + "\n", encoding="utf-8")
+    found = list(Source(tmp_path, every_turn=True))
+    assert [example.id for example in found] == ["one.jsonl:1-1", "two.jsonl:1-1"]
+
+
 def test_a_chat_without_a_reply_has_no_turn() -> None:
     with pytest.raises(DataError, match="has no assistant message: expected at least one"):
         list(Source([{"messages": [foreign.said("user", "a")]}], every_turn=True))
@@ -81,7 +91,8 @@ def test_what_is_left_out_is_mentioned(caplog: pytest.LogCaptureFixture) -> None
         one({"messages": [*chat, foreign.said("assistant", "a")]})
     (line,) = caplog.messages
     left_out = "system prompts and tool messages and images and other content without text"
-    assert line == f"<list>: read as a chat log with messages; {left_out} are not part of the context"
+    mapping = "response from the last assistant message, context from the messages before it"
+    assert line == f"<list>: read as a chat log with messages: {mapping}; {left_out} are not part of the context"
 
 
 def test_an_unknown_role_is_an_error() -> None:
@@ -222,7 +233,7 @@ def test_it_is_decided_once_and_a_record_that_differs_is_an_error() -> None:
     ]
 
 
-def test_fields_in_every_function_that_reads(tmp_path: Any) -> None:
+def test_fields_in_every_function_that_reads(tmp_path: Path) -> None:
     record = {"said": "word " * 3, "asked": "a b"}
     fields = {"response": "said", "context": "asked"}
     assert len(rejoinder.score([record], "length", fields=fields, resamples=10)) == 1

@@ -30,7 +30,7 @@ class Shape:
     importer: Callable[[Sample], tuple[Importer, str]]
     """For a sample of records: the importer, and a note on what it leaves out."""
     mapping: str
-    """What is read from where."""
+    """What is read from where; {reply} stands for the messages that are replies."""
 
 
 SHAPES = (
@@ -44,7 +44,7 @@ SHAPES = (
         "ShareGPT conversations",
         lambda record: bool(conversation_name(record)),
         lambda sample: (sharegpt, "'system' is taken as a system prompt" if _has(sample, "system") else ""),
-        "response from the last assistant turn, context from the turns before it, system from 'model'",
+        "response from {reply}, context from the turns before it, system from 'model'",
     ),
     Shape(
         "LangSmith runs",

@@ -52,8 +52,11 @@ class Reading:
         read = f"read as {self.shape}" + (f": {self.mapping}" if self.mapping else "")
         return "; ".join([read, *self.notes])
 
-    def rows(self, rows: Iterable[Row], name: str, *, every_turn: bool = False) -> Iterator[Row]:
-        """The records, imported; an error in place of one that cannot be."""
+    def rows(self, rows: Iterable[Row], name: str, *, every_turn: bool = False, prefix: str = "") -> Iterator[Row]:
+        """The records, imported; an error in place of one that cannot be.
+
+        With `every_turn` there is a record per assistant message; `prefix` makes the ids of several files different.
+        """
         unseen, seen = set(self.given.names.values()), set[str]()
         paths = [path for path in self.fields.names.values() if "." in path]
         if self.pages:
@@ -71,7 +74,7 @@ class Reading:
             try:
                 imported = self._imported(record, paths)
                 if every_turn:
-                    imported = [turn for one in imported for turn in self._turns(one, number)]
+                    imported = [turn for one in imported for turn in self._turns(one, f"{prefix}{number}")]
             except FieldError as error:
                 yield line, data_error(error, name, line)
             else:
@@ -88,23 +91,23 @@ class Reading:
         inner = {path: value_at(record, path) for path in paths if path not in record}
         return [type(record)({**record, **inner})]
 
-    def _turns(self, record: dict[str, Any], number: int) -> list[dict[str, Any]]:
-        has_reply = bool(record.get(self.fields.of("response")))
-        if has_reply or not record.get(self.fields.of("messages")):
+    def _turns(self, record: dict[str, Any], name: str) -> list[dict[str, Any]]:
+        if record.get(self.fields.of("response")) or not record.get(self.fields.of("messages")):
             return [record]
         # The records of the turns have our own names, whatever those of the file are.
-        turns = records_of_turns(record, number, self.fields)
+        turns = records_of_turns(record, name, self.fields)
         return [{self.fields.of(ours): value for ours, value in turn.items()} for turn in turns]
 
 
-def understand(records: Sequence[Any], name: str, given: FieldMap) -> Reading:
+def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn: bool = False) -> Reading:
     """How to read a file that begins with these records; DataError where they could mean several things."""
     inner = [one for record in records for one in records_of_page(record)]
-    reading = _understood([one for one in inner or records if isinstance(one, dict)], name, given)
+    reply = "each assistant message" if every_turn else "the last assistant message"
+    reading = _understood([one for one in inner or records if isinstance(one, dict)], name, given, reply)
     return replace(reading, pages=True) if inner else reading
 
 
-def _understood(sample: Sample, name: str, given: FieldMap) -> Reading:
+def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Reading:
     if not sample:
         return Reading(given, given)
     shape = None if {"response", "messages"} & given.names.keys() else shape_of(sample, name)
@@ -112,7 +115,7 @@ def _understood(sample: Sample, name: str, given: FieldMap) -> Reading:
         importer, left_out = shape.importer(sample)
         own = [f"{ours} from {shortened(theirs)}" for ours, theirs in given.names.items()]
         notes = (left_out, *_notes_on_messages(_imported_messages(importer, sample)))
-        mapping = ", ".join([shape.mapping, *own])
+        mapping = ", ".join([shape.mapping.format(reply=reply), *own])
         return Reading(
             FieldMap({}, given.separator), given, importer, shape.name, mapping, tuple(note for note in notes if note)
         )
@@ -120,6 +123,9 @@ def _understood(sample: Sample, name: str, given: FieldMap) -> Reading:
     chats = [record[columns.fields.of("messages")] for record in sample if record.get(columns.fields.of("messages"))]
     unused = [f"the field {shortened(key)} is not used" for key in columns.unused]
     guessed = [f"{ours} from {shortened(theirs)}" for ours, theirs in columns.guessed.items()]
+    has_reply = any(record.get(columns.fields.of("response")) for record in sample)
+    if chats and not has_reply:
+        guessed = [f"response from {reply}", "context from the messages before it", *guessed]
     kind = "a table" if isinstance(sample[0], TableRow) else "records"
     return Reading(
         columns.fields,

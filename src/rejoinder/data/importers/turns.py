@@ -10,12 +10,12 @@ from rejoinder.data.record import FieldMap
 from rejoinder.data.values import FieldError, label_of
 
 
-def records_of_turns(record: Mapping[str, Any], number: int, fields: FieldMap) -> list[dict[str, Any]]:
+def records_of_turns(record: Mapping[str, Any], unnamed: str, fields: FieldMap) -> list[dict[str, Any]]:
     """A record for each assistant message, with the messages before it as its context; their ids end in the turn's
-    number, and they share a `dialogue_id`."""
+    number, and they share a `dialogue_id`. A chat without an id is called `unnamed`."""
     name = fields.of("messages")
     turns = turns_of_messages(record[name], name)
-    chat = label_of(record.get(fields.of("id")), fields.of("id")) or str(number)
+    chat = label_of(record.get(fields.of("id")), fields.of("id")) or unnamed
     dialogue = label_of(record.get(fields.of("dialogue_id")), fields.of("dialogue_id")) or chat
     places = [place for place, (role, _) in enumerate(turns) if role in REPLY_ROLES]
     if not places:
