@@ -32,10 +32,7 @@ def test_check_tells_what_was_understood_counts_and_three_examples(run: Run, wri
 def test_check_of_our_own_format(run: Run, demo: Path) -> None:
     ran = run("check", demo, "--json")
     assert ran.json["examples"] == 256
-    assert (
-        ran.json["systems"] == {"good": 64, "generic": 64, "unrelated": 64, "garbled": 64}
-        or sum(ran.json["systems"].values()) == 256
-    )
+    assert ran.json["systems"] == {"good": 64, "generic": 64, "off-topic": 64, "garbled": 64}
     assert ran.json["missing"] == {}
     assert "read as rejoinder's own format" in next(iter(ran.json["understood"].values()))
     assert "All metrics have what they need." in run("check", demo).out
@@ -68,7 +65,7 @@ def test_hostile_text_is_escaped(run: Run, write_lines: WriteLines) -> None:
 
 
 def test_convert_and_score(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
-    log = write_lines(foreign.sharegpt() * 1, "log.jsonl")
+    log = write_lines(foreign.sharegpt(), "log.jsonl")
     ran = run("convert", log, "-o", "replies.jsonl", "--every-turn", "--drop-duplicates", "--sample", 2, "--seed", 3)
     assert ran.code == 0, ran.err
     assert ran.out == "replies.jsonl: 2 of 4 examples (left out: 2 not in the sample)\n"

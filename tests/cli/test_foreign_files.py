@@ -184,6 +184,13 @@ def test_an_unknown_shape_gets_a_suggestion_from_its_own_fields(run: Run, write_
     assert settled.json["first"][0]["response"] == "Hi."
 
 
+def test_a_suggestion_names_no_field_that_is_known(run: Run, write_lines: WriteLines) -> None:
+    path = write_lines([{"question": "Where is the longest text of all?", "said": "Here."}])
+    assert run("score", path, "-m", "length").err.endswith("for example --field response=said\n")
+    without = run("score", write_lines([{"question": "Where?"}], "b.jsonl"), "-m", "length")
+    assert without.err.endswith("expected the reply as a string, found question\n")
+
+
 def test_a_path_that_leads_nowhere_is_an_error(run: Run, write_lines: WriteLines) -> None:
     path = write_lines([{"output": {"content": "Hi."}}])
     ran = run("score", path, "-m", "length", "--field", "response=output.contents")

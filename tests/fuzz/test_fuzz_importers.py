@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ from fuzzing import fuzz, mutated
 from rejoinder.data.converting.convert import convert
 from rejoinder.data.source import Source
 
-KINDS = [*foreign.RECORDS.values(), foreign.openai_batch, lambda: foreign.flat("question", "answer", "model")]
+KINDS: list[Callable[[], list[Any]]] = [
+    *foreign.RECORDS.values(),
+    foreign.openai_batch,
+    lambda: foreign.flat("question", "answer", "model"),
+]
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**4000),
@@ -69,7 +74,7 @@ def test_damaged_records() -> None:
 
 
 def test_damaged_documents(tmp_path: Path) -> None:
-    pages = [kind() for kind in KINDS] + [{"data": foreign.langfuse_traces(), "meta": {}}]
+    pages: list[Any] = [*(kind() for kind in KINDS), {"data": foreign.langfuse_traces(), "meta": {}}]
     files = [json.dumps(page, indent=indent).encode() for page in pages for indent in (None, 1)]
     path = tmp_path / "a.json"
 

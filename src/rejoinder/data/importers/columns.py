@@ -51,7 +51,7 @@ class Columns:
     guessed: Mapping[str, str]
     """Our field -> theirs, for those that were chosen by a usual name."""
     unused: tuple[str, ...]
-    """Fields that usually name the system but were not read as such."""
+    """Fields with a usual name of a system, a context or references that are not read as such."""
 
 
 def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
@@ -73,8 +73,9 @@ def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
             raise DataError(_two_meanings(field, found), file=name)
         if found and found[0] != field and (field, found[0]) != ("references", "reference"):
             guessed[field] = found[0]
-    read = {*taken, *guessed.values(), *USUAL}
-    unused = tuple(key for key in present if key not in read and snake_case(key) in USUAL["system"])
+    read = {*taken, *guessed.values(), *USUAL, "reference"}
+    usual = {*USUAL["system"], *USUAL["context"], *USUAL["references"]}
+    unused = tuple(key for key in present if key not in read and snake_case(key) in usual)
     return Columns(FieldMap({**given.names, **guessed}, given.separator), guessed, unused)
 
 
@@ -84,13 +85,15 @@ def snake_case(name: str) -> str:
     return re.sub(r"[\s\-]+", "_", spaced).lower()
 
 
-def suggestion(sample: Sample) -> str:
-    """The options that would name context and reply, from the two fields with the longest texts; "" without any."""
+def suggestion(sample: Sample, known: Mapping[str, str]) -> str:
+    """The options that would name reply and context: the fields with the longest texts, apart from those that are
+    known; "" without any."""
     lengths: dict[str, int] = {}
     for record in sample:
         for path in text_paths(record):
             lengths[path] = lengths.get(path, 0) + len(value_at(record, path))
-    longest = sorted((path for path in lengths if snake_case(path) != "id"), key=lambda path: -lengths[path])[:2]
+    free = [path for path in lengths if path not in known.values() and snake_case(path) != "id"]
+    longest = sorted(free, key=lambda path: -lengths[path])[: 1 if "context" in known else 2]
     texts = [path for path in lengths if path in longest]
     if not texts or all(isinstance(record, TableRow) and len(record) == 1 for record in sample):
         return ""  # a table with one column has another delimiter

@@ -133,7 +133,9 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
         shape="a chat log with messages" if chats else kind if guessed else OWN_FORMAT,
         mapping=", ".join(guessed),
         notes=(*unused, *_notes_on_messages(chats)),
-        hint="" if chats or any(columns.fields.of("response") in record for record in sample) else suggestion(sample),
+        hint=""
+        if chats or any(columns.fields.of("response") in record for record in sample)
+        else suggestion(sample, columns.fields.names),
     )
 
 
