@@ -15,6 +15,7 @@ from rejoinder.data.importers.columns import snake_case
 from rejoinder.data.importers.conversation import messages_of, reply_of, turns_of
 from rejoinder.data.importers.detection import SHAPES
 from rejoinder.data.importers.paths import value_at
+from rejoinder.data.judged import JudgedSource
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError
 from rejoinder.errors import DataError
@@ -103,6 +104,14 @@ def test_an_unknown_role_is_an_error() -> None:
 def test_sharegpt_has_a_system_prompt_of_that_name() -> None:
     turns = [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]
     assert one({"conversations": turns, "system": "You are kind."}).system == ""
+
+
+def test_human_scores_are_read_in_any_shape() -> None:
+    records = [record | {"scores": {"overall": 3}, "split": "test"} for record in foreign.sharegpt()]
+    (first, *_) = JudgedSource(records).judged()
+    assert (first.scores, first.split) == ({"overall": (3.0,)}, "test")
+    with pytest.raises(DataError, match="field 'scores': is missing"):
+        list(JudgedSource([foreign.langfuse_traces()[0] | {"scores": [{"name": "helpful", "value": 1}]}]))
 
 
 def test_several_choices_are_mentioned(caplog: pytest.LogCaptureFixture) -> None:

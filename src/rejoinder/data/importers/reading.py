@@ -39,7 +39,6 @@ class Reading:
     """What is left out or not used."""
     hint: str = ""
     """Options that would help where a record has no reply."""
-
     pages: bool = False
     """Whether the records are inside pages of an export."""
 
@@ -85,7 +84,7 @@ class Reading:
     def _imported(self, record: dict[str, Any], paths: list[str]) -> list[dict[str, Any]]:
         if self.importer is not None:
             own = {ours: value_at(record, theirs) for ours, theirs in self.given.names.items()}
-            return [one | own for one in self.importer(record)]
+            return [{**record, **_said(one), **own} for one in self.importer(record)]
         if not paths:
             return [record]
         inner = {path: value_at(record, path) for path in paths if path not in record}
@@ -97,6 +96,12 @@ class Reading:
         # The records of the turns have our own names, whatever those of the file are.
         turns = records_of_turns(record, name, self.fields)
         return [{self.fields.of(ours): value for ours, value in turn.items()} for turn in turns]
+
+
+def _said(imported: dict[str, Any]) -> dict[str, Any]:
+    """What an importer found. Where it found nothing, a field of ours that the record has counts (human scores, for
+    example), unless its name means something else to the tool."""
+    return {name: value for name, value in imported.items() if value is not None or name in {"system", "scores"}}
 
 
 def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn: bool = False) -> Reading:
@@ -127,15 +132,14 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
     if chats and not has_reply:
         guessed = [f"response from {reply}", "context from the messages before it", *guessed]
     kind = "a table" if isinstance(sample[0], TableRow) else "records"
+    unnamed = not chats and not any(columns.fields.of("response") in record for record in sample)
     return Reading(
         columns.fields,
         given,
         shape="a chat log with messages" if chats else kind if guessed else OWN_FORMAT,
         mapping=", ".join(guessed),
         notes=(*unused, *_notes_on_messages(chats)),
-        hint=""
-        if chats or any(columns.fields.of("response") in record for record in sample)
-        else suggestion(sample, columns.fields.names),
+        hint=suggestion(sample, columns.fields.names) if unnamed else "",
     )
 
 

@@ -117,6 +117,7 @@ def _langfuse(record: Mapping[str, Any], *, only: str) -> list[Record]:
             "system": _first_at(call, ("model", "providedModelName")) or _first_at(record, ("version", "release")),
             "dialogue_id": _first_at(record, ("sessionId", "session_id")),
             "references": None if expected is None else [reply_of(expected, "expectedOutput")],
+            "scores": None,  # a list of Langfuse's own
         }
     ]
 
