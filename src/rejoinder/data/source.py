@@ -120,6 +120,11 @@ class Source(ErrorPolicy):
     def _example(self, record: Any, number: int) -> Example:
         return example_of(record, number, self.fields)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read; none for objects in memory."""
+        return tuple(self._files.values())
+
     def close(self) -> None:
         """Delete the copy of a stream."""
         if self._spilled:

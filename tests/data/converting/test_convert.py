@@ -99,8 +99,9 @@ def test_wrong_calls(tmp_path: Path) -> None:
     path.write_text('{"response": "a"}\n', encoding="utf-8")
     with pytest.raises(CallError, match=r"cannot write \.txt; expected \.jsonl, \.csv, \.parquet, \.xlsx"):
         rejoinder.convert(path, tmp_path / "a.txt")
-    with pytest.raises(CallError, match="is an input"):
-        rejoinder.convert(path, path)
+    for origin in (path, tmp_path, [path]):
+        with pytest.raises(CallError, match="is an input"):
+            rejoinder.convert(origin, path)
     with pytest.raises(CallError, match="sample must be at least 1, not 0"):
         rejoinder.convert(path, tmp_path / "b.jsonl", sample=0)
 

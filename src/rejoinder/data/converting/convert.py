@@ -77,8 +77,9 @@ def convert(
     if sample is not None and sample < 1:
         raise CallError(f"sample must be at least 1, not {sample}")
     target = Path(output)
-    check_target(target, SUFFIXES, inputs=[str(origin)] if isinstance(origin, str | Path) else [])
+    check_target(target, SUFFIXES)
     with closing(_RatedSource(origin, fields, on_error, every_turn=every_turn)) as source:
+        check_target(target, SUFFIXES, inputs=[str(file) for file in source.files])
         count = survey(source, quiet=quiet, digest=False).count
 
         def kept() -> Iterator[Example]:

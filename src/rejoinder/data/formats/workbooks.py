@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.formats.opening import unreadable
+from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError, MissingExtraError, RejoinderError, shortened
 
 MOST_ROWS = 1_048_576
@@ -20,6 +21,7 @@ LONGEST_CELL = 32_767
 def sheet_cells(path: Path, name: str) -> Iterator[list[str]]:
     """The rows of the first sheet, header included; every cell as text, empty cells as ""."""
     fastexcel = _imported("fastexcel", "reading .xlsx files")
+    check_polars_threads()
     try:
         path.open("rb").close()
         book = fastexcel.read_excel(path)
@@ -30,6 +32,10 @@ def sheet_cells(path: Path, name: str) -> Iterator[list[str]]:
         raise DataError(f"is not a readable .xlsx file ({reason})", file=name) from None
     except OSError as error:
         raise unreadable(error, name) from None
+    except BaseException as error:  # native code that panics raises no ordinary exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError("is not a readable .xlsx file", file=name) from None
     for row in frame.iter_rows():
         yield ["" if cell is None else cell for cell in row]
 
