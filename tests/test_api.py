@@ -65,12 +65,16 @@ def test_an_unknown_attribute() -> None:
 
 
 def python_blocks(page: str) -> list[str]:
-    return re.findall(
-        r"^```python\n(.*?)^```", (DOCS / "reference" / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["api.md", "data-format.md", "am-fm.md", "ruber.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("reference/api.md", "reference/data-format.md", "reference/am-fm.md", "reference/ruber.md"),
+        "guide/score-a-chatbot.md",
+    ],
+)
 def test_the_code_of_the_docs_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder._version import __version__
 
 if TYPE_CHECKING:
+    from rejoinder.data.converting.convert import Conversion, convert
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
     from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
+    from rejoinder.scoring.check import DataCheck, check
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.training.distill import distill
@@ -42,6 +44,8 @@ _HOMES = {
     "CalibrationReport": "meta.calibrate",
     "CallError": "errors",
     "Comparison": "meta.comparison",
+    "Conversion": "data.converting.convert",
+    "DataCheck": "scoring.check",
     "DataError": "errors",
     "Dialogue": "types",
     "Example": "types",
@@ -62,7 +66,9 @@ _HOMES = {
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
     "calibrate": "meta.calibrate",
+    "check": "scoring.check",
     "compare": "meta.compare",
+    "convert": "data.converting.convert",
     "distill": "training.distill",
     "generate": "reply_models.pool.generate",
     "load": "registry",
@@ -80,6 +86,8 @@ __all__ = [
     "CalibrationReport",
     "CallError",
     "Comparison",
+    "Conversion",
+    "DataCheck",
     "DataError",
     "Dialogue",
     "Example",
@@ -101,7 +109,9 @@ __all__ = [
     "TrainingRun",
     "__version__",
     "calibrate",
+    "check",
     "compare",
+    "convert",
     "distill",
     "generate",
     "load",

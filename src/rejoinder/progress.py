@@ -25,3 +25,10 @@ def bar(doing: str, *, total: int | None, unit: str, quiet: bool = False) -> Any
 
     hidden = quiet or not sys.stderr.isatty()
     return tqdm(desc=doing, total=total, unit=f" {unit}", unit_scale=True, disable=hidden, leave=False)
+
+
+def beside_bars() -> Any:
+    """A context in which lines can be printed on standard error without breaking a bar that is shown."""
+    from tqdm import tqdm
+
+    return tqdm.external_write_mode(file=sys.stderr)

@@ -30,6 +30,8 @@ class Example:
     """One label per context turn; absent: two speakers alternate, and the response is by the one who is next."""
     context_id: str = ""
     """Pairs the examples of several systems; absent: those with equal context and references are paired."""
+    dialogue_id: str = ""
+    """The conversation that the example was taken from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def test_nothing_left_after_skipping_is_an_error(run: Run, tmp_path: Path) -> No
 def test_no_such_file_and_a_folder(run: Run, tmp_path: Path) -> None:
     for name in ("folder", "folder.parquet", "folder.csv"):
         (tmp_path / name).mkdir()
-        assert run("score", name).err == f"rejoinder: {name}: is a folder: expected a file\n"
+        assert run("score", name).err.startswith(f"rejoinder: {name}: is a folder without replies: expected files such")
     for name in ("absent.jsonl", "absent.parquet", "absent/file.csv"):
         ran = run("score", name)
         assert (ran.code, ran.err) == (2, f"rejoinder: {name}: no such file\n")
@@ -101,7 +101,7 @@ def test_a_missing_value_in_a_parquet_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_formats_that_are_not_read(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "replies.xlsx").write_bytes(b"PK")
-    expected = "expected .jsonl, .jsonl.gz, .csv, .tsv or .parquet"
-    ran = run("score", "replies.xlsx")
-    assert (ran.code, ran.err) == (2, f"rejoinder: replies.xlsx: cannot read .xlsx files; {expected}\n")
+    (tmp_path / "replies.xls").write_bytes(b"PK")
+    expected = "expected .jsonl, .json, .csv, .tsv, .parquet or .xlsx"
+    ran = run("score", "replies.xls")
+    assert (ran.code, ran.err) == (2, f"rejoinder: replies.xls: cannot read .xls files; {expected}\n")

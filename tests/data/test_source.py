@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import rejoinder
-from rejoinder.data.rows import LONGEST_LINE
+from rejoinder.data.formats.opening import LONGEST_LINE
 from rejoinder.data.source import Source
 from rejoinder.data.survey import in_batches, survey
 from rejoinder.errors import CallError, DataError

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import astuple
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
+from checked_reading import check_example, only_our_errors
 from fuzzing import fuzz, mutated
 from rejoinder.config import metrics_of_file
 from rejoinder.data.dialogues import DialogueSource
@@ -24,11 +23,9 @@ from rejoinder.data.preferences import PreferenceSource
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.data.unanswered import UnansweredSource
-from rejoinder.errors import LONGEST_MESSAGE, RejoinderError
 from rejoinder.language_models.ngram import read_arpa
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.text.vectors import load_vectors
-from rejoinder.types import Example
 
 RECORDS: list[dict[str, Any]] = [
     {"id": "1", "context": ["hi", "hello"], "response": "how are you", "references": ["fine", "and you?"]},
@@ -37,16 +34,6 @@ RECORDS: list[dict[str, Any]] = [
     {"response": "ok", "scores": {"fluency": [1, 2.5, None]}, "split": "test", "context_id": "c"},
     {"turns": ["a", "b", "c"], "speakers": ["x", "y", "x"], "id": "d", "response": "e", "scores": 3},
 ]
-
-
-@contextmanager
-def only_our_errors() -> Iterator[None]:
-    """Let RejoinderErrors pass; they must be short."""
-    try:
-        yield
-    except RejoinderError as error:
-        if error.exit_code != 2 or not 0 < len(str(error)) <= LONGEST_MESSAGE:
-            raise
 
 
 def read_by_every_source(path: Path) -> None:
@@ -65,16 +52,6 @@ def read_by_every_source(path: Path) -> None:
     for on_error in ("raise", "skip"):
         with only_our_errors():
             list(DialogueSource(path, on_error=on_error))
-
-
-def check_example(example: Example) -> None:
-    """Every field is text that can be written."""
-    identifier, context, response, references, system, speakers, context_id = astuple(example)
-    assert identifier
-    for text in (identifier, response, system, context_id, *context, *references, *speakers):
-        assert isinstance(text, str)
-        assert "\0" not in text
-        text.encode()
 
 
 def writing(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], None]:

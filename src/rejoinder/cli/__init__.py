@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from rejoinder._version import __version__
@@ -24,6 +26,8 @@ VERBS = {
     "compare": "test whether one system's replies are better than another's",
     "prefer": "rank systems by pairwise preferences: which of two replies is better",
     "meta": "measure which metrics agree with people, on judged replies",
+    "check": "show what was understood of a file of replies, what it contains and what is missing",
+    "convert": "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
     "report": "turn a file of scores into report.html",
     "train": "train an evaluator, a sentence encoder or a reply model",
     "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
@@ -60,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
     try:
         namespace = build_parser().parse_args(given)
-        code: int = namespace.run(namespace)
+        with _notes_of_readers(namespace):
+            code: int = namespace.run(namespace)
         sys.stdout.flush()
         return code
     except RejoinderError as error:
@@ -78,6 +83,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         hint = "set REJOINDER_DEBUG=1 to see where"
         return _fail(f"this should not have happened: {type(error).__name__}: {error} ({hint})", 1)
+
+
+@contextmanager
+def _notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
+    """Print what the readers log, such as how they understood a file, on standard error, unless quiet."""
+    from rejoinder.cli.options import put
+    from rejoinder.progress import beside_bars
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            with beside_bars():
+                put(f"note: {record.getMessage()}", file=sys.stderr)
+
+    logger, handler = logging.getLogger("rejoinder.data"), Notes()
+    if getattr(namespace, "quiet", False) or not getattr(namespace, "tell_readings", True):
+        handler.setLevel(logging.CRITICAL)
+    level, propagate = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 def _fail(message: str, code: int) -> int:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rejoinder.defaults import RESAMPLES
@@ -20,6 +21,21 @@ HIGHEST_SEED = 2**32 - 1
 """The highest seed that every random number generator accepts: numpy's legacy one has the lowest limit."""
 
 
+def add_replies(parser: argparse.ArgumentParser) -> None:
+    """The files with the replies."""
+    parser.add_argument(
+        "replies",
+        nargs="+",
+        help="the replies: .jsonl, .json, .csv, .tsv, .parquet or .xlsx files, a folder, a pattern such as "
+        "'logs/*.json', or - for JSON lines on standard input; chat logs and exports of other tools are recognised",
+    )
+
+
+def origin_of(replies: Sequence[str]) -> str | list[Path]:
+    """What to read: one file, or several as one set of replies."""
+    return replies[0] if len(replies) == 1 else [Path(path) for path in replies]
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How the input is read."""
     group = parser.add_argument_group("reading")
@@ -28,8 +44,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OURS=THEIRS",
-        help="the data's own name for a field: --field context=history (id, context, response, references, system, "
-        "speakers, context_id, messages); may be repeated",
+        help="the data's own name for a field: --field context=history, or a path inside a field: --field "
+        "response=output.content (id, context, response, references, system, speakers, context_id, dialogue_id, "
+        "messages); may be repeated",
     )
     group.add_argument(
         "--separator",
@@ -125,7 +142,7 @@ def run_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"fields": field_map(arguments), **settings}
 
 
-def open_source(origin: str, arguments: argparse.Namespace) -> Source:
+def open_source(origin: str | list[Path], arguments: argparse.Namespace) -> Source:
     """The examples of a file, read as the options say."""
     from rejoinder.data.source import Source
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
+    add_replies,
     add_scoring,
     chosen_metrics,
     open_source,
+    origin_of,
     print_json,
     put,
     say,
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument(
-        "replies", help="the replies to score: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input"
-    )
+    add_replies(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
     parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
     parser.add_argument(
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = _checked_output(arguments)
     wanted = chosen_metrics(arguments)
-    with closing(open_source(arguments.replies, arguments)) as source, closing(Replay(source)) as replay:
+    with closing(open_source(origin_of(arguments.replies), arguments)) as source, closing(Replay(source)) as replay:
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
         scoring = LocalRun(
@@ -88,7 +88,7 @@ def _checked_output(arguments: argparse.Namespace) -> Path | None:
             raise CallError("--intervals needs -o: the bounds are written next to the scores")
         return None
     output = Path(arguments.output)
-    check_scores_target(output, inputs=[arguments.replies])
+    check_scores_target(output, inputs=arguments.replies)
     part = part_path(output)
     if part.exists() and not arguments.resume:
         say(f"note: starting over; {part} of an interrupted run is replaced (--resume would resume it)", arguments)

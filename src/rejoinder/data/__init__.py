@@ -2,11 +2,13 @@
 
 In reading order:
 
-rows         raw records of a file (JSON lines, CSV, TSV, Parquet), each with its line number
+formats      files that are not lines of text: JSON arrays, spreadsheets, folders
+rows         raw records of a file, each with its line number
 parquet      records of Parquet files and lazy frames
 values       single values of a record, checked
 messages     chat messages with roles to a context and a reply
 record       one record to an Example
+importers    records of other tools (chat logs, traces, tables with other column names) to records of ours
 source       all examples of a file, frame, stream or list, readable more than once
 survey       the first pass over a source: everything readable, ids unique, what the examples have
 judged       examples with human scores

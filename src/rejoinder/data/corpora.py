@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rejoinder.data.dialogues import DialogueSource, dialogue_of
 from rejoinder.data.judged import JudgedSource
-from rejoinder.data.record import data_error
+from rejoinder.data.record import FieldMap, data_error
 from rejoinder.data.sentences import sentences_of_file
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError
@@ -25,8 +25,10 @@ class CorpusReader:
     Files that hold nothing are an error: a model would otherwise be trained without what they were given for.
     """
 
-    def __init__(self, on_error: OnError = "raise") -> None:
+    def __init__(self, on_error: OnError = "raise", fields: FieldMap | Mapping[str, str] | None = None) -> None:
         self.on_error = on_error
+        self.fields = fields
+        """The data's names for our fields, in judged examples and replies; dialogues have their own."""
         self.skipped: list[str] = []
 
     def dialogues(self, origin: Any, *, sentences: bool = False) -> list[Dialogue]:
@@ -44,14 +46,18 @@ class CorpusReader:
         """The judged examples of one or more files, of a frame or of an iterable; human scores may be absent unless
         they must be `scored`."""
         kind = JudgedSource if scored else _UnscoredSource
-        return [item for one in _paths(origin) or [origin] for item in self._judged_of(kind(one, None, self.on_error))]
+        return [
+            item
+            for one in _paths(origin) or [origin]
+            for item in self._judged_of(kind(one, self.fields, self.on_error))
+        ]
 
     def examples(self, origin: Any) -> list[Example]:
         """The examples of one or more files, of a frame or of an iterable."""
         paths = _paths(origin)
         found: list[Example] = []
         for one in paths or [origin]:
-            with closing(Source(one, None, self.on_error)) as source:
+            with closing(Source(one, self.fields, self.on_error)) as source:
                 found += source
                 self.skipped += map(str, source.skipped.values())
         return _some(found, paths, "reply")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rejoinder.data.rows import unreadable
+from rejoinder.data.formats.opening import unreadable
 from rejoinder.errors import DataError
 
 

@@ -1,9 +1,9 @@
 """A record (one JSON object, one row of a table) to an Example, with every field checked.
 
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
-`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is split at
-a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON, and an empty
-reply next to messages counts as missing.
+`speakers`, `context_id`, `dialogue_id`. Only the reply is required. A context is a list of utterances, or one string
+that is split at a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON,
+and an empty reply next to messages counts as missing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ FIELDS = (
     "system",
     "speakers",
     "context_id",
+    "dialogue_id",
     "messages",
     "scores",
     "split",
@@ -40,6 +41,10 @@ FIELDS = (
 """What `--field` may rename."""
 
 _PLAIN = (str, list, type(None))
+
+
+class MissingReply(FieldError):
+    """A record without a reply."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         response = said if response is None else response
     if response is None:
         found = listed(record) or "no fields"
-        raise FieldError(fields.of("response"), f"is missing: expected the reply as a string, found {found}")
+        raise MissingReply(fields.of("response"), f"is missing: expected the reply as a string, found {found}")
     if speakers and len(speakers) != len(context):
         raise FieldError(
             fields.of("speakers"),
@@ -115,6 +120,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         system=get.label("system"),
         speakers=speakers,
         context_id=get.label("context_id"),
+        dialogue_id=get.label("dialogue_id"),
     )
 
 
@@ -124,7 +130,9 @@ def _is_plain(example: Example) -> bool:
     if not example.id or not all(type(texts) is tuple for texts in lists):
         return False
     try:
-        joined = "".join((example.id, example.response, example.system, example.context_id, *chain(*lists)))
+        joined = "".join(
+            (example.id, example.response, example.system, example.context_id, example.dialogue_id, *chain(*lists))
+        )
     except TypeError:
         return False
     fits = not example.speakers or len(example.speakers) == len(example.context)

@@ -7,40 +7,41 @@ from __future__ import annotations
 
 import codecs
 import csv
-import errno
 import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from rejoinder.data.formats.documents import document_rows, is_document
+from rejoinder.data.formats.opening import LONGEST_LINE, open_bytes, unreadable
+from rejoinder.data.formats.workbooks import sheet_cells
 from rejoinder.data.parquet import parquet_records
 from rejoinder.errors import CallError, DataError, shortened
-
-LONGEST_LINE = 4 << 20
-"""Bytes. No reply is this long: a longer line means a broken file, and is never read into memory as a whole."""
 
 Row = tuple[int, Any]
 """A line number with a record, or with the DataError that replaces it."""
 
 
 class TableRow(dict[str, str]):
-    """A record of a CSV or TSV table, where every value is a string: lists are JSON, missing values are empty."""
+    """A record of a table (CSV, TSV, spreadsheet): every value is a string, lists are JSON, missing values empty."""
 
 
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
-    """Records of a file, by its suffix: .jsonl, .csv, .tsv, .parquet; the text formats may be gzipped (.gz)."""
+    """Records of a file, by its suffix: .jsonl, .json, .csv, .tsv, .parquet, .xlsx; text may be gzipped (.gz)."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ".jsonl")
     if kind in {".parquet", ".pq"}:
         return _parquet(path, name)
     if kind in {".csv", ".tsv"}:
-        return _table(path, name, "\t" if kind == ".tsv" else ",")
-    if kind in {".xlsx", ".xls", ".zip", ".pkl", ".arrow"}:
-        raise CallError(f"{name}: cannot read {kind} files; expected .jsonl, .jsonl.gz, .csv, .tsv or .parquet")
-    return _json_lines(path, name)
+        return _records(_cells(path, name, "\t" if kind == ".tsv" else ","), name)
+    if kind == ".xlsx":
+        return _records(enumerate(sheet_cells(path, name), start=1), name)
+    if kind in {".xls", ".ods", ".zip", ".pkl", ".arrow"}:
+        raise CallError(f"{name}: cannot read {kind} files; expected .jsonl, .json, .csv, .tsv, .parquet or .xlsx")
+    return document_rows(path, name) if is_document(path, kind) else _json_lines(path, name)
 
 
 def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
@@ -52,7 +53,7 @@ def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]
 def _raw_lines(path: Path, name: str) -> Iterator[tuple[int, bytes | DataError]]:
     """Lines as bytes, each with its number; an error in place of one that is too long."""
     try:
-        with _open(path) as file:
+        with open_bytes(path) as file:
             number = 0
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
@@ -68,16 +69,6 @@ def _raw_lines(path: Path, name: str) -> Iterator[tuple[int, bytes | DataError]]
         raise unreadable(error, name) from None
 
 
-def unreadable(error: OSError, name: str) -> DataError:
-    """The error for a file that cannot be opened."""
-    problems = {
-        errno.EISDIR: "is a folder: expected a file",
-        errno.ENOENT: "no such file",
-        errno.EACCES: "may not be read: permission denied",
-    }
-    return DataError(problems.get(error.errno or 0, f"cannot be read ({error.strerror or error})"), file=name)
-
-
 def _decoded(line: bytes, name: str, number: int) -> str | DataError:
     if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return DataError("is UTF-16: expected UTF-8 text", file=name, line=number)
@@ -90,15 +81,6 @@ def _decoded(line: bytes, name: str, number: int) -> str | DataError:
             f"is not valid UTF-8 (byte {line[error.start]:#04x} at position {error.start + 1}): expected UTF-8 text"
         )
         return DataError(problem, file=name, line=number)
-
-
-def _open(path: Path) -> IO[bytes]:
-    file = path.open("rb")
-    if file.read(2) == b"\x1f\x8b":
-        file.close()
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    file.seek(0)
-    return file
 
 
 def _drain(file: IO[bytes], line: bytes) -> None:
@@ -156,10 +138,10 @@ class _TextLines:
         return text
 
 
-def _table(path: Path, name: str, delimiter: str) -> Iterator[Row]:
-    """Rows as records of strings, with the column names of the first row."""
+def _records(rows: Iterable[tuple[int, list[str] | DataError]], name: str) -> Iterator[Row]:
+    """Rows of cells as records of strings, with the column names of the first row."""
     header: list[str] | None = None
-    for line, cells in _cells(path, name, delimiter):
+    for line, cells in rows:
         if isinstance(cells, DataError):
             if header is None:  # nothing below it can be read
                 raise cells

@@ -1,30 +1,37 @@
 """Examples from any origin, readable more than once.
 
 A file is never read into memory as a whole, nor is a stream, which is copied to a temporary file. A generator can run
-only once, so its records are kept in a list.
+only once, so its records are kept in a list. What the records of a file mean is decided from the first of them, once
+(`importers.reading`), and logged where they are not in our own format.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from rejoinder.data.formats.folders import files_of
+from rejoinder.data.formats.opening import unreadable
+from rejoinder.data.importers.reading import SAMPLE, Reading, understand
 from rejoinder.data.parquet import frame_records
-from rejoinder.data.record import FieldMap, data_error, example_of
-from rejoinder.data.rows import Row, rows_of_file, unreadable
+from rejoinder.data.record import FieldMap, MissingReply, data_error, example_of
+from rejoinder.data.rows import Row, rows_of_file
 from rejoinder.data.values import FieldError
-from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
 
 OnError = Literal["raise", "skip"]
 
 _FRAME_ROWS = 4096
+_log = logging.getLogger(__name__)
 
 
 class ErrorPolicy:
@@ -51,20 +58,39 @@ class Source(ErrorPolicy):
     and collected in `skipped` (the record's number -> error).
     """
 
-    def __init__(self, origin: Any, fields: FieldMap | None = None, on_error: OnError = "raise") -> None:
+    def __init__(
+        self,
+        origin: Any,
+        fields: FieldMap | Mapping[str, str] | None = None,
+        on_error: OnError = "raise",
+        *,
+        every_turn: bool = False,
+    ) -> None:
         super().__init__(on_error)
-        self.fields = fields or FieldMap()
+        self.given = fields if isinstance(fields, FieldMap) else FieldMap(fields or {})
+        self.fields = self.given
+        """The data's names for our fields, those of the file that is being read."""
+        self.every_turn = every_turn
+        """Whether each assistant message of a chat is an example, instead of the last one only."""
+        self.readings: dict[str, Reading] = {}
+        """File -> what was understood of it."""
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
+        self._files: dict[str, Path] = {}
         self._all_examples = False
-        if isinstance(origin, str | Path):
-            # A file name may contain bytes that are not text; what is shown and written must be text.
-            self.name = "standard input" if str(origin) == "-" else str(origin).encode(errors="replace").decode()
-            self._origin = self._readable_twice(Path(origin))
+        if isinstance(origin, str | Path) or _is_list_of_paths(origin):
+            self.name = _name_of_files(origin)
+            files = files_of(origin, self.name)
+            if files is None:
+                self._files = {self.name: self._readable_twice(Path(origin))}
+            else:
+                self._files = {_text_of(file): file for file in files}
         else:
             self.name = _name_of(origin)
             if isinstance(origin, Iterator):  # can be read only once, and we read twice
                 self._origin = list(origin)
+        self.file = self.name
+        """The file that is being read."""
 
     def __iter__(self) -> Iterator[Example]:
         return (example for _, _, example in self.numbered())
@@ -74,12 +100,8 @@ class Source(ErrorPolicy):
         if self._all_examples and not self.skipped:  # an earlier pass found nothing wrong
             yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
             return
-        untouched = isinstance(self._origin, list)
-        unseen, seen = set(self.fields.names.values()), set[str]()
+        untouched = isinstance(self._origin, list) and not self._files
         for number, (line, record) in enumerate(self._rows(), start=1):
-            if unseen and isinstance(record, dict):
-                seen.update(record)
-                unseen -= record.keys()
             if number in self.skipped:
                 continue
             try:
@@ -87,28 +109,52 @@ class Source(ErrorPolicy):
                     raise record
                 example = self._example(record, number)
             except FieldError as error:
-                self.refuse(number, data_error(error, self.name, line))
+                self.refuse(number, data_error(self._with_hint(error), self.file, line))
             except DataError as error:
                 self.refuse(number, error)
             else:
                 untouched = untouched and example is record
                 yield number, line, example
         self._all_examples = untouched and not self.skipped
-        if seen and unseen:
-            raise UnknownNameError(f"field in {self.name}:", min(unseen), seen)
 
     def _example(self, record: Any, number: int) -> Example:
         return example_of(record, number, self.fields)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read; none for objects in memory."""
+        return tuple(self._files.values())
 
     def close(self) -> None:
         """Delete the copy of a stream."""
         if self._spilled:
             self._spilled.cleanup()
 
+    def _with_hint(self, error: FieldError) -> FieldError:
+        """The error, and for a missing reply the options that would name it."""
+        hint = self.readings[self.file].hint
+        return FieldError(error.name, f"{error}; {hint}") if isinstance(error, MissingReply) and hint else error
+
     def _rows(self) -> Iterator[Row]:
-        if isinstance(self._origin, Path):
-            return rows_of_file(self._origin, self.name)
-        return enumerate(_records_of(self._origin), start=1)
+        if not self._files:
+            yield from self._understood(self.name, enumerate(_records_of(self._origin), start=1))
+        for name, path in self._files.items():
+            yield from self._understood(name, rows_of_file(path, name))
+
+    def _understood(self, name: str, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows of one file, as records of ours."""
+        rows = iter(rows)
+        reading = self.readings.get(name)
+        if reading is None:
+            first, rows = _first_rows(rows)
+            reading = understand([record for _, record in first], name, self.given, every_turn=self.every_turn)
+            if reading.is_foreign and str(reading) not in map(str, self.readings.values()):
+                level = logging.WARNING if reading.notes else logging.INFO
+                _log.log(level, "%s: %s", name, reading)
+            self.readings[name] = reading
+        self.file, self.fields = name, reading.fields
+        prefix = f"{Path(name).name}:" if len(self._files) > 1 else ""
+        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix)
 
     def _readable_twice(self, path: Path) -> Path:
         """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""
@@ -116,7 +162,7 @@ class Source(ErrorPolicy):
             return self._spill(sys.stdin.buffer)
         try:
             path.stat()
-            if path.is_file() or path.is_dir():
+            if path.is_file():
                 return path
             with path.open("rb") as stream:
                 return self._spill(stream)
@@ -139,12 +185,41 @@ def read(
     `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are
     left out, and a warning at the end counts them.
     """
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    with contextlib.closing(Source(origin, mapping, on_error)) as source:
+    with contextlib.closing(Source(origin, fields, on_error)) as source:
         yield from source
         if source.skipped:
             first = next(iter(source.skipped.values()))
             warnings.warn(f"left out {len(source.skipped)} unreadable examples; the first: {first}", stacklevel=2)
+
+
+def _is_list_of_paths(origin: Any) -> bool:
+    return isinstance(origin, list | tuple) and bool(origin) and all(isinstance(item, Path) for item in origin)
+
+
+def _name_of_files(origin: str | Path | Sequence[Path]) -> str:
+    if not isinstance(origin, str | Path):
+        return ", ".join(map(_text_of, origin))
+    return "standard input" if str(origin) == "-" else _text_of(origin)
+
+
+def _text_of(path: str | Path) -> str:
+    """A path as text that can be shown and written: a file name may contain bytes that are not text."""
+    return str(path).encode(errors="replace").decode()
+
+
+def _first_rows(rows: Iterator[Row]) -> tuple[list[Row], Iterator[Row]]:
+    """The first rows, and all rows; an error after some of them is raised in its place."""
+    first: list[Row] = []
+    try:
+        first += islice(rows, SAMPLE)
+    except DataError as error:
+        return first, _then_raising(first, error)
+    return first, chain(first, rows)
+
+
+def _then_raising(rows: list[Row], error: DataError) -> Iterator[Row]:
+    yield from rows
+    raise error
 
 
 def _name_of(origin: Any) -> str:

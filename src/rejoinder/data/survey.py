@@ -83,7 +83,7 @@ def _repeated(keys: array[int]) -> set[int]:
 
 def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
     """Refuse repeated ids, as opposed to two ids that merely share a hash; the number of skipped records."""
-    first: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], str] = {}
     before = len(source.skipped)
     for number, line, example in source.numbered():
         key = (example.system, example.id)
@@ -91,8 +91,8 @@ def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:
             continue
         if key in first:
             of = f" of system {shortened(example.system)}" if example.system else ""
-            used = f"{shortened(example.id)}{of} was already used on line {first[key]}"
+            used = f"{shortened(example.id)}{of} was already used {first[key]}"
             problem = f"{used}: expected ids unique within a system"
-            source.refuse(number, DataError(problem, file=source.name, line=line, field=source.fields.of("id")))
-        first.setdefault(key, line)
+            source.refuse(number, DataError(problem, file=source.file, line=line, field=source.fields.of("id")))
+        first.setdefault(key, f"on line {line}" + (f" of {source.file}" if source.file != source.name else ""))
     return len(source.skipped) - before

@@ -95,7 +95,9 @@ class JudgedSet:
         return self.ratings[dimension]
 
 
-def read_judged(origin: Any, *, fields: FieldMap | None = None, on_error: OnError = "raise") -> JudgedSet:
+def read_judged(
+    origin: Any, *, fields: FieldMap | dict[str, str] | None = None, on_error: OnError = "raise"
+) -> JudgedSet:
     """The judged set in a file, a data frame or a list of records."""
     if isinstance(origin, JudgedSet):
         return origin

@@ -131,7 +131,7 @@ def meta_evaluate(
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
-    fields: FieldMap | None = None,
+    fields: FieldMap | dict[str, str] | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from rejoinder.data.source import Source
+from rejoinder.data.record import FieldMap
+from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
 from rejoinder.metrics.base import ScoreWarning
@@ -20,16 +22,19 @@ def score(
     metrics: Metrics | None = None,
     *,
     intervals: bool = False,
+    fields: FieldMap | Mapping[str, str] | None = None,
+    on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
-    evaluators also give, for each reply, the interval expected to contain the human score.
+    evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
+    names to the data's; with `on_error="skip"` unreadable examples are left out, and a warning counts them.
     """
     chosen = choose(metrics)
-    with closing(Source(examples)) as source:
+    with closing(Source(examples, fields, on_error)) as source:
         seen = survey(source, digest=False)
         served = chosen.served_by(seen, source.name)
         run = LocalRun(
@@ -45,6 +50,9 @@ def score(
             keep_ids=True,
         )
         table = run.score()
+        skipped = list(source.skipped.values())
+    if skipped:
+        warnings.warn(f"left out {len(skipped)} unreadable examples; the first: {skipped[0]}", stacklevel=2)
     for note in table.notes:
         warnings.warn(note, ScoreWarning, stacklevel=2)
     return table

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rejoinder.data.corpora import CorpusReader
+from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.errors import CallError, UnknownNameError
@@ -35,6 +36,7 @@ def distill(
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,
+    fields: FieldMap | Mapping[str, str] | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
@@ -44,7 +46,8 @@ def distill(
     `teachers` are evaluators and metrics, by name or folder; several are averaged. The `student` is a "static"
     evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from
     the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
-    places of the dialogues. Both are files or objects in memory, as in `train`.
+    places of the dialogues. Both are files or objects in memory, as in `train`; `fields` maps our
+    field names to those of the candidates.
 
     With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
@@ -54,7 +57,7 @@ def distill(
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
     require_extra("train", "distillation")
-    reader = CorpusReader(on_error)
+    reader = CorpusReader(on_error, fields)
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),

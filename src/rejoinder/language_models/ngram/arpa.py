@@ -13,7 +13,7 @@ from typing import IO, Literal
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.data.rows import unreadable
+from rejoinder.data.formats.opening import unreadable
 from rejoinder.errors import DataError, shortened
 from rejoinder.language_models.ngram.model import UNKNOWN, Level, NgramModel, with_special
 

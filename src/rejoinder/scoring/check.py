@@ -1,0 +1,159 @@
+"""What a file of replies contains, and which metrics can score it, before anything is scored."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rejoinder.data.converting.sampling import duplicate_key
+from rejoinder.data.record import FieldMap
+from rejoinder.data.source import OnError, Source
+from rejoinder.data.survey import survey
+from rejoinder.registry import SHIPPED
+from rejoinder.scoring.choosing import ALL, choose
+from rejoinder.types import Example
+
+_SHOWN = 3
+_LONGEST_SHOWN = 300
+_MOST_SYSTEMS = 20
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What was understood of a file, and what it contains."""
+
+    name: str
+    understood: Mapping[str, str]
+    """File -> how its records were read."""
+    examples: int
+    systems: Mapping[str, int]
+    """System -> its examples."""
+    contexts: int
+    """Different contexts."""
+    dialogues: int
+    """Different dialogue ids."""
+    has: Mapping[str, int]
+    """How many examples have a context, references."""
+    empty: int
+    """Empty replies."""
+    duplicates: int
+    """Examples with the same system, context and response as an earlier one."""
+    scripts: Mapping[str, int]
+    """Script of the first letter, such as Latin -> replies."""
+    missing: Mapping[str, tuple[str, ...]]
+    """What no example has -> the metrics that need it."""
+    first: tuple[Example, ...]
+    skipped: tuple[str, ...] = ()
+    """Records that could not be read, each with the reason."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        blocks = [self._understood(), self._counts(), self._missing(), *map(_shown, self.first)]
+        return "\n\n".join(block for block in blocks if block)
+
+    def _understood(self) -> str:
+        different = dict.fromkeys(self.understood.values())
+        if len(different) == 1:
+            return f"{self.name}: {next(iter(different))}"
+        return "\n".join(f"{file}: {how}" for file, how in self.understood.items())
+
+    def _counts(self) -> str:
+        named = [f"{system or '(no name)'}: {count:,}" for system, count in self.systems.items()]
+        more = f", and {len(named) - _MOST_SYSTEMS} more" if len(named) > _MOST_SYSTEMS else ""
+        without = self.examples - self.has["context"]
+        rows = {
+            "examples": f"{self.examples:,}",
+            "systems": f"{len(named):,} ({', '.join(named[:_MOST_SYSTEMS])}{more})",
+            "contexts": f"{self.contexts:,} different" + (f"; {without:,} examples have none" if without else ""),
+            "dialogues": f"{self.dialogues:,}" if self.dialogues else "",
+            "references": f"{self.has['references']:,} examples have some" if self.has["references"] else "none",
+            "empty replies": f"{self.empty:,}",
+            "duplicates": f"{self.duplicates:,} (same system, context and reply as an earlier example)",
+            "scripts": ", ".join(f"{script}: {count:,}" for script, count in self.scripts.items()),
+            "left out": f"{len(self.skipped):,} unreadable records" if self.skipped else "",
+        }
+        return "\n".join(f"{name:<15}{value}" for name, value in rows.items() if value)
+
+    def _missing(self) -> str:
+        lines = [
+            f"No example has {need}, which these metrics need: {', '.join(names)}."
+            for need, names in self.missing.items()
+        ]
+        filled = "\n".join(textwrap.fill(line, 100, break_on_hyphens=False) for line in lines)
+        return filled or "All metrics have what they need."
+
+
+def check(
+    origin: Any, *, fields: FieldMap | Mapping[str, str] | None = None, on_error: OnError = "raise", quiet: bool = True
+) -> DataCheck:
+    """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing."""
+    with closing(Source(origin, fields, on_error)) as source:
+        seen = survey(source, quiet=quiet, digest=False)
+        systems, scripts = Counter[str](), Counter[str]()
+        contexts, dialogues, replies = set[int](), set[str](), set[bytes]()
+        empty = 0
+        first: list[Example] = []
+        for example in source:
+            systems[example.system] += 1
+            scripts[_script(example.response)] += 1
+            empty += not example.response.strip()
+            replies.add(duplicate_key(example))
+            if example.context:
+                contexts.add(hash(example.context))
+            if example.dialogue_id:
+                dialogues.add(example.dialogue_id)
+            if len(first) < _SHOWN:
+                first.append(example)
+        del scripts[""]
+        return DataCheck(
+            source.name,
+            {file: str(reading) for file, reading in source.readings.items()},
+            seen.count,
+            dict(systems),
+            len(contexts),
+            len(dialogues),
+            seen.has,
+            empty,
+            seen.count - len(replies),
+            dict(scripts.most_common()),
+            _missing(seen.has),
+            tuple(first),
+            tuple(map(str, source.skipped.values())),
+        )
+
+
+def _missing(has: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """What no example has -> the metrics that need it."""
+    needs = dict.fromkeys(SHIPPED, frozenset({"context"}))
+    needs |= {label: frozenset(metric.needs) for label, metric in choose([ALL]).metrics.items()}
+    absent = [need for need, count in has.items() if not count]
+    return {need: tuple(label for label, wanted in needs.items() if need in wanted) for need in absent}
+
+
+def _script(text: str) -> str:
+    """The script of the first letter: Latin, Cyrillic, Cjk; "" without letters."""
+    letter = next((character for character in text if character.isalpha()), "")
+    return unicodedata.name(letter, "other").split()[0].split("-")[0].capitalize() if letter else ""
+
+
+def _shown(example: Example) -> str:
+    """An example in a few lines."""
+    speakers = example.speakers or [""] * len(example.context)
+    lines = [f"example {example.id}" + (f", system {example.system}" if example.system else "")]
+    lines += [_line(speaker or "context", turn) for speaker, turn in zip(speakers, example.context, strict=True)]
+    lines.append(_line("response", example.response))
+    lines += [_line("reference", reference) for reference in example.references]
+    return "\n".join(lines)
+
+
+def _line(label: str, text: str) -> str:
+    short = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    return f"    {label}: {' '.join(short.split())}"

@@ -1,0 +1,108 @@
+"""Whatever records of other tools contain, importers give examples or a RejoinderError with a short message."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+import foreign_records as foreign
+from checked_reading import check_example, only_our_errors
+from fuzzing import fuzz, mutated
+from rejoinder.data.converting.convert import convert
+from rejoinder.data.source import Source
+
+KINDS: list[Callable[[], list[Any]]] = [
+    *foreign.RECORDS.values(),
+    foreign.openai_batch,
+    lambda: foreign.flat("question", "answer", "model"),
+]
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**4000),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(
+    "input output inputs outputs messages conversations response request choices body role content from value type "
+    "kwargs data runs observations model system id answer question user bot expected history".split()
+)
+
+
+@st.composite
+def damaged_records(draw: st.DrawFn) -> list[Any]:
+    """Records of one tool, some of whose values are replaced, renamed or removed at any depth."""
+    records: list[Any] = copy.deepcopy(draw(st.sampled_from(KINDS))())
+    for _ in range(draw(st.integers(1, 4))):
+        place: Any = records
+        while isinstance(place, dict | list) and place:
+            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+            if not isinstance(place[key], dict | list) or draw(st.booleans()):
+                break
+            place = place[key]
+        if not place or not isinstance(place, dict | list):
+            continue
+        change = draw(st.sampled_from(["replace", "remove", "rename"]))
+        old = place.pop(key)
+        if change != "remove" and isinstance(place, dict):
+            place[draw(NAMES) if change == "rename" else key] = old if change == "rename" else draw(VALUES)
+        elif change == "replace" and isinstance(place, list):
+            place.insert(key, draw(VALUES))
+    return records
+
+
+def read_every_way(origin: Any) -> None:
+    for every_turn in (False, True):
+        with only_our_errors():
+            strict = list(Source(origin, every_turn=every_turn))
+            lenient = Source(origin, on_error="skip", every_turn=every_turn)
+            assert (list(lenient), lenient.skipped) == (strict, {})
+        with only_our_errors():
+            source = Source(origin, on_error="skip", every_turn=every_turn)
+            first = list(source)
+            assert list(source) == first, "a second pass reads the same"
+            for example in first:
+                check_example(example)
+
+
+def test_damaged_records() -> None:
+    fuzz(damaged_records(), read_every_way)
+
+
+def test_damaged_documents(tmp_path: Path) -> None:
+    pages: list[Any] = [*(kind() for kind in KINDS), {"data": foreign.langfuse_traces(), "meta": {}}]
+    files = [json.dumps(page, indent=indent).encode() for page in pages for indent in (None, 1)]
+    path = tmp_path / "a.json"
+
+    def target(content: bytes) -> None:
+        path.write_bytes(content)
+        read_every_way(path)
+
+    fuzz(mutated(files, [b"[", b"]", b"{", b"}", b",", b'"', b'"role": ', b'"messages": [', b"null"]), target)
+
+
+def test_damaged_spreadsheets(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    convert(foreign.sharegpt(), path)
+    content = path.read_bytes()
+
+    def target(content: bytes) -> None:
+        path.write_bytes(content)
+        read_every_way(path)
+
+    fuzz(mutated([content], [b"PK\x03\x04", b"PK\x05\x06", b"xl/worksheets/sheet1.xml"]), target)
+
+
+def test_paths_that_callers_name() -> None:
+    record = foreign.langsmith_runs()[0]
+
+    def target(path: str) -> None:
+        with only_our_errors():
+            for example in Source([record], {"response": path}):
+                check_example(example)
+
+    fuzz(st.text(st.sampled_from("inputs.ouwer0129 "), min_size=1, max_size=20), target)
