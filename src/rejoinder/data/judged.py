@@ -31,7 +31,7 @@ class JudgedSource(Source):
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
-            self._judged, self._split = record.scores, record.split
+            self._judged, self._split = scores_of(record.scores, "scores"), text_of(record.split, "split")
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):

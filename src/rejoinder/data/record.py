@@ -19,7 +19,10 @@ from rejoinder.data.values import FieldError, as_list, is_missing, json_list, ki
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
-FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
+FIELDS = (
+    *("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split"),
+    "turns",
+)
 """What `--field` may rename."""
 
 _PLAIN = (str, list, type(None))
@@ -33,11 +36,23 @@ class FieldMap:
     separator: str = "\n"
 
     def __post_init__(self) -> None:
-        for ours in self.names:
-            if ours not in FIELDS:
+        if not isinstance(self.names, Mapping):
+            expected = "expected our names with the data's, such as {'context': 'history'}"
+            raise CallError(f"cannot read the fields {shortened(self.names)}: {expected}")
+        for ours, theirs in self.names.items():
+            if not isinstance(ours, str) or ours not in FIELDS:
                 raise UnknownNameError("field", ours, FIELDS)
-        if not self.separator:
-            raise CallError("the separator of a context must not be empty")
+            if not isinstance(theirs, str) or not theirs:
+                raise CallError(f"the field {ours!r} must have a name in the data, not {shortened(theirs)}")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise CallError(
+                f"the separator of a context must be text that is not empty, not {shortened(self.separator)}"
+            )
+
+    @classmethod
+    def given(cls, fields: Fields | None) -> FieldMap:
+        """From the `fields` of a public function."""
+        return fields if isinstance(fields, FieldMap) else cls({} if fields is None else fields)
 
     @classmethod
     def parse(cls, pairs: Iterable[str], separator: str = "\n") -> FieldMap:
@@ -54,9 +69,17 @@ class FieldMap:
             names[ours] = theirs
         return cls(names, separator)
 
+    def without(self, ours: str) -> FieldMap:
+        """The same map without one of our fields."""
+        return FieldMap({name: theirs for name, theirs in self.names.items() if name != ours}, self.separator)
+
     def of(self, ours: str) -> str:
         """The data's name for one of our fields."""
         return self.names.get(ours, ours)
+
+
+Fields = FieldMap | Mapping[str, str]
+"""A field map, or our names with the data's: {"context": "history"}."""
 
 
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:

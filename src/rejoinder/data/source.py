@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from rejoinder.arguments import checked, fitting, path
 from rejoinder.data.parquet import frame_records
-from rejoinder.data.record import FieldMap, data_error, example_of
+from rejoinder.data.record import FieldMap, Fields, data_error, example_of
 from rejoinder.data.rows import Row, rows_of_file, unreadable
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError, UnknownNameError
@@ -31,9 +32,7 @@ class ErrorPolicy:
     """Whether an unreadable record stops the reader, or is skipped and recorded."""
 
     def __init__(self, on_error: OnError) -> None:
-        if on_error not in {"raise", "skip"}:
-            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
-        self.on_error = on_error
+        self.on_error: OnError = fitting("on_error", on_error)
         self.skipped: dict[int, DataError] = {}
         """The number of the record -> what is wrong with it."""
 
@@ -51,18 +50,20 @@ class Source(ErrorPolicy):
     and collected in `skipped` (the record's number -> error).
     """
 
-    def __init__(self, origin: Any, fields: FieldMap | None = None, on_error: OnError = "raise") -> None:
+    def __init__(self, origin: Any, fields: Fields | None = None, on_error: OnError = "raise") -> None:
         super().__init__(on_error)
-        self.fields = fields or FieldMap()
+        self.fields = FieldMap.given(fields)
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
         self._all_examples = False
         if isinstance(origin, str | Path):
+            fitting("the file", origin, path)
             # A file name may contain bytes that are not text; what is shown and written must be text.
             self.name = "standard input" if str(origin) == "-" else str(origin).encode(errors="replace").decode()
             self._origin = self._readable_twice(Path(origin))
         else:
             self.name = _name_of(origin)
+            _check_holds_records(origin)
             if isinstance(origin, Iterator):  # can be read only once, and we read twice
                 self._origin = list(origin)
 
@@ -131,16 +132,18 @@ class Source(ErrorPolicy):
         return path
 
 
-def read(
-    origin: Any, *, fields: FieldMap | dict[str, str] | None = None, on_error: OnError = "raise"
-) -> Iterator[Example]:
+@checked()
+def read(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 
     `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are
     left out, and a warning at the end counts them.
     """
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    with contextlib.closing(Source(origin, mapping, on_error)) as source:
+    return _examples(Source(origin, fields, on_error))
+
+
+def _examples(opened: Source) -> Iterator[Example]:
+    with contextlib.closing(opened) as source:
         yield from source
         if source.skipped:
             first = next(iter(source.skipped.values()))
@@ -150,6 +153,14 @@ def read(
 def _name_of(origin: Any) -> str:
     module = type(origin).__module__.partition(".")[0]
     return f"<{type(origin).__name__}>" if module == "builtins" else f"<{module} {type(origin).__name__}>"
+
+
+def _check_holds_records(origin: Any) -> None:
+    """Raise a CallError for an object that is no collection of records."""
+    kind = type(origin).__name__
+    single = isinstance(origin, dict | bytes | type) or kind == "Series"
+    if single or not (hasattr(origin, "__iter__") or kind == "LazyFrame"):
+        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
 
 
 def _records_of(origin: Any) -> Iterable[Any]:
@@ -162,6 +173,4 @@ def _records_of(origin: Any) -> Iterable[Any]:
     if (module, kind) == ("pandas", "DataFrame"):
         starts = range(0, len(origin), _FRAME_ROWS)
         return (record for at in starts for record in origin.iloc[at : at + _FRAME_ROWS].to_dict("records"))
-    if isinstance(origin, dict | bytes) or kind == "Series" or not hasattr(origin, "__iter__"):
-        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
     return origin  # type: ignore[no-any-return]

@@ -6,6 +6,8 @@ import warnings
 from contextlib import closing
 from typing import Any
 
+from rejoinder.arguments import checked
+from rejoinder.data.record import Fields
 from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
@@ -15,21 +17,24 @@ from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.table import ScoreTable
 
 
+@checked()
 def score(
     examples: Any,
     metrics: Metrics | None = None,
     *,
     intervals: bool = False,
+    fields: Fields | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
-    evaluators also give, for each reply, the interval expected to contain the human score.
+    evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
+    names to the data's: {"context": "history"}.
     """
     chosen = choose(metrics)
-    with closing(Source(examples)) as source:
+    with closing(Source(examples, fields)) as source:
         seen = survey(source, digest=False)
         served = chosen.served_by(seen, source.name)
         run = LocalRun(
@@ -46,5 +51,5 @@ def score(
         )
         table = run.score()
     for note in table.notes:
-        warnings.warn(note, ScoreWarning, stacklevel=2)
+        warnings.warn(note, ScoreWarning, stacklevel=3)
     return table

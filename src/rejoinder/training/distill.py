@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, fitting, texts, whole
 from rejoinder.data.corpora import CorpusReader
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.errors import CallError, UnknownNameError
@@ -15,7 +17,7 @@ from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.run import TrainingRun, is_main_process
+from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
@@ -25,6 +27,7 @@ STUDENTS = ("encoder", "static")
 """Evaluators that can be trained on another's scores."""
 
 
+@checked(contexts=whole(1), run=training_run)
 def distill(
     teachers: str | Path | Metric | Sequence[str | Path],
     dialogues: Any = (),
@@ -35,6 +38,7 @@ def distill(
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
@@ -48,13 +52,13 @@ def distill(
 
     With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
-    if student not in STUDENTS:
+    if not isinstance(student, str) or student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)
     model = build_model(student, parameters)
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
     require_extra("train", "distillation")
-    reader = CorpusReader(on_error)
+    reader = CorpusReader(on_error, fields)
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),
@@ -84,5 +88,7 @@ def _teacher(teachers: str | Path | Metric | Sequence[str | Path], dialogues: li
         if teachers.range != (LOWEST, HIGHEST):
             raise CallError(f"{teachers.name} does not score from 1 to 5: expected a teacher by its name or folder")
         return teachers
-    names = [teachers] if isinstance(teachers, str | Path) else teachers
+    names = fitting("teachers", [teachers] if isinstance(teachers, str | Path) else teachers, texts("names or folders"))
+    if not names:
+        raise CallError("no teacher is named: expected at least one")
     return teacher_of([str(name) for name in names], dialogues, seed)

@@ -9,15 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, text
 from rejoinder.data.corpora import CorpusReader
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import NeedsError
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.run import TrainingRun, is_main_process
+from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
 
 
+@checked(name=text, run=training_run)
 def train(
     name: str,
     dialogues: Any = (),
@@ -27,6 +30,7 @@ def train(
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
@@ -35,7 +39,8 @@ def train(
 
     `dialogues` is a file, several files, or an iterable of Dialogues, of records with `turns` or of lists of turns;
     `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
-    training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method.
+    training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method,
+    and `fields` maps our field names to the data's: {"turns": "utterances"}.
 
     With an `output`, checkpoints are kept next to it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before
@@ -44,7 +49,7 @@ def train(
     model = build_model(name, parameters)
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
-    given = _read(model, dialogues, judged, valid, on_error)
+    given = _read(model, dialogues, judged, valid, CorpusReader(on_error, fields))
     on_read(given)
     model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)
     if target is not None and is_main_process():
@@ -52,9 +57,9 @@ def train(
     return model
 
 
-def _read(model: Any, dialogues: Any, judged: Any, valid: Any, on_error: OnError) -> TrainingInput:
+def _read(model: Any, dialogues: Any, judged: Any, valid: Any, reader: CorpusReader) -> TrainingInput:
     """Read everything; an error where judged examples are given that nothing can be learned from."""
-    reader, scored = CorpusReader(on_error), not model.learns_systems
+    scored = not model.learns_systems
     read_valid = reader.judged if model.kind == "evaluator" else reader.dialogues
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues, sentences=model.reads_sentences),

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, fitting, of_type, optional, path, text, texts
 from rejoinder.data.output import check_target
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.unanswered import UnansweredSource
 from rejoinder.errors import CallError
@@ -55,6 +56,10 @@ class GeneratedReplies:
         return str(self.summary)
 
 
+@checked(
+    drop=texts("a list such as ['length<3']"),
+    decoding=optional(of_type(str, Decoding, called="text such as 'beam(beam=4)', or a Decoding")),
+)
 def generate(
     systems: Model | Mapping[str, Model] | Sequence[str],
     contexts: Any,
@@ -63,7 +68,7 @@ def generate(
     drop: Sequence[str] = (),
     keep_offensive: bool = False,
     decoding: str | Decoding | None = None,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     output: str | Path | None = None,
@@ -84,8 +89,7 @@ def generate(
     if target is not None:
         check_target(target, (".jsonl",), inputs=[str(contexts)] if isinstance(contexts, str | Path) else [])
     pool = _pool(systems, also, drop, decoding, keep_offensive=keep_offensive, seed=seed)
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    with closing(UnansweredSource(_records(contexts), mapping, on_error)) as source:
+    with closing(UnansweredSource(_records(contexts), fields, on_error)) as source:
         run = PoolRun(pool, source, source.name, quiet)
         examples: Iterable[Example]
         if target is None:
@@ -118,14 +122,16 @@ def _pool(
     filters: list[Filter] = [] if keep_offensive else [WordFilter()]
     filters += [MetricFilter.parse(spec) for spec in drop]
     if isinstance(systems, Mapping):
-        several = [_system(name, model, how) for name, model in systems.items()]
+        several = [_system(fitting("the name of a system", name, text), model, how) for name, model in systems.items()]
     else:
-        several = systems_of(systems, how)
-    return Pool(several, also_of(also if isinstance(also, str) else ",".join(also)), filters, seed=seed)
+        several = systems_of(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
+    names = also if isinstance(also, str) else ",".join(fitting("also", also, texts("'true', 'random' or both")))
+    return Pool(several, also_of(names), filters, seed=seed)
 
 
 def _system(name: str, model: Model, decoding: Decoding | None) -> System:
     if not isinstance(model, ReplyModel):
+        fitting("a system", model, path)
         [system] = systems_of([f"{name}={model}" if name else str(model)], decoding)
         return system
     return System(name or model.name, model, decoding if model.decodes else None)
