@@ -93,6 +93,12 @@ def texts(called: str) -> Check:
     return check
 
 
+def one_or_more(called: str) -> Check:
+    """A text or path, or a list of them; one alone becomes a list."""
+    listed = texts(called)
+    return lambda value: [value] if isinstance(value, str | os.PathLike) else listed(value)
+
+
 def flag(value: Any) -> bool:
     """True or False; text and numbers are refused, since "no" would count as true."""
     if type(value).__name__ not in {"bool", "bool_"}:  # numpy's is not a subclass of Python's

@@ -139,14 +139,13 @@ class Evaluator(Metric, Learned):
         run: TrainingRun | None = None,
     ) -> TrainingData:
         """The part of these data that `fit` would use."""
-        unlabelled = self.labels == "unused"
-        return TrainingData.of(
-            () if self.dialogues == "unused" else dialogues_in(dialogues),
-            () if unlabelled or judged is None else judged_in(judged),
-            () if unlabelled else judged_in(valid),
-            seed,
-            run,
-        )
+        said = dialogues_in(dialogues)
+        rated, held_out = judged_in(() if judged is None else judged), judged_in(valid)
+        if self.dialogues == "unused":
+            said = []
+        if self.labels == "unused":
+            rated, held_out = [], []
+        return TrainingData.of(said, rated, held_out, seed, run)
 
     @property
     def fitted(self) -> Fit:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from rejoinder._version import __version__
 from rejoinder.arguments import checked
+from rejoinder.building import check_fields
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.corpora import dialogues_in
 from rejoinder.data.digests import dialogues_digest, digest_of
@@ -76,6 +77,7 @@ class FittedOnDialogues(Learned):
     fit_: DialogueFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.check()
 
     def check(self) -> None:

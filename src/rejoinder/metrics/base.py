@@ -21,6 +21,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
+from rejoinder.building import check_fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
@@ -90,6 +91,7 @@ class Metric(ABC):
         return (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 - a metric without parameters has nothing to check
@@ -188,10 +190,11 @@ class TextMetric(Metric):
     """What is removed first, joined by `+`: `speakers`, `stopwords`, `punctuation`."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.tokenise not in TOKENISERS:
             raise UnknownNameError("tokeniser", self.tokenise, TOKENISERS)
         parse_strip(self.strip)
-        super().__post_init__()
+        self.check()
 
     @property
     def text(self) -> TextOptions:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.arguments import checked, fitting, texts, whole
+from rejoinder.arguments import checked, fitting, one_or_more, whole
 from rejoinder.data.corpora import CorpusReader
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
@@ -88,7 +88,7 @@ def _teacher(teachers: str | Path | Metric | Sequence[str | Path], dialogues: li
         if teachers.range != (LOWEST, HIGHEST):
             raise CallError(f"{teachers.name} does not score from 1 to 5: expected a teacher by its name or folder")
         return teachers
-    names = fitting("teachers", [teachers] if isinstance(teachers, str | Path) else teachers, texts("names or folders"))
+    names = fitting("teachers", teachers, one_or_more("names or folders of evaluators and metrics"))
     if not names:
         raise CallError("no teacher is named: expected at least one")
     return teacher_of([str(name) for name in names], dialogues, seed)

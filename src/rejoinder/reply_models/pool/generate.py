@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.arguments import checked, fitting, of_type, optional, path, text, texts
+from rejoinder.arguments import checked, fitting, of_type, one_or_more, optional, path, text, texts
 from rejoinder.data.output import check_target
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
@@ -23,7 +23,7 @@ from rejoinder.reply_models.decoding import Decoding
 from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilter
 from rejoinder.reply_models.pool.pool import Pool
 from rejoinder.reply_models.pool.run import PoolRun, PoolSummary
-from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, systems_of
+from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, check_names, systems_of
 from rejoinder.types import Example
 
 Model = str | Path | ReplyModel
@@ -57,6 +57,7 @@ class GeneratedReplies:
 
 
 @checked(
+    also=one_or_more("'true', 'random' or both"),
     drop=texts("a list such as ['length<3']"),
     decoding=optional(of_type(str, Decoding, called="text such as 'beam(beam=4)', or a Decoding")),
 )
@@ -88,7 +89,7 @@ def generate(
     target = None if output is None else Path(output)
     if target is not None:
         check_target(target, (".jsonl",), inputs=[str(contexts)] if isinstance(contexts, str | Path) else [])
-    pool = _pool(systems, also, drop, decoding, keep_offensive=keep_offensive, seed=seed)
+    pool = _pool(systems, list(also), drop, decoding, keep_offensive=keep_offensive, seed=seed)
     with closing(UnansweredSource(_records(contexts), fields, on_error)) as source:
         run = PoolRun(pool, source, source.name, quiet)
         examples: Iterable[Example]
@@ -103,7 +104,7 @@ def generate(
 
 def _pool(
     systems: Model | Mapping[str, Model] | Sequence[str],
-    also: str | Sequence[str],
+    also: Sequence[str],
     drop: Sequence[str],
     decoding: str | Decoding | None,
     *,
@@ -122,11 +123,11 @@ def _pool(
     filters: list[Filter] = [] if keep_offensive else [WordFilter()]
     filters += [MetricFilter.parse(spec) for spec in drop]
     if isinstance(systems, Mapping):
+        check_names(systems)
         several = [_system(fitting("the name of a system", name, text), model, how) for name, model in systems.items()]
     else:
         several = systems_of(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
-    names = also if isinstance(also, str) else ",".join(fitting("also", also, texts("'true', 'random' or both")))
-    return Pool(several, also_of(names), filters, seed=seed)
+    return Pool(several, also_of(",".join(also)), filters, seed=seed)
 
 
 def _system(name: str, model: Model, decoding: Decoding | None) -> System:
