@@ -117,7 +117,7 @@ class Source(ErrorPolicy):
             return self._spill(sys.stdin.buffer)
         try:
             path.stat()
-            if path.is_file() or path.is_dir():
+            if path.is_file():
                 return path
             with path.open("rb") as stream:
                 return self._spill(stream)
