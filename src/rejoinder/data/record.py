@@ -82,6 +82,22 @@ Fields = FieldMap | Mapping[str, str]
 """A field map, or our names with the data's: {"context": "history"}."""
 
 
+def examples_in(origin: Any) -> list[Example]:
+    """The Examples of a list, with the types of their fields checked; their texts may contain anything."""
+    if isinstance(origin, str | bytes | Mapping | type) or not isinstance(origin, Iterable):
+        raise CallError(f"cannot score {shortened(origin)}: expected a list of Examples, as read() gives them")
+    examples = list(origin)
+    for number, example in enumerate(examples, start=1):
+        if not isinstance(example, Example):
+            raise CallError(f"cannot score {shortened(example)}: expected Examples, as read() gives them")
+        if _text_of(example) is None:
+            try:
+                examples[number - 1] = example_of(example, number, FieldMap())
+            except FieldError as error:
+                raise data_error(error, "examples", number) from None
+    return examples
+
+
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:
     """The example in a record; FieldError if it contains none."""
     if isinstance(record, Example):  # made by the caller, so its fields may contain anything
@@ -126,15 +142,22 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
 
 def _is_plain(example: Example) -> bool:
     """Whether an example contains only ASCII text, as most do: then no field needs another check."""
-    lists = (example.context, example.references, example.speakers)
-    if not example.id or not all(type(texts) is tuple for texts in lists):
-        return False
-    try:
-        joined = "".join((example.id, example.response, example.system, example.context_id, *chain(*lists)))
-    except TypeError:
+    text = _text_of(example)
+    if text is None or not example.id:
         return False
     fits = not example.speakers or len(example.speakers) == len(example.context)
-    return fits and joined.isascii() and "\0" not in joined
+    return fits and text.isascii() and "\0" not in text
+
+
+def _text_of(example: Example) -> str | None:
+    """All text of an example; None where a field has the wrong type."""
+    lists = (example.context, example.references, example.speakers)
+    if not all(type(texts) is tuple for texts in lists):
+        return None
+    try:
+        return "".join((example.id, example.response, example.system, example.context_id, *chain(*lists)))
+    except TypeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

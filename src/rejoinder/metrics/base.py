@@ -22,7 +22,7 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
 from rejoinder.building import check_fields
-from rejoinder.data.source import Source
+from rejoinder.data.record import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
 from rejoinder.specs import format_spec
@@ -99,7 +99,7 @@ class Metric(ABC):
 
     def score(self, examples: Iterable[Example]) -> Scores:
         """One score per example, in order; NaN where the metric cannot score."""
-        examples = list(Source(examples))
+        examples = examples_in(examples)
         size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
         batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
@@ -121,7 +121,7 @@ class Metric(ABC):
             scores = self.score(examples)
             scored = scores[~np.isnan(scores)]
             return float(scored.mean()) if len(scored) else float("nan")
-        batch = Batch(list(Source(examples)))
+        batch = Batch(examples_in(examples))
         counter.add(batch, np.arange(len(batch)))
         return counter.value()
 

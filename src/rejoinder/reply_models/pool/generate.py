@@ -112,9 +112,10 @@ def _pool(
     seed: int,
 ) -> Pool:
     """The systems and filters: no filters for one model; for a pool, those of replies that should not be judged."""
+    others = also_of(",".join(also))
     how = Decoding.parse(decoding) if isinstance(decoding, str) else decoding
     if isinstance(systems, str | Path | ReplyModel):
-        if also or drop:
+        if others or drop:
             raise CallError("the options also and drop are for a pool: expected several systems, not one model")
         system = _system("", systems, how)
         if how is not None:  # in a pool it is meant for the models that decode; here nothing would use it
@@ -127,7 +128,7 @@ def _pool(
         several = [_system(fitting("the name of a system", name, text), model, how) for name, model in systems.items()]
     else:
         several = systems_of(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
-    return Pool(several, also_of(",".join(also)), filters, seed=seed)
+    return Pool(several, others, filters, seed=seed)
 
 
 def _system(name: str, model: Model, decoding: Decoding | None) -> System:
