@@ -28,11 +28,16 @@ Check = Callable[[Any], Any]
 """Gives the value, converted; a ValueError that says what was expected where the value does not fit."""
 
 
+def is_number(value: Any, kind: type = Real) -> bool:
+    """Whether it is a number of this kind: for Python, True is one."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def whole(least: int, most: int | None = None, why: str = "") -> Check:
     """A whole number within limits; `why` gives the reason of the upper one."""
 
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        if not is_number(value, Integral) or value < least:
             raise ValueError(f"a whole number of at least {least}")
         if most is not None and value > most:
             raise ValueError(f"a whole number of at most {most}{why and f' ({why})'}")
@@ -45,7 +50,7 @@ def number(least: float, most: float) -> Check:
     """A number within limits."""
 
     def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not least <= value <= most:
+        if not is_number(value) or not least <= value <= most:
             raise ValueError(f"a number from {least:g} to {most:g}")
         return float(value)
 
@@ -128,7 +133,7 @@ def scale(value: Any) -> tuple[float, float]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise ValueError(expected)
     ends = list(value)
-    if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+    if len(ends) != 2 or not all(map(is_number, ends)):
         raise ValueError(expected)
     if not -_LARGEST_SCORE <= ends[0] < ends[1] <= _LARGEST_SCORE:
         raise ValueError(f"{expected}, with the lowest first and none beyond {_LARGEST_SCORE:g}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import cache
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -64,9 +63,17 @@ class _Unknown:
         return cls
 
 
-@cache
 def field_types(cls: type[Any]) -> dict[str, Any]:
     """The type of each field of a dataclass."""
+    if cls not in _FIELD_TYPES:
+        _FIELD_TYPES[cls] = _resolved_types(cls)
+    return _FIELD_TYPES[cls]
+
+
+_FIELD_TYPES: dict[type[Any], dict[str, Any]] = {}
+
+
+def _resolved_types(cls: type[Any]) -> dict[str, Any]:
     unknown: dict[str, Any] = {}
     while True:
         try:

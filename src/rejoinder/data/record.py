@@ -36,10 +36,11 @@ class FieldMap:
     separator: str = "\n"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.names, Mapping):
+        names: Any = self.names
+        if not isinstance(names, Mapping):
             expected = "expected our names with the data's, such as {'context': 'history'}"
-            raise CallError(f"cannot read the fields {shortened(self.names)}: {expected}")
-        for ours, theirs in self.names.items():
+            raise CallError(f"cannot read the fields {shortened(names)}: {expected}")
+        for ours, theirs in names.items():
             if not isinstance(ours, str) or ours not in FIELDS:
                 raise UnknownNameError("field", ours, FIELDS)
             if not isinstance(theirs, str) or not theirs:

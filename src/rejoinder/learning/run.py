@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 
-from rejoinder.arguments import fitting, flag, of_type, optional, path, whole
+from rejoinder.arguments import fitting, flag, is_number, of_type, optional, path, whole
 from rejoinder.errors import CallError, UnknownNameError, shortened
 
 PRECISIONS = ("no", "bf16", "fp16")
@@ -39,10 +38,9 @@ class TrainingRun:
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():
             fitting(name, getattr(self, name), check)
-        number = isinstance(self.minutes, Real) and not isinstance(self.minutes, bool)
-        if self.minutes is not None and not (number and 0 < self.minutes < math.inf):
+        if self.minutes is not None and not (is_number(self.minutes) and 0 < self.minutes < math.inf):
             raise CallError(f"minutes of training must be a number above 0, not {shortened(self.minutes)}")
-        if not isinstance(self.mixed_precision, str) or self.mixed_precision not in PRECISIONS:
+        if self.mixed_precision not in PRECISIONS:
             raise UnknownNameError("mixed precision", self.mixed_precision, PRECISIONS)
 
 

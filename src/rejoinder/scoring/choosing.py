@@ -78,7 +78,8 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
         return Choice(default, frozenset(default))
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    if isinstance(metrics, bytes) or not isinstance(metrics, Iterable):
+    given: Any = metrics
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise CallError(f"metrics must be names or metric objects, not {shortened(metrics)}")
     if isinstance(metrics, Mapping):
         chosen = {check_label(label): _metric(given) for label, given in metrics.items()}

@@ -165,7 +165,7 @@ def test_a_time_out_is_a_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         return Reply(b"{}", delay=5.0)
 
     # On a loaded machine even the connection may take too long.
-    with serving(respond) as server, pytest.raises(JudgeError, match="ReadTimeout|ConnectTimeout"):
+    with serving(respond) as server, pytest.raises(JudgeError, match=r"ReadTimeout|ConnectTimeout"):
         judge(server.url, timeout=0.1, retries=1).score([example("Fine.")])
 
 
