@@ -15,7 +15,7 @@ def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]
     return [
         {
             "id": str(n),
-            "context": [f"context {n // 3}"],
+            "context": [f"c{n // 2}"],  # words that default-fast does not know
             "response": "two words" if equal_replies else "word " * (n % 7 + 1),
             "references": ["two words"],
             "system": "ABC"[n % 3],
@@ -49,6 +49,4 @@ def test_calibration_needs_scores_that_differ() -> None:
     for equal_replies, problem in ((True, "the same score"), (False, "the scale must be")):
         judged = replies(equal_replies=equal_replies, equal_ratings=not equal_replies)
         with pytest.raises(rejoinder.CallError, match=problem):
-            rejoinder.calibrate(
-                "default-fast", [{**one, "context": ["Tea?"], "context_id": one["id"]} for one in judged]
-            )
+            rejoinder.calibrate("default-fast", judged)
