@@ -23,7 +23,9 @@ SLOW_TESTS := tests/test_packaging.py tests/test_skips.py tests/scoring/test_int
 test-under-load: .venv/test
 	stress-ng --quiet --cpu 2 --vm 1 --vm-bytes 256M --hdd 1 & busy=$$!; trap "kill $$busy" EXIT; set -e; \
 	for number in $$(seq $(SUITE_RUNS)); do $(BIN)/python -m pytest --numprocesses 2 -q $(TEST_OPTIONS); done; \
-	for number in $$(seq $(SLOW_RUNS)); do $(BIN)/python -m pytest -q $(SLOW_TESTS); done
+	for number in $$(seq $(SLOW_RUNS)); do \
+		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
+	done
 
 # Seconds per target: with twenty targets this is about five hours. `make fuzz FUZZ_SECONDS=60` is a short run.
 FUZZ_SECONDS ?= 900
