@@ -3,16 +3,31 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test fuzz lint types format clean
+.PHONY: demo test test-under-load fuzz lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder score src/rejoinder/examples/demo.jsonl --metric all --report report.html
 	@echo "Now open $(CURDIR)/report.html in a browser."
 
+# `make test TEST_OPTIONS='--no-skip browser'`: further options of pytest.
 test: .venv/test
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 $(TEST_OPTIONS)
 
-# Seconds per target: with eleven targets this is about three hours. `make fuzz FUZZ_SECONDS=60` is a short run.
+# The suite three times, and the tests that start processes or a browser ten times, beside stress-ng (apt-get install
+# stress-ng), which keeps both cores, memory and disk busy. It takes hours.
+SUITE_RUNS ?= 3
+SLOW_RUNS ?= 10
+SLOW_TESTS := tests/test_packaging.py tests/test_skips.py tests/scoring/test_interrupted.py tests/report \
+	tests/cli/test_interrupted_imports.py tests/cli/test_help.py tests/evaluators/judge
+
+test-under-load: .venv/test
+	stress-ng --quiet --cpu 2 --vm 1 --vm-bytes 256M --hdd 1 & busy=$$!; trap "kill $$busy" EXIT; set -e; \
+	for number in $$(seq $(SUITE_RUNS)); do $(BIN)/python -m pytest --numprocesses 2 -q $(TEST_OPTIONS); done; \
+	for number in $$(seq $(SLOW_RUNS)); do \
+		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
+	done
+
+# Seconds per target: with twenty targets this is about five hours. `make fuzz FUZZ_SECONDS=60` is a short run.
 FUZZ_SECONDS ?= 900
 
 fuzz: .venv/test

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
 from rejoinder.types import Example
+from skips import skip_lines
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,26 @@ def real() -> list[Example]:
             pytest.skip(f"needs {path.name} of ../shared/data")
         examples += list(islice(read(path), most))
     return examples
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-skip", action="append", default=[], metavar="MARKER", help="fail where such a test is skipped"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    kept = [name for name in item.config.getoption("--no-skip") if item.get_closest_marker(name)]
+    if report.skipped and kept and isinstance(report.longrepr, tuple):
+        report.outcome, report.longrepr = "failed", f"--no-skip {kept[0]}, but it is skipped: {report.longrepr[2]}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The last lines say what was skipped, and how to get what these tests need."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)]
+    for line in skip_lines(reasons):
+        terminalreporter.write_line(line, yellow=True)

@@ -10,12 +10,14 @@ Names are imported when they are first used, so that `import rejoinder` is fast.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
 
 from rejoinder._version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, whose import would take longer than the rest of this module
 if TYPE_CHECKING:
+    from typing import Any
+
     from rejoinder.data.converting.convert import Conversion, convert
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
@@ -129,7 +131,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"rejoinder.{_HOMES[name]}"), name)
+    return getattr(import_module(f"rejoinder.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

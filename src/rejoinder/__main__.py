@@ -2,6 +2,6 @@
 
 import sys
 
-from rejoinder.cli import main
+from rejoinder.command import main
 
 sys.exit(main())

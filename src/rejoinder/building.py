@@ -44,6 +44,18 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     return cls(**given)
 
 
+def check_fields(made: Any) -> None:
+    """Convert and check the parameters of an instance that was made by calling its class, as `instance` does."""
+    hints = field_types(type(made))
+    for field in dataclasses.fields(made):
+        if field.init:
+            given = getattr(made, field.name)
+            value = _converted(given, hints.get(field.name, Any))
+            _check(f"{made.name}: {field.name}", value, hints.get(field.name, Any))
+            if value is not given:
+                object.__setattr__(made, field.name, value)  # it is frozen
+
+
 class _Unknown:
     """Stands for a type that is imported only while types are checked; accepts every value."""
 
@@ -53,6 +65,15 @@ class _Unknown:
 
 def field_types(cls: type[Any]) -> dict[str, Any]:
     """The type of each field of a dataclass."""
+    if cls not in _FIELD_TYPES:
+        _FIELD_TYPES[cls] = _resolved_types(cls)
+    return _FIELD_TYPES[cls]
+
+
+_FIELD_TYPES: dict[type[Any], dict[str, Any]] = {}
+
+
+def _resolved_types(cls: type[Any]) -> dict[str, Any]:
     unknown: dict[str, Any] = {}
     while True:
         try:
@@ -74,6 +95,8 @@ def _converted(value: Any, hint: Any) -> Any:
 
 def _check(what: str, value: Any, hint: Any) -> None:
     """Raise a CallError if a value does not have the parameter's type; types unknown here accept any value."""
+    if isinstance(value, Integral) and abs(int(value)) >= 2**63:  # more than arrays can hold
+        raise CallError(f"{what} must be a number of less than 19 digits, not {shortened(value)}")
     kinds = alternatives(hint)
     lists = [kind for kind in kinds if get_origin(kind) is tuple]
     if lists and isinstance(value, tuple):

@@ -19,6 +19,7 @@ LONGEST_SHOWN = 80
 LONGEST_MESSAGE = 2000
 """Characters. A longer message is cut in the middle: file names, names and values in it may be of any length."""
 _MOST_LISTED = 50  # names
+_LONGEST_FILE_NAME = 250
 
 
 class RejoinderError(Exception):
@@ -39,13 +40,14 @@ class CallError(RejoinderError):
 class UnknownNameError(CallError):
     """A name that does not exist, with similar ones that do."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
         by_folded_name: dict[str, list[str]] = {}
         for candidate in known:
             # Comparing names of thousands of characters would take minutes.
             by_folded_name.setdefault(candidate[:LONGEST_SHOWN].casefold(), []).append(candidate)
-        matches = difflib.get_close_matches(name[:LONGEST_SHOWN].casefold(), by_folded_name, n=3, cutoff=0.5)
+        given = name[:LONGEST_SHOWN].casefold() if isinstance(name, str) else ""
+        matches = difflib.get_close_matches(given, by_folded_name, n=3, cutoff=0.5)
         near = [candidate for match in matches for candidate in by_folded_name[match]]
         if near:
             hint = f"did you mean {listed(near, ' or ')}?"
@@ -78,7 +80,7 @@ class DataError(RejoinderError):
 
     def __init__(self, problem: str, *, file: str = "", line: int = 0, field: str = "") -> None:
         self.problem, self.file, self.line, self.field = problem, file, line, field
-        place = ":".join(part for part in (file, str(line) if line else "") if part)
+        place = ":".join(part for part in (_cut(file, _LONGEST_FILE_NAME), str(line) if line else "") if part)
         parts = (place, f"field {shortened(field)}" if field else "", problem)
         super().__init__(": ".join(part for part in parts if part))
 

@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, of_type
 from rejoinder.building import instance
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.model_folder import read_config
@@ -108,6 +109,7 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 """Names that papers use for settings of one metric: name -> metric and parameters."""
 
 
+@checked(name_or_folder=of_type(str, Path, called="a name or a folder"))
 def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     """A metric, an evaluator or a reply model, by its name or from the folder that a trained one was saved in.
 

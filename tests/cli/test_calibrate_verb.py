@@ -99,7 +99,7 @@ def test_what_cannot_be_calibrated(run: Run, model: Path, labelled: Path, write_
         ((model, "--judged", labelled, "-o", labelled), "is a file: expected a folder"),
         ((model, "--judged", labelled, "-o", "no/where"), "does not exist"),
         ((labelled.parent, "--judged", labelled, "-o", "out"), "holds no evaluator"),
-        ((model, "--judged", labelled, "-o", "out", "--level", 2), "level must be from 0.5 to 0.99, not 2"),
+        ((model, "--judged", labelled, "-o", "out", "--level", 2), "level must be a number from 0.5 to 0.99, not 2"),
     ):
         ran = run("calibrate", *arguments)
         assert ran.code == 2

@@ -80,7 +80,7 @@ def test_wrong_fields(run: Run, replies: Path) -> None:
     message = "unknown field in replies.jsonl: 'history'; known: references, response"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
     ran = run("score", replies, "--separator", "")
-    assert (ran.code, ran.err) == (2, "rejoinder: the separator of a context must not be empty\n")
+    assert (ran.code, ran.err) == (2, "rejoinder: the separator of a context must be text that is not empty, not ''\n")
 
 
 TARGETS = {

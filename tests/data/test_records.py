@@ -122,7 +122,7 @@ def test_wrong_field_options(pairs: list[str], message: str) -> None:
 
 
 def test_an_empty_separator_cuts_nothing() -> None:
-    with pytest.raises(CallError, match=r"^the separator of a context must not be empty$"):
+    with pytest.raises(CallError, match=r"^the separator of a context must be text that is not empty, not ''$"):
         FieldMap(separator="")
 
 

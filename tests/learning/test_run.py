@@ -14,7 +14,7 @@ from rejoinder.learning.run import TrainingRun
     ("setting", "problem"),
     [
         ({"minutes": 0}, "minutes of training must be a number above 0, not 0"),
-        ({"save_every": 0}, "save_every must be at least 1, not 0"),
+        ({"save_every": 0}, "save_every must be a whole number of at least 1, not 0"),
         ({"mixed_precision": "bf61"}, "mixed precision 'bf61'.*did you mean bf16"),
     ],
 )

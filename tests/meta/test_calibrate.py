@@ -66,5 +66,5 @@ def test_replies_of_the_split_test_are_left_out() -> None:
 
 
 def test_a_level_that_makes_no_sense() -> None:
-    with pytest.raises(CallError, match=r"level must be from 0\.5 to 0\.99, not 2"):
+    with pytest.raises(CallError, match=r"level must be a number from 0\.5 to 0\.99, not 2"):
         calibrate(Lengthy().fit((), judged(), seed=3), records(), level=2.0)

@@ -43,7 +43,7 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         path.write_text(report, encoding="utf-8")
         context = browser.new_context(**options)
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(120_000)  # a loaded machine draws slowly
         page = context.new_page()
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))

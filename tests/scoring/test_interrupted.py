@@ -41,6 +41,8 @@ if __name__ == "__main__":
 
 REPLIES = 400
 
+pytestmark = pytest.mark.timeout(1200)  # up to eight processes per test, each slow to start on a loaded machine
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -65,19 +67,17 @@ def stop_in_the_middle(folder: Path, number: int, output: str) -> tuple[int, str
     """Send a signal when some rows are on disk; exit code and standard error."""
     process = start(folder, "-o", output, pause=0.1)
     part = folder / f"{output}.part"
-    deadline = time.monotonic() + 60
     while not part.exists() or part.stat().st_size < 2000:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     return process.returncode, told.decode()
 
 
 def finish(folder: Path, *more: str) -> None:
     process = start(folder, *more)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == 0, (out, err)
 
 
@@ -117,7 +117,7 @@ def on_a_terminal(folder: Path, *more: str) -> str:
         if not piece:
             break
         shown += piece
-    process.communicate(timeout=60)
+    process.communicate()
     os.close(parent)
     assert process.returncode == 0, shown
     return shown.decode()
@@ -130,5 +130,5 @@ def test_progress_is_shown_on_a_terminal_only(folder: Path) -> None:
     assert "replies/s" in shown, "a rate"
     assert "<00:" in shown, "time left"
     assert on_a_terminal(folder, "--quiet") == ""
-    piped = start(folder).communicate(timeout=60)[1]
+    piped = start(folder).communicate()[1]
     assert piped == b"note: 45 replies are empty and scored the lowest value of each metric\n"

@@ -11,7 +11,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -57,8 +57,8 @@ def _fill(verb: str, parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=module.run)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, and return the exit code."""
+def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:
+    """Run one command, and return the exit code; `interrupted` says whether an error may be due to an interrupt."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except RejoinderError as error:
-        return _fail(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code) if not interrupted() else _fail("interrupted", 130)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:
@@ -78,9 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:  # no space left, a folder that vanished: no bug, and the message says it all
         return _fail(str(error), 1)
-    except Exception as error:
-        if os.environ.get("REJOINDER_DEBUG"):
+    except BaseException as error:  # polars' PanicException is no Exception
+        if isinstance(error, SystemExit | GeneratorExit) or os.environ.get("REJOINDER_DEBUG"):
             raise
+        if interrupted():
+            return _fail("interrupted", 130)
         hint = "set REJOINDER_DEBUG=1 to see where"
         return _fail(f"this should not have happened: {type(error).__name__}: {error} ({hint})", 1)
 

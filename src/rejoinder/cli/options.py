@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rejoinder.arguments import SHARED, Check, whole
 from rejoinder.defaults import RESAMPLES
+from rejoinder.errors import shortened
 
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
     from rejoinder.scoring.choosing import Choice
 
 _MOST_LISTED = 20
-HIGHEST_SEED = 2**32 - 1
-"""The highest seed that every random number generator accepts: numpy's legacy one has the lowest limit."""
+_MOST_DIGITS = 100  # Python refuses to read numbers of thousands of digits
 
 
 def add_replies(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +106,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     add_seed(parser)
     parser.add_argument(
         "--resamples",
-        type=positive,
+        type=option("resamples"),
         default=RESAMPLES,
         help="number of bootstrap resamples for each interval (default: %(default)s)",
     )
@@ -114,26 +115,24 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """The random seed."""
-    parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
+    parser.add_argument("--seed", type=option("seed"), default=0, help="random seed (default: 0)")
 
 
-def positive(text: str) -> int:
-    """A whole number above 0, or argparse's error."""
-    return _at_least(1, text)
+def option(name: str, check: Check | None = None) -> Callable[[str], int]:
+    """How argparse reads a whole number: with the check that the Python functions have for this argument."""
+
+    def read(text: str) -> int:
+        try:
+            number: int = (check or SHARED[name])(int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"must be {error}, not {shortened(text)}") from None
+        return number
+
+    return read
 
 
-def seed(text: str) -> int:
-    """A whole number from 0 to HIGHEST_SEED, or argparse's error."""
-    number = _at_least(0, text)
-    if number > HIGHEST_SEED:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at most {HIGHEST_SEED}, not {text!r}")
-    return number
-
-
-def _at_least(least: int, text: str) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
-    return int(text)
+positive = option("a count", whole(1))
+"""A whole number above 0, or argparse's error."""
 
 
 def run_settings(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.record import data_error
+from rejoinder.arguments import fitting
+from rejoinder.arguments import path as as_path
+from rejoinder.data.record import FieldMap, Fields, data_error
 from rejoinder.data.rows import rows_of_file
 from rejoinder.data.source import ErrorPolicy, OnError
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, texts_of
@@ -24,8 +26,10 @@ class DialogueSource(ErrorPolicy):
     With `on_error="skip"` unreadable records are skipped and collected in `skipped` (the record's number -> error).
     """
 
-    def __init__(self, path: str | Path, on_error: OnError = "raise") -> None:
+    def __init__(self, path: str | Path, on_error: OnError = "raise", fields: Fields | None = None) -> None:
         super().__init__(on_error)
+        fitting("the file", path, as_path)
+        self.fields = FieldMap.given(fields)
         self.name = str(path).encode(errors="replace").decode()
         self._path = Path(path)
 
@@ -34,7 +38,7 @@ class DialogueSource(ErrorPolicy):
             try:
                 if isinstance(record, DataError):
                     raise record
-                dialogue = dialogue_of(record, number)
+                dialogue = dialogue_of(record, number, self.fields)
             except FieldError as error:
                 self.refuse(number, data_error(error, self.name, line))
             except DataError as error:
@@ -43,21 +47,22 @@ class DialogueSource(ErrorPolicy):
                 yield dialogue
 
 
-def dialogue_of(record: Any, number: int) -> Dialogue:
+def dialogue_of(record: Any, number: int, fields: FieldMap | None = None) -> Dialogue:
     """The dialogue in a record; FieldError if it contains none."""
+    names = fields or FieldMap()
     if not isinstance(record, dict):
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
-    turns = _texts(record, "turns")
+    turns = _texts(record, names.of("turns"))
     if turns is None:
         found = listed(record) or "no fields"
-        raise FieldError("turns", f"is missing: expected a list of utterances, found {found}")
+        raise FieldError(names.of("turns"), f"is missing: expected a list of utterances, found {found}")
     if len(turns) < 2:
-        raise FieldError("turns", f"expected at least two utterances, found {len(turns)}")
-    speakers = _texts(record, "speakers") or ()
+        raise FieldError(names.of("turns"), f"expected at least two utterances, found {len(turns)}")
+    speakers = _texts(record, names.of("speakers")) or ()
     if speakers and len(speakers) != len(turns):
-        raise FieldError("speakers", f"expected one label per turn ({len(turns)}), found {len(speakers)}")
-    label = None if is_missing(record.get("id")) else record.get("id")
-    return Dialogue(label_of(label, "id") or str(number), turns, speakers)
+        raise FieldError(names.of("speakers"), f"expected one label per turn ({len(turns)}), found {len(speakers)}")
+    label = record.get(names.of("id"))
+    return Dialogue(label_of(None if is_missing(label) else label, names.of("id")) or str(number), turns, speakers)
 
 
 def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:

@@ -31,7 +31,9 @@ class JudgedSource(Source):
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
-            self._judged, self._split = record.scores, record.split
+            # One that the caller made may have no scores: what learns from systems needs none.
+            self._judged = {} if record.scores == {} else scores_of(record.scores, "scores")
+            self._split = text_of(record.split, "split")
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):

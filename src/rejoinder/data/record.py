@@ -31,6 +31,7 @@ FIELDS = (
     "messages",
     "scores",
     "split",
+    "turns",
     "a",
     "b",
     "winner",
@@ -55,11 +56,24 @@ class FieldMap:
     separator: str = "\n"
 
     def __post_init__(self) -> None:
-        for ours in self.names:
-            if ours not in FIELDS:
+        names: Any = self.names
+        if not isinstance(names, Mapping):
+            expected = "expected our names with the data's, such as {'context': 'history'}"
+            raise CallError(f"cannot read the fields {shortened(names)}: {expected}")
+        for ours, theirs in names.items():
+            if not isinstance(ours, str) or ours not in FIELDS:
                 raise UnknownNameError("field", ours, FIELDS)
-        if not self.separator:
-            raise CallError("the separator of a context must not be empty")
+            if not isinstance(theirs, str) or not theirs:
+                raise CallError(f"the field {ours!r} must have a name in the data, not {shortened(theirs)}")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise CallError(
+                f"the separator of a context must be text that is not empty, not {shortened(self.separator)}"
+            )
+
+    @classmethod
+    def given(cls, fields: Fields | None) -> FieldMap:
+        """From the `fields` of a public function."""
+        return fields if isinstance(fields, FieldMap) else cls({} if fields is None else fields)
 
     @classmethod
     def parse(cls, pairs: Iterable[str], separator: str = "\n") -> FieldMap:
@@ -76,9 +90,33 @@ class FieldMap:
             names[ours] = theirs
         return cls(names, separator)
 
+    def without(self, ours: str) -> FieldMap:
+        """The same map without one of our fields."""
+        return FieldMap({name: theirs for name, theirs in self.names.items() if name != ours}, self.separator)
+
     def of(self, ours: str) -> str:
         """The data's name for one of our fields."""
         return self.names.get(ours, ours)
+
+
+Fields = FieldMap | Mapping[str, str]
+"""A field map, or our names with the data's: {"context": "history"}."""
+
+
+def examples_in(origin: Any) -> list[Example]:
+    """The Examples of a list, with the types of their fields checked; their texts may contain anything."""
+    if isinstance(origin, str | bytes | Mapping | type) or not isinstance(origin, Iterable):
+        raise CallError(f"cannot score {shortened(origin)}: expected a list of Examples, as read() gives them")
+    examples = list(origin)
+    for number, example in enumerate(examples, start=1):
+        if not isinstance(example, Example):
+            raise CallError(f"cannot score {shortened(example)}: expected Examples, as read() gives them")
+        if _text_of(example) is None:
+            try:
+                examples[number - 1] = example_of(example, number, FieldMap())
+            except FieldError as error:
+                raise data_error(error, "examples", number) from None
+    return examples
 
 
 def example_of(record: Any, number: int, fields: FieldMap) -> Example:
@@ -126,17 +164,24 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
 
 def _is_plain(example: Example) -> bool:
     """Whether an example contains only ASCII text, as most do: then no field needs another check."""
-    lists = (example.context, example.references, example.speakers)
-    if not example.id or not all(type(texts) is tuple for texts in lists):
+    text = _text_of(example)
+    if text is None or not example.id:
         return False
+    fits = not example.speakers or len(example.speakers) == len(example.context)
+    return fits and text.isascii() and "\0" not in text
+
+
+def _text_of(example: Example) -> str | None:
+    """All text of an example; None where a field has the wrong type."""
+    lists = (example.context, example.references, example.speakers)
+    if not all(type(texts) is tuple for texts in lists):
+        return None
     try:
-        joined = "".join(
+        return "".join(
             (example.id, example.response, example.system, example.context_id, example.dialogue_id, *chain(*lists))
         )
     except TypeError:
-        return False
-    fits = not example.speakers or len(example.speakers) == len(example.context)
-    return fits and joined.isascii() and "\0" not in joined
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,17 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from rejoinder.arguments import checked, fitting, path
 from rejoinder.data.formats.folders import files_of
 from rejoinder.data.formats.opening import unreadable
 from rejoinder.data.importers.reading import SAMPLE, Reading, understand
 from rejoinder.data.parquet import frame_records
-from rejoinder.data.record import FieldMap, MissingReply, data_error, example_of
+from rejoinder.data.record import FieldMap, Fields, MissingReply, data_error, example_of
 from rejoinder.data.rows import Row, rows_of_file
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError
@@ -38,9 +39,7 @@ class ErrorPolicy:
     """Whether an unreadable record stops the reader, or is skipped and recorded."""
 
     def __init__(self, on_error: OnError) -> None:
-        if on_error not in {"raise", "skip"}:
-            raise CallError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
-        self.on_error = on_error
+        self.on_error: OnError = fitting("on_error", on_error)
         self.skipped: dict[int, DataError] = {}
         """The number of the record -> what is wrong with it."""
 
@@ -61,13 +60,13 @@ class Source(ErrorPolicy):
     def __init__(
         self,
         origin: Any,
-        fields: FieldMap | Mapping[str, str] | None = None,
+        fields: Fields | None = None,
         on_error: OnError = "raise",
         *,
         every_turn: bool = False,
     ) -> None:
         super().__init__(on_error)
-        self.given = fields if isinstance(fields, FieldMap) else FieldMap(fields or {})
+        self.given = FieldMap.given(fields)
         self.fields = self.given
         """The data's names for our fields, those of the file that is being read."""
         self.every_turn = every_turn
@@ -79,6 +78,8 @@ class Source(ErrorPolicy):
         self._files: dict[str, Path] = {}
         self._all_examples = False
         if isinstance(origin, str | Path) or _is_list_of_paths(origin):
+            for one in [origin] if isinstance(origin, str | Path) else origin:
+                fitting("the file", one, path)
             self.name = _name_of_files(origin)
             files = files_of(origin, self.name)
             if files is None:
@@ -87,6 +88,7 @@ class Source(ErrorPolicy):
                 self._files = {_text_of(file): file for file in files}
         else:
             self.name = _name_of(origin)
+            _check_holds_records(origin)
             if isinstance(origin, Iterator):  # can be read only once, and we read twice
                 self._origin = list(origin)
         self.file = self.name
@@ -138,8 +140,8 @@ class Source(ErrorPolicy):
     def _rows(self) -> Iterator[Row]:
         if not self._files:
             yield from self._understood(self.name, enumerate(_records_of(self._origin), start=1))
-        for name, path in self._files.items():
-            yield from self._understood(name, rows_of_file(path, name))
+        for name, file in self._files.items():
+            yield from self._understood(name, rows_of_file(file, name))
 
     def _understood(self, name: str, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows of one file, as records of ours."""
@@ -177,15 +179,18 @@ class Source(ErrorPolicy):
         return path
 
 
-def read(
-    origin: Any, *, fields: FieldMap | dict[str, str] | None = None, on_error: OnError = "raise"
-) -> Iterator[Example]:
+@checked()
+def read(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 
     `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are
     left out, and a warning at the end counts them.
     """
-    with contextlib.closing(Source(origin, fields, on_error)) as source:
+    return _examples(Source(origin, fields, on_error))
+
+
+def _examples(opened: Source) -> Iterator[Example]:
+    with contextlib.closing(opened) as source:
         yield from source
         if source.skipped:
             first = next(iter(source.skipped.values()))
@@ -227,6 +232,14 @@ def _name_of(origin: Any) -> str:
     return f"<{type(origin).__name__}>" if module == "builtins" else f"<{module} {type(origin).__name__}>"
 
 
+def _check_holds_records(origin: Any) -> None:
+    """Raise a CallError for an object that is no collection of records."""
+    kind = type(origin).__name__
+    single = isinstance(origin, dict | bytes | type) or kind == "Series"
+    if single or not (hasattr(origin, "__iter__") or kind == "LazyFrame"):
+        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
+
+
 def _records_of(origin: Any) -> Iterable[Any]:
     """Records of an object in memory; those of a frame in batches."""
     module, kind = type(origin).__module__.partition(".")[0], type(origin).__name__
@@ -237,6 +250,4 @@ def _records_of(origin: Any) -> Iterable[Any]:
     if (module, kind) == ("pandas", "DataFrame"):
         starts = range(0, len(origin), _FRAME_ROWS)
         return (record for at in starts for record in origin.iloc[at : at + _FRAME_ROWS].to_dict("records"))
-    if isinstance(origin, dict | bytes) or kind == "Series" or not hasattr(origin, "__iter__"):
-        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
     return origin  # type: ignore[no-any-return]

@@ -23,8 +23,8 @@ class UnansweredSource(Source):
     """Contexts as examples with an empty response; the true reply, if known, is their reference."""
 
     def _example(self, record: Any, number: int) -> Example:
-        if isinstance(record, dict) and "turns" in record:
-            dialogue = dialogue_of(record, number)
+        if isinstance(record, dict) and self.fields.of("turns") in record:
+            dialogue = dialogue_of(record, number, self.fields)
             return Example(
                 dialogue.id,
                 dialogue.turns[:-1],

@@ -29,7 +29,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from rejoinder._version import __version__
+from rejoinder.arguments import checked
 from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.corpora import dialogues_in, judged_in
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.calibration import Calibration
@@ -37,7 +39,7 @@ from rejoinder.evaluators.out_of_domain import Familiarity, OutOfDomainCounter
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import CONTEXTS, Learned
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -100,6 +102,7 @@ class Evaluator(Metric, Learned):
         """The contexts that models which this one starts from were trained on."""
         return TrainedContexts()
 
+    @checked(run=training_run)
     def fit(
         self,
         dialogues: Iterable[Dialogue] = (),
@@ -136,14 +139,13 @@ class Evaluator(Metric, Learned):
         run: TrainingRun | None = None,
     ) -> TrainingData:
         """The part of these data that `fit` would use."""
-        unlabelled = self.labels == "unused"
-        return TrainingData.of(
-            () if self.dialogues == "unused" else dialogues,
-            () if unlabelled or judged is None else judged,
-            () if unlabelled else valid,
-            seed,
-            run,
-        )
+        said = dialogues_in(dialogues)
+        rated, held_out = judged_in(() if judged is None else judged), judged_in(valid)
+        if self.dialogues == "unused":
+            said = []
+        if self.labels == "unused":
+            rated, held_out = [], []
+        return TrainingData.of(said, rated, held_out, seed, run)
 
     @property
     def fitted(self) -> Fit:
@@ -234,6 +236,7 @@ class Evaluator(Metric, Learned):
             scores[[not getattr(example, need) for example in batch.examples]] = np.nan
         return scores
 
+    @checked()
     def save(self, folder: str | Path) -> None:
         """Write everything that `load` needs into a folder: config.json, and arrays."""
         fit = self.fitted
@@ -248,6 +251,7 @@ class Evaluator(Metric, Learned):
             write_config(fresh, config)
 
     @classmethod
+    @checked()
     def load(cls, folder: str | Path) -> Self:
         """The fitted evaluator that was saved in a folder."""
         home = Path(folder)

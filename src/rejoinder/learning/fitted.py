@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from rejoinder._version import __version__
+from rejoinder.arguments import checked
+from rejoinder.building import check_fields
 from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.corpora import dialogues_in
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.learning.learned import CONTEXTS, Learned
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_config
 from rejoinder.metrics.base import plain
 from rejoinder.types import Dialogue, JudgedExample
@@ -74,6 +77,7 @@ class FittedOnDialogues(Learned):
     fit_: DialogueFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.check()
 
     def check(self) -> None:
@@ -83,6 +87,7 @@ class FittedOnDialogues(Learned):
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The value of each learned field; the same for the same data and seed. There is at least one dialogue."""
 
+    @checked(run=training_run)
     def fit(
         self,
         dialogues: Iterable[Dialogue],
@@ -99,7 +104,7 @@ class FittedOnDialogues(Learned):
         """
         if judged is not None:
             raise CallError(f"{self.name} learns from dialogues: it takes no judged examples")
-        data = DialogueData(tuple(dialogues), tuple(valid), seed, run or TrainingRun())
+        data = DialogueData(tuple(dialogues_in(dialogues)), tuple(dialogues_in(valid)), seed, run or TrainingRun())
         if not data.dialogues:
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
         if data.valid and not places_of(data.valid):
@@ -144,6 +149,7 @@ class FittedOnDialogues(Learned):
         fit = [] if self.fit_ is None else [f"fit:{self.fit_.data[:12]}", f"seed:{self.fit_.seed}"]
         return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
+    @checked()
     def save(self, folder: str | Path) -> None:
         """Write what `load` needs into a folder: config.json and array files."""
         fit = self.fitted
@@ -151,6 +157,7 @@ class FittedOnDialogues(Learned):
             write_config(fresh, self._config(fresh, fit.plain, fit.contexts))
 
     @classmethod
+    @checked()
     def load(cls, folder: str | Path) -> Self:
         """The model that was saved in a folder, fitted."""
         home = Path(folder)

@@ -7,10 +7,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.arguments import fitting, flag, is_number, of_type, optional, path, whole
+from rejoinder.errors import CallError, UnknownNameError, shortened
 
 PRECISIONS = ("no", "bf16", "fp16")
 """Mixed precisions, as `accelerate` names them."""
+
+
+_CHECKS = {"checkpoints": optional(path), "resume": flag, "save_every": whole(1), "quiet": flag}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +36,16 @@ class TrainingRun:
     """Show neither progress bars nor validation figures."""
 
     def __post_init__(self) -> None:
-        if self.minutes is not None and not 0 < self.minutes < math.inf:
-            raise CallError(f"minutes of training must be a number above 0, not {self.minutes}")
-        if self.save_every < 1:
-            raise CallError(f"save_every must be at least 1, not {self.save_every}")
+        for name, check in _CHECKS.items():
+            fitting(name, getattr(self, name), check)
+        if self.minutes is not None and not (is_number(self.minutes) and 0 < self.minutes < math.inf):
+            raise CallError(f"minutes of training must be a number above 0, not {shortened(self.minutes)}")
         if self.mixed_precision not in PRECISIONS:
             raise UnknownNameError("mixed precision", self.mixed_precision, PRECISIONS)
+
+
+training_run = optional(of_type(TrainingRun, called="a TrainingRun"))
+"""The check of the argument `run`."""
 
 
 def is_main_process() -> bool:

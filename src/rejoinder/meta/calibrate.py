@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked, of_type
+from rejoinder.arguments import number as number_from
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import LEVEL
 from rejoinder.errors import CallError
@@ -81,6 +83,10 @@ class CalibrationReport:
         )
 
 
+@checked(
+    evaluator=of_type(str, Path, Evaluator, called="an evaluator, or the name or folder of one"),
+    level=number_from(0.5, 0.99),
+)
 def calibrate(
     evaluator: str | Path | Evaluator,
     judged: Any,
@@ -88,7 +94,7 @@ def calibrate(
     dimension: str | None = None,
     scale: tuple[float, float] | None = None,
     level: float = LEVEL,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     output: str | Path | None = None,
@@ -100,16 +106,13 @@ def calibrate(
     on, are left out. `scale` is the lowest and the highest score that people could give (by default, that they gave),
     and `level` the share of intervals that should contain the human score. `output` may be the evaluator's own folder.
     """
-    if not 0.5 <= level <= 0.99:
-        raise CallError(f"level must be from 0.5 to 0.99, not {level:g}")
     target = None if output is None else Path(output)
     if target is not None:
         check_target(target)
     folder = None if isinstance(evaluator, Evaluator) else _folder_of(evaluator)
     given: Any = evaluator if folder is None else load_evaluator(folder, {})
     raw_evaluator: Evaluator = given.with_calibration(None)
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    labelled, notes = _usable(raw_evaluator, judged, dimension, mapping, on_error)
+    labelled, notes = _usable(raw_evaluator, judged, dimension, fields, on_error)
     lowest, highest = map(float, scale or _observed_scale(labelled))
     chosen: dict[str, Any] = {"scale": (lowest, highest), "level": level, "seed": seed}
     raw = _scores(raw_evaluator, labelled)
@@ -142,7 +145,7 @@ def _folder_of(evaluator: str | Path) -> Path:
 
 
 def _usable(
-    evaluator: Evaluator, origin: Any, dimension: str | None, fields: FieldMap | None, on_error: OnError
+    evaluator: Evaluator, origin: Any, dimension: str | None, fields: Fields | None, on_error: OnError
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """The judged replies without those of the split `test` and those whose context the evaluator was trained on, and
     how many these were."""

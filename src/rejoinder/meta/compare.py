@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked
+from rejoinder.data.record import FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
@@ -34,6 +35,7 @@ SMALLEST_ADJUSTED = ALPHA / 10
 """Enough permutations are drawn for adjusted p-values to get this small, however many systems are compared."""
 
 
+@checked()
 def compare(
     *origins: Any,
     metrics: Metrics | Choice | None = None,
@@ -41,7 +43,7 @@ def compare(
     labels: Any = None,
     dimension: str | None = None,
     predictor: str | None = None,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -61,8 +63,7 @@ def compare(
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    given = fields if isinstance(fields, FieldMap) else FieldMap(fields or {})
-    mapping, pair_field = _mapping(given, pair_by)
+    mapping, pair_field = _mapping(FieldMap.given(fields), pair_by)
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(Source(origin, mapping, on_error))) for origin in origins]
         joined, seen = join(sources, labels_of(origins), quiet=quiet)

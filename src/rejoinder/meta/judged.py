@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.data.judged import JudgedSource
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.stats.agreement.ceiling import row_means
@@ -95,9 +95,7 @@ class JudgedSet:
         return self.ratings[dimension]
 
 
-def read_judged(
-    origin: Any, *, fields: FieldMap | dict[str, str] | None = None, on_error: OnError = "raise"
-) -> JudgedSet:
+def read_judged(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> JudgedSet:
     """The judged set in a file, a data frame or a list of records."""
     if isinstance(origin, JudgedSet):
         return origin

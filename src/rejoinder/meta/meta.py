@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked, texts
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
@@ -123,6 +124,7 @@ class MetaReport:
         return "\n\n".join(str(report) for report in self.dimensions)
 
 
+@checked(scores=texts("a list of score files"), studies=texts("a list of the names of studies"))
 def meta_evaluate(
     origin: Any,
     metrics: Metrics | Choice | None = None,
@@ -131,7 +133,7 @@ def meta_evaluate(
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,

@@ -14,13 +14,15 @@ import inspect
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
+from rejoinder.building import check_fields
+from rejoinder.data.record import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
 from rejoinder.specs import format_spec
@@ -89,13 +91,15 @@ class Metric(ABC):
         return (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 - a metric without parameters has nothing to check
         """Raise a CallError for parameters that make no sense."""
 
-    def score(self, examples: Sequence[Example]) -> Scores:
+    def score(self, examples: Iterable[Example]) -> Scores:
         """One score per example, in order; NaN where the metric cannot score."""
+        examples = examples_in(examples)
         size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
         batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
@@ -110,14 +114,15 @@ class Metric(ABC):
         parts = [ready.score_batch(batches.pop()) for _ in range(len(batches))]
         return np.concatenate(parts)
 
-    def corpus_score(self, examples: Sequence[Example]) -> float:
+    def corpus_score(self, examples: Iterable[Example]) -> float:
         """One score for all examples together: the mean, unless the metric defines its own."""
         counter = self.counter()
         if counter is None:
             scores = self.score(examples)
             scored = scores[~np.isnan(scores)]
             return float(scored.mean()) if len(scored) else float("nan")
-        counter.add(Batch(examples), np.arange(len(examples)))
+        batch = Batch(examples_in(examples))
+        counter.add(batch, np.arange(len(batch)))
         return counter.value()
 
     @abstractmethod
@@ -185,10 +190,11 @@ class TextMetric(Metric):
     """What is removed first, joined by `+`: `speakers`, `stopwords`, `punctuation`."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.tokenise not in TOKENISERS:
             raise UnknownNameError("tokeniser", self.tokenise, TOKENISERS)
         parse_strip(self.strip)
-        super().__post_init__()
+        self.check()
 
     @property
     def text(self) -> TextOptions:

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rejoinder.arguments import checked, of_type, optional
 from rejoinder.arrays import Vectors
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.learning.fitted import FittedOnDialogues
 from rejoinder.reply_models.decoding import Decoding
 
@@ -79,6 +80,7 @@ class ReplyModel(FittedOnDialogues):
         """One vector per context; a model that `has_encoder` overrides this. (contexts, width)"""
         raise NotImplementedError
 
+    @checked(decoding=optional(of_type(Decoding, called="a Decoding")))
     def reply(
         self,
         contexts: Sequence[Sequence[str]],
@@ -91,6 +93,8 @@ class ReplyModel(FittedOnDialogues):
         _ = self.fitted
         if decoding is not None and not self.decodes:
             raise CallError(f"{self.name} copies replies of its corpus: it takes no decoding")
+        contexts = _listed(contexts, "contexts")
+        true_replies = None if true_replies is None else _texts(_listed(true_replies, "true_replies"), "true reply")
         if true_replies is not None and len(true_replies) != len(contexts):
             raise CallError(f"{len(true_replies)} true replies for {len(contexts)} contexts: expected one each")
         turns = tuple(_as_context(context) for context in contexts)
@@ -109,7 +113,7 @@ class ReplyModel(FittedOnDialogues):
         _ = self.fitted
         if not texts:
             return self.encode_contexts(((),))[:0]
-        vectors = self.encode_contexts(tuple((text,) if isinstance(text, str) else tuple(text) for text in texts))
+        vectors = self.encode_contexts(tuple((text,) if isinstance(text, str) else _as_context(text) for text in texts))
         if len(vectors) != len(texts):
             raise ValueError(f"{self.name}: encode_contexts gave {len(vectors)} vectors for {len(texts)} texts")
         return vectors
@@ -122,6 +126,20 @@ def context_seed(context: Context, seed: int) -> int:
 
 
 def _as_context(turns: Sequence[str]) -> Context:
-    if isinstance(turns, str):
-        raise CallError(f"a context is a list of turns, not the text {turns[:40]!r}")
-    return tuple(turns)
+    if not isinstance(turns, list | tuple):
+        raise CallError(f"a context is a list of turns, not {shortened(turns)}")
+    return _texts(turns, "turn of a context")
+
+
+def _listed(given: Any, name: str) -> list[Any]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise CallError(f"{name} must be a list, not {shortened(given)}")
+    return list(given)
+
+
+def _texts(given: Iterable[Any], what: str) -> tuple[str, ...]:
+    texts = tuple(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise CallError(f"a {what} must be text, not {shortened(text)}")
+    return texts

@@ -6,15 +6,16 @@ an error, and one of a set is left out with a note.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rejoinder.data.survey import Survey
-from rejoinder.errors import CallError, NeedsError
+from rejoinder.errors import CallError, NeedsError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import ALIASES, build, load, metric_names
 
+T = TypeVar("T")
 Metrics = str | Metric | Sequence[str | Metric] | Mapping[str, str | Metric]
 """Names with parameters, metric objects, or a mapping from custom labels to either; `all` names every metric."""
 
@@ -77,15 +78,33 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
         return Choice(default, frozenset(default))
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    if not metrics:
-        raise CallError("no metric is named: expected some, or None for the default set")
+    given: Any = metrics
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise CallError(f"metrics must be names or metric objects, not {shortened(metrics)}")
     if isinstance(metrics, Mapping):
-        return Choice({label: _metric(given) for label, given in metrics.items()})
+        chosen = {check_label(label): _metric(given) for label, given in metrics.items()}
+        return Choice(_some(chosen))
+    metrics = _some(list(metrics))
     specs = [spec for spec in metrics if not (isinstance(spec, str) and spec.strip() == ALL)]
     if len(specs) == len(metrics):
         return Choice(_labelled(specs))
     every = _every_metric()
     return every.adding(_labelled(specs, every.metrics))
+
+
+def check_label(label: Any) -> str:
+    """The label of a metric, which becomes a column; a CallError where it cannot be one."""
+    if not isinstance(label, str) or not label.strip():
+        raise CallError(f"the label of a metric must be text that is not empty, not {shortened(label)}")
+    if label in {"id", "system"}:  # columns of every score file
+        raise CallError(f"a metric cannot be labelled {label!r}")
+    return label
+
+
+def _some(metrics: T) -> T:
+    if not metrics:
+        raise CallError("no metric is named: expected some, or None for the default set")
+    return metrics
 
 
 def _every_metric() -> Choice:
@@ -119,7 +138,7 @@ def _labelled(specs: Sequence[str | Metric], others: Collection[str] = ()) -> di
 
 def _label(metric: Metric, specs: Sequence[str | Metric], others: Collection[str], found: Mapping[str, Metric]) -> str:
     """The name alone where no other metric has it, else with the parameters that make the difference: bleu(n=2)."""
-    names = [spec.name if isinstance(spec, Metric) else spec.strip() for spec in specs]
+    names = [spec.strip() if isinstance(spec, str) else spec.name for spec in specs]
     if [*names, *others].count(metric.name) == 1:
         return metric.name
     # What is trained may differ in more than its parameters.
@@ -133,7 +152,7 @@ def _metric(given: Any) -> Metric:
     if not isinstance(metric, Metric):
         if isinstance(given, str):
             raise CallError(f"{given} is a {getattr(metric, 'kind', 'model')}: expected a metric or an evaluator")
-        raise CallError(f"{given!r} is not a metric: expected a name or an object returned by load()")
+        raise CallError(f"{shortened(given)} is not a metric: expected a name or an object returned by load()")
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
@@ -17,12 +17,13 @@ from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.table import ScoreTable
 
 
+@checked()
 def score(
     examples: Any,
     metrics: Metrics | None = None,
     *,
     intervals: bool = False,
-    fields: FieldMap | Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -54,5 +55,5 @@ def score(
     if skipped:
         warnings.warn(f"left out {len(skipped)} unreadable examples; the first: {skipped[0]}", stacklevel=2)
     for note in table.notes:
-        warnings.warn(note, ScoreWarning, stacklevel=2)
+        warnings.warn(note, ScoreWarning, stacklevel=3)
     return table

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
 from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.data.rows import rows_of_file
 from rejoinder.defaults import RESAMPLES
@@ -136,8 +137,8 @@ def _checked_meta(text: str, file: str) -> dict[str, Any]:
     return meta
 
 
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _is_number(value: Any) -> bool:
@@ -181,8 +182,8 @@ _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: _is_object_of(value, lambda better: isinstance(better, bool)),
     ),
     "warnings": ("a list of strings", lambda value: _is_list_of(value, _is_text)),
-    "seed": ("a whole number", lambda value: _is_whole(value, 0)),
-    "resamples": ("a whole number above 0", lambda value: _is_whole(value, 1)),
+    "seed": (f"a whole number of at most {HIGHEST_SEED}", lambda value: _is_whole(value, 0, HIGHEST_SEED)),
+    "resamples": (f"a whole number from 1 to {MOST_RESAMPLES}", lambda value: _is_whole(value, 1, MOST_RESAMPLES)),
 }
 
 

@@ -63,7 +63,7 @@ class ScoreTable:
         return len(self.system_of)
 
     def __getitem__(self, metric: str) -> Scores:
-        if metric not in self.scores:
+        if not isinstance(metric, str) or metric not in self.scores:
             raise UnknownNameError("column", metric, self.scores)
         return self.scores[metric]
 

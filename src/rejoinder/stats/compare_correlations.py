@@ -116,7 +116,7 @@ def permutation_p_values(
     """
     columns = np.stack([standardised(column) for column in np.asarray(scores, np.float64).T], axis=1)
     target = np.asarray(human, np.float64)
-    target = (target - target.mean()) / np.linalg.norm(target - target.mean())
+    target = _divided(target - target.mean(), float(np.linalg.norm(target - target.mean())))
     codes, n_groups = group_codes(groups, target.size)
     first, second = np.triu_indices(columns.shape[1], 1)
     sums = [
@@ -157,8 +157,12 @@ def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups)
 
 def standardised(values: Floats) -> Floats:
     """Mean 0, standard deviation 1: two metrics can be swapped only on a common scale."""
-    scaled: Floats = (values - values.mean()) / values.std()
-    return scaled
+    return _divided(values - values.mean(), float(values.std()))
+
+
+def _divided(values: Floats, size: float) -> Floats:
+    """Values on another scale; NaN where all are equal, so that their size is 0."""
+    return values / size if size > 0 else np.full_like(values, np.nan)
 
 
 _Measure = Callable[[Floats], Floats]
@@ -167,7 +171,7 @@ _Measure = Callable[[Floats], Floats]
 
 def _swapped_pearson(a: Floats, b: Floats, human: Floats, codes: Ints) -> _Measure:
     """Sums and squares are linear in the swaps, so all permutations are one matrix product."""
-    n, target = human.size, (human - human.mean()) / np.linalg.norm(human - human.mean())
+    n, target = human.size, _divided(human - human.mean(), float(np.linalg.norm(human - human.mean())))
     columns = np.stack([b - a, b**2 - a**2, (b - a) * target], axis=1)
     moved = group_sums(columns, codes, int(codes.max()) + 1)
 

@@ -78,7 +78,7 @@ class FixedSystems:
             z, error = _fisher(estimates), _jackknife_error(self.leave_one_out())
             low, high = np.tanh(z - reach * error), np.tanh(z + reach * error)
         else:
-            error = np.nanstd(self.replicates(kind, n_resamples, seed), axis=0, ddof=1)
+            error = _spread(self.replicates(kind, n_resamples, seed))
             low, high = np.maximum(estimates - reach * error, -1), np.minimum(estimates + reach * error, 1)
         return [Interval(*map(float, row)) for row in zip(estimates, low, high, strict=True)]
 
@@ -152,3 +152,11 @@ def _jackknife_error(without: Floats) -> Floats:
     squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
     error: Floats = np.sqrt((n_contexts - 1) / n_contexts * squares)
     return error
+
+
+def _spread(replicates: Floats) -> Floats:
+    """The standard deviation of each metric's replicates that are known; NaN where fewer than two are."""
+    enough = (~np.isnan(replicates)).sum(axis=0) > 1
+    spread = np.full(replicates.shape[1], np.nan)
+    spread[enough] = np.nanstd(replicates[:, enough], axis=0, ddof=1)
+    return spread

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, fitting, one_or_more, whole
 from rejoinder.data.corpora import CorpusReader
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.errors import CallError, UnknownNameError
@@ -16,7 +17,7 @@ from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.run import TrainingRun, is_main_process
+from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
@@ -26,6 +27,7 @@ STUDENTS = ("encoder", "static")
 """Evaluators that can be trained on another's scores."""
 
 
+@checked(contexts=whole(1), run=training_run)
 def distill(
     teachers: str | Path | Metric | Sequence[str | Path],
     dialogues: Any = (),
@@ -36,7 +38,7 @@ def distill(
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,
-    fields: FieldMap | Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
@@ -51,7 +53,7 @@ def distill(
 
     With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
-    if student not in STUDENTS:
+    if not isinstance(student, str) or student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)
     model = build_model(student, parameters)
     target = None if output is None else Path(output)
@@ -87,5 +89,7 @@ def _teacher(teachers: str | Path | Metric | Sequence[str | Path], dialogues: li
         if teachers.range != (LOWEST, HIGHEST):
             raise CallError(f"{teachers.name} does not score from 1 to 5: expected a teacher by its name or folder")
         return teachers
-    names = [teachers] if isinstance(teachers, str | Path) else teachers
+    names = fitting("teachers", teachers, one_or_more("names or folders of evaluators and metrics"))
+    if not names:
+        raise CallError("no teacher is named: expected at least one")
     return teacher_of([str(name) for name in names], dialogues, seed)

@@ -27,4 +27,4 @@ class TrainingInput:
 def warn_of_skipped(given: TrainingInput) -> None:
     """Warn where records were left out, as `rejoinder.read` does."""
     if given.skipped:
-        warnings.warn(f"left out {len(given.skipped)} unreadable records; the first: {given.skipped[0]}", stacklevel=3)
+        warnings.warn(f"left out {len(given.skipped)} unreadable records; the first: {given.skipped[0]}", stacklevel=4)

@@ -5,20 +5,22 @@ What a method learns, and how, is in its own package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, text
 from rejoinder.data.corpora import CorpusReader
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import NeedsError
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.run import TrainingRun, is_main_process
+from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
 
 
+@checked(name=text, run=training_run)
 def train(
     name: str,
     dialogues: Any = (),
@@ -28,7 +30,7 @@ def train(
     seed: int = 0,
     run: TrainingRun | None = None,
     output: str | Path | None = None,
-    fields: FieldMap | Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     **parameters: Any,
@@ -37,8 +39,8 @@ def train(
 
     `dialogues` is a file, several files, or an iterable of Dialogues, of records with `turns` or of lists of turns;
     `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
-    training stops: judged examples for an evaluator, dialogues for the others. `fields` maps our field names
-    to those of the judged examples. `parameters` are those of the method.
+    training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method,
+    and `fields` maps our field names to the data's: {"turns": "utterances"}.
 
     With an `output`, checkpoints are kept next to it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def judge(url: str, **parameters: Any) -> Judge:
-    return Judge(model="m", url=url, **{"retries": 2, "timeout": 5.0, **parameters})
+    return Judge(model="m", url=url, **{"retries": 2, "timeout": 60.0, **parameters})
 
 
 def test_the_score_is_the_mean_over_the_digits_renormalised(folder: Path) -> None:
@@ -163,7 +164,8 @@ def test_a_time_out_is_a_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     def respond(body: dict[str, Any], number: int) -> Reply:
         return Reply(b"{}", delay=5.0)
 
-    with serving(respond) as server, pytest.raises(JudgeError, match="ReadTimeout"):
+    # On a loaded machine even the connection may take too long.
+    with serving(respond) as server, pytest.raises(JudgeError, match=r"ReadTimeout|ConnectTimeout"):
         judge(server.url, timeout=0.1, retries=1).score([example("Fine.")])
 
 
@@ -312,10 +314,12 @@ def test_killed_in_the_middle_it_resumes_with_every_answer_that_was_paid_for(
     replies = write_lines(
         [{"id": str(n), "context": ["Hi"], "response": f"Reply {n}."} for n in range(60)], "replies.jsonl"
     )
+    killed = threading.Event()
 
     def respond(body: dict[str, Any], number: int) -> Reply:
-        found = completion(str(int(asked_reply(body).split()[1].rstrip(".")) % 5 + 1))
-        return Reply(found.body, delay=0.05)
+        if number > 25:  # no more answers before it is killed, however late that is
+            killed.wait()
+        return completion(str(int(asked_reply(body).split()[1].rstrip(".")) % 5 + 1))
 
     with serving(respond) as server:
         command = [sys.executable, "-m", "rejoinder", "score", str(replies), "-m"]
@@ -326,6 +330,7 @@ def test_killed_in_the_middle_it_resumes_with_every_answer_that_was_paid_for(
             time.sleep(0.01)
         first.send_signal(signal.SIGKILL)
         first.wait()
+        killed.set()
         sent = len(server.requests)
         assert 20 <= sent < 60
         subprocess.run([*command, str(folder / "a.jsonl")], env=environment, check=True, capture_output=True)

@@ -42,7 +42,9 @@ MOST_HELD_OUT = 300
 def teacher_of(teachers: Sequence[str], dialogues: Sequence[Dialogue], seed: int = 0) -> Metric:
     """The teacher that is named, if it scores from 1 to 5; otherwise an ensemble of all, fitted on the dialogues."""
     if len(teachers) == 1:
-        single: Metric = load(teachers[0])
+        single = load(teachers[0])
+        if not isinstance(single, Metric):
+            raise CallError(f"{teachers[0]} is a {single.kind}: expected a metric or an evaluator")
         if single.range == Ensemble.raw_range:
             return single
     if not dialogues:

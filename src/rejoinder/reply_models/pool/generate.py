@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, fitting, of_type, one_or_more, optional, path, text, texts
 from rejoinder.data.output import check_target
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.unanswered import UnansweredSource
 from rejoinder.errors import CallError
@@ -22,7 +23,7 @@ from rejoinder.reply_models.decoding import Decoding
 from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilter
 from rejoinder.reply_models.pool.pool import Pool
 from rejoinder.reply_models.pool.run import PoolRun, PoolSummary
-from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, systems_of
+from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, check_names, systems_of
 from rejoinder.types import Example
 
 Model = str | Path | ReplyModel
@@ -55,6 +56,11 @@ class GeneratedReplies:
         return str(self.summary)
 
 
+@checked(
+    also=one_or_more("'true', 'random' or both"),
+    drop=texts("a list such as ['length<3']"),
+    decoding=optional(of_type(str, Decoding, called="text such as 'beam(beam=4)', or a Decoding")),
+)
 def generate(
     systems: Model | Mapping[str, Model] | Sequence[str],
     contexts: Any,
@@ -63,7 +69,7 @@ def generate(
     drop: Sequence[str] = (),
     keep_offensive: bool = False,
     decoding: str | Decoding | None = None,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     output: str | Path | None = None,
@@ -83,9 +89,8 @@ def generate(
     target = None if output is None else Path(output)
     if target is not None:
         check_target(target, (".jsonl",), inputs=[str(contexts)] if isinstance(contexts, str | Path) else [])
-    pool = _pool(systems, also, drop, decoding, keep_offensive=keep_offensive, seed=seed)
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    with closing(UnansweredSource(_records(contexts), mapping, on_error)) as source:
+    pool = _pool(systems, list(also), drop, decoding, keep_offensive=keep_offensive, seed=seed)
+    with closing(UnansweredSource(_records(contexts), fields, on_error)) as source:
         run = PoolRun(pool, source, source.name, quiet)
         examples: Iterable[Example]
         if target is None:
@@ -99,7 +104,7 @@ def generate(
 
 def _pool(
     systems: Model | Mapping[str, Model] | Sequence[str],
-    also: str | Sequence[str],
+    also: Sequence[str],
     drop: Sequence[str],
     decoding: str | Decoding | None,
     *,
@@ -107,9 +112,10 @@ def _pool(
     seed: int,
 ) -> Pool:
     """The systems and filters: no filters for one model; for a pool, those of replies that should not be judged."""
+    others = also_of(",".join(also))
     how = Decoding.parse(decoding) if isinstance(decoding, str) else decoding
     if isinstance(systems, str | Path | ReplyModel):
-        if also or drop:
+        if others or drop:
             raise CallError("the options also and drop are for a pool: expected several systems, not one model")
         system = _system("", systems, how)
         if how is not None:  # in a pool it is meant for the models that decode; here nothing would use it
@@ -118,14 +124,16 @@ def _pool(
     filters: list[Filter] = [] if keep_offensive else [WordFilter()]
     filters += [MetricFilter.parse(spec) for spec in drop]
     if isinstance(systems, Mapping):
-        several = [_system(name, model, how) for name, model in systems.items()]
+        check_names(systems)
+        several = [_system(fitting("the name of a system", name, text), model, how) for name, model in systems.items()]
     else:
-        several = systems_of(systems, how)
-    return Pool(several, also_of(also if isinstance(also, str) else ",".join(also)), filters, seed=seed)
+        several = systems_of(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
+    return Pool(several, others, filters, seed=seed)
 
 
 def _system(name: str, model: Model, decoding: Decoding | None) -> System:
     if not isinstance(model, ReplyModel):
+        fitting("a system", model, path)
         [system] = systems_of([f"{name}={model}" if name else str(model)], decoding)
         return system
     return System(name or model.name, model, decoding if model.decodes else None)

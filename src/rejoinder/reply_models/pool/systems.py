@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +41,20 @@ def systems_of(specs: Iterable[str], decoding: Decoding | None = None) -> list[S
     systems: dict[str, System] = {}
     for spec in (part.strip() for given in specs for part in _SEPARATOR.split(given)):
         system = _system(spec, decoding)
-        if system.name in systems or system.name in {TRUE, RANDOM}:
+        if system.name in systems:
             raise CallError(f"two systems are named {system.name!r}: expected a different name for each, NAME=FOLDER")
         systems[system.name] = system
+    check_names(systems)
     return list(systems.values())
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raise a CallError where no system is named, or one as a system that is not a model."""
+    if not names:
+        raise CallError("no system is named: expected at least one reply model")
+    for name in (TRUE, RANDOM):
+        if name in names:
+            raise CallError(f"a system is named {name!r}, as the {name} reply: expected another name, NAME=FOLDER")
 
 
 def also_of(given: str) -> list[str]:

@@ -1,0 +1,124 @@
+"""Whatever a score file, a study, a metric's name or a GGUF file contains: a result, or a short RejoinderError."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import strategies as st
+
+from fuzzing import fuzz, mutated
+from rejoinder.errors import LONGEST_MESSAGE, CallError, RejoinderError
+from rejoinder.registry import load
+from rejoinder.scoring.score_file import read_scores
+from rejoinder.specs import format_spec, parse_spec
+
+
+def check_error(error: RejoinderError) -> None:
+    """The caller can put it right, and the message is short."""
+    assert error.exit_code == 2
+    assert 0 < len(str(error)) <= LONGEST_MESSAGE
+
+
+SCORES = b'{"id": "1", "system": "a", "bleu": 0.5, "bleu.low": 0.1}\n{"id": "2", "system": "b", "bleu": null}\n'
+META = (
+    b'{"scores": "a.jsonl", "data": {"digest": "x"}, "signatures": {"bleu": "bleu|n:4"}, "ranges": {"bleu": [0, null]},'
+    b' "summary": {"bleu": {"a": {"corpus": 0.5}}}, "higher_is_better": {"bleu": true}, "warnings": ["w"], "seed": 3,'
+    b' "resamples": 10}'
+)
+
+
+def test_score_files(tmp_path: Path) -> None:
+    scores, meta = tmp_path / "a.jsonl", tmp_path / "a.meta.json"
+    tokens = [b'"id": ', b'"system": ', b'"bleu": ', b"null", b"true", b"{}", b'"seed": ', b'"resamples": ', b"[1, 2]"]
+
+    def target(files: tuple[bytes, bytes]) -> None:
+        scores.write_bytes(files[0])
+        meta.write_bytes(files[1])
+        try:
+            str(read_scores(scores))
+        except RejoinderError as error:
+            check_error(error)
+
+    fuzz(
+        st.tuples(mutated([SCORES], tokens), st.just(META)) | st.tuples(st.just(SCORES), mutated([META], tokens)),
+        target,
+    )
+
+
+def test_score_tables(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": ["1", "2"], "system": ["a", "b"], "bleu": [0.5, None]})
+    frame.write_parquet(tmp_path / "good.parquet", metadata={"rejoinder": META.decode()})
+    files = {
+        tmp_path / "a.csv": b"id,system,bleu\n1,a,0.5\n2,b,\n",
+        tmp_path / "a.parquet": (tmp_path / "good.parquet").read_bytes(),
+    }
+
+    def target(case: tuple[Path, bytes]) -> None:
+        path, content = case
+        path.write_bytes(content)
+        try:
+            str(read_scores(path))
+        except RejoinderError as error:
+            check_error(error)
+
+    fuzz(st.one_of(*(st.tuples(st.just(path), mutated([content], [])) for path, content in files.items())), target)
+
+
+def test_studies(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="needs the extra annotate")
+    from rejoinder.annotation.study import read_study
+    from rejoinder.annotation.template import study_text
+
+    path = tmp_path / "study.toml"
+    plain = study_text(Path("replies.jsonl"), 20).encode()
+    tokens = [b"[[questions]]\n", b"[checks]\n", b'kind = "choice"', b"seed = ", b"=", b'"', b"'''", b"inf", b"true"]
+
+    def target(content: bytes) -> None:
+        path.write_bytes(content)
+        try:
+            read_study(path)
+        except RejoinderError as error:
+            check_error(error)
+
+    fuzz(mutated([plain], tokens), target)
+
+
+def test_names_of_metrics() -> None:
+    tokens = [b"(", b")", b"[", b"]", b",", b"=", b"'", b'"', b"\\", b"n=", b"none", b"1e5", b"bleu", b"ensemble"]
+    names = [b"bleu(n=2, smooth=exp)", b"ensemble(members=[default, bleu(n=2), 'a, b'], weights=(2, 1, 1))", b"cider"]
+
+    def target(content: bytes) -> None:
+        text = content.decode("utf-8", "surrogateescape")
+        try:
+            name, parameters = parse_spec(text)
+            assert parse_spec(format_spec(name, parameters)) == (name, parameters)
+            load(text)
+        except CallError as error:
+            check_error(error)
+
+    fuzz(mutated(names, tokens), target)
+
+
+def test_gguf(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf", reason="needs what training needs")
+    from rejoinder.language_models.causal import CausalModel
+
+    path = tmp_path / "a.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(8)
+    writer.add_embedding_length(4)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    plain = path.read_bytes()
+
+    def target(content: bytes) -> None:
+        path.write_bytes(content)
+        with pytest.raises(CallError) as caught:  # it holds no weights, whatever else it holds
+            CausalModel.load(str(path))
+        check_error(caught.value)
+
+    fuzz(mutated([plain], [b"GGUF", b"\xff" * 8, b"general.architecture", b"llama"]), target)

@@ -1,0 +1,343 @@
+"""Every public function refuses wrong arguments at the call, with one line of the RejoinderError family.
+
+A call is a function with arguments that work; each argument is then replaced by wrong values, one at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rejoinder
+from conftest import Run
+from rejoinder import Dialogue, Example, JudgedExample, RejoinderError
+from rejoinder.arguments import MOST_RESAMPLES
+from rejoinder.registry import EVALUATORS, JUDGES, METRICS, REPLY_MODELS, metric_class, trainable_class
+
+LONGEST = 500
+"""Characters of a message."""
+
+EXAMPLES = [
+    Example(str(n), ("Tea?",), f"reply {n}", ("Yes.",), system="AB"[n % 2], context_id=str(n // 2)) for n in range(12)
+]
+DIALOGUES = [["Tea?", "Yes, please.", "Here."], ["Will it rain?", "No.", "Good."], ["Where?", "Here.", "I see."]]
+JUDGED: list[Any] = [
+    {"id": str(n), "response": "word " * (n % 9 + 1), "scores": {"overall": [n % 9 + 1]}, "context": [str(n // 2)]}
+    for n in range(40)
+]
+
+NO_NUMBERS = ["0", None, [0], b"0", object(), math.nan]
+SEEDS = [*NO_NUMBERS, -1, 2**32, 1.5, True, 10**400, 10**5000]
+FLAGS: list[Any] = ["yes", "False", None, 3, []]
+TEXTS = [5, True, b"x", ["overall"], "", 1.5, object()]
+FIELDS: list[Any] = [
+    *(3, "context=history", ["context"], b"x", True),
+    *({"contxt": "x"}, {"context": 3}, {"context": ""}, {"context": None}, {3: "x"}),
+]
+ORIGINS = [
+    *(None, 3, 1.5, True, object(), b"x", len, Example),
+    *("", "missing.jsonl", "folder", Path("folder"), "broken.jsonl", "sheet.xlsx", "a\0b", "a" * 5000),
+    *({"response": "x"}, EXAMPLES[0], [3], ["text"], [None], [[]], [EXAMPLES], [{}], {1, 2}, range(3)),
+    *([{"response": 3}], [Example("1", ("x",), 5)], [Example("1", ("x", 3), "y")], [Example("1", 5, "y")]),  # type: ignore[arg-type]
+]
+NOTHING: list[Any] = [[], iter([]), "empty.jsonl"]
+METRIC_NAMES: list[Any] = [
+    *([], (), {}, iter([]), 3, 1.5, True, object(), b"bleu", Example),
+    *("", "bleuu", "bleu(", "bleu(n=0)", "bleu(m=2)", "a" * 5000, "bm25", "adem", "folder"),
+    *(["bleu", 3], [None], [["bleu"]], ["bleu", "bleu"]),
+    *({"a": 3}, {3: "bleu"}, {"": "bleu"}, {"id": "bleu"}),
+]
+DIALOGUE_LISTS = [
+    *(3, None, True, object(), b"x", "missing.jsonl", "folder", [3], [["a"]], [[1, 2]], [{"turns": "x"}]),
+    *([Dialogue("1", (1, 2))], [Dialogue("1", "ab")]),  # type: ignore[arg-type]
+]
+FOLDERS: list[Any] = [3, "", True, b"x", ["x"], 1.5, "a\0b"]
+RUNS = [3, "x", {}, True]
+
+SHARED: dict[str, list[Any]] = {
+    "seed": SEEDS,
+    "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
+    "on_error": ["ignore", "RAISE", None, True, 1, ["skip"]],
+    "fields": FIELDS,
+    "metrics": METRIC_NAMES,
+    "dimension": [*TEXTS, "overal"],
+    "quiet": FLAGS,
+    "output": [*FOLDERS, "missing/x", "broken.jsonl"],
+    "run": RUNS,
+    "folder": [*FOLDERS, None],
+}
+"""Argument -> wrong values, in every function that has it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A function, arguments that work, and wrong values of the arguments that only it has."""
+
+    function: Callable[..., Any]
+    works: dict[str, Any]
+    wrong: dict[str, list[Any]]
+    not_tried: frozenset[str] = frozenset()
+
+    def misuses(self) -> Iterator[tuple[str, list[Any]]]:
+        """Each argument with its wrong values."""
+        names = inspect.signature(self.function).parameters
+        yield from ((name, values) for name, values in (SHARED | self.wrong).items() if name in names)
+
+
+def compare_one(origins: Any, **more: Any) -> Any:
+    return rejoinder.compare(origins, **more)
+
+
+CALLS: dict[str, Call] = {
+    "read": Call(
+        rejoinder.read,
+        {"origin": EXAMPLES},
+        {"origin": [*ORIGINS[:12], "a\0b", "a" * 5000, {"response": "x"}, EXAMPLES[0]]},
+    ),
+    "load": Call(
+        rejoinder.load,
+        {"name_or_folder": "bleu"},
+        {"name_or_folder": [*FOLDERS, None, "bleuu", "folder", Path("folder"), "bleu(n=2", "bleu()()", "a" * 5000]},
+        frozenset({"parameters"}),
+    ),
+    "score": Call(
+        rejoinder.score,
+        {"examples": EXAMPLES, "metrics": "length"},
+        {"examples": [*ORIGINS, *NOTHING], "intervals": [*FLAGS, True]},
+    ),
+    "compare": Call(
+        rejoinder.compare,
+        {"origins": EXAMPLES, "metrics": "length", "labels": [*JUDGED, {**JUDGED[0], "system": "A"}]},
+        {
+            "origins": [*ORIGINS, *NOTHING],
+            "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "pair_by": TEXTS,
+            "predictor": [*TEXTS, "lenght"],
+        },
+    ),
+    "meta_evaluate": Call(
+        rejoinder.meta_evaluate,
+        {"origin": JUDGED, "metrics": "length", "resamples": 20},
+        {
+            "origin": [*ORIGINS, *NOTHING, EXAMPLES, [JudgedExample(EXAMPLES[0], {"x": ("a",)})]],  # type: ignore[dict-item]
+            "scores": [3, True, "x.jsonl", "folder", [3], [None], ["missing.jsonl"], ["folder"], ["broken.jsonl"]],
+            "studies": [3, True, "scatter", ["nope"], [3], [None]],
+            "remove_outliers": FLAGS,
+        },
+    ),
+    "train": Call(
+        rejoinder.train,
+        {"name": "bm25", "dialogues": DIALOGUES},
+        {
+            "name": [3, None, True, b"x", ["bm25"], "", "bm26", "bleu"],
+            "dialogues": [*DIALOGUE_LISTS, *NOTHING],
+            "judged": [3, object(), "missing.jsonl", "folder", [3], [{}], EXAMPLES, JUDGED],
+            "valid": DIALOGUE_LISTS,
+        },
+        frozenset({"on_read", "parameters"}),
+    ),
+    "generate": Call(
+        rejoinder.generate,
+        {"systems": "bm25-folder", "contexts": [["Tea?"]]},
+        {
+            "systems": [
+                *(3, None, True, b"x", "", "missing", "folder", {}, [], [3], ["missing"]),
+                *({"a": 3}, {"a": None}, {3: "bm25-folder"}, {"": "bm25-folder"}, {"true": "bm25-folder"}),
+            ],
+            "contexts": [*ORIGINS[:-1], "hello", ["hello"], [[3]], [[]]],
+            "also": ["x", 3, None, [3], True, ["true"]],
+            "drop": ["length<3", 3, None, True, [3], ["x"], ["length<"]],
+            "keep_offensive": FLAGS,
+            "decoding": [3, True, "", "x", "greedy"],
+            "output": [*FOLDERS, "x.csv", "missing/x.jsonl", "folder"],
+            "resume": FLAGS,
+        },
+    ),
+    "distill": Call(
+        rejoinder.distill,
+        {"teachers": "length", "dialogues": DIALOGUES},
+        {
+            "teachers": [3, None, True, b"x", {}, [], "", "missing", "folder", "bm25", ["length", 3]],
+            "dialogues": [*DIALOGUE_LISTS, *NOTHING],
+            "candidates": [3, True, object(), "missing.jsonl", "folder", [3], [{}]],
+            "student": [3, None, True, "", "encodr", "bm25", ["static"]],
+            "contexts": [*NO_NUMBERS, 0, -1, 1.5, True],
+        },
+        frozenset({"on_read", "parameters"}),
+    ),
+    "calibrate": Call(
+        rejoinder.calibrate,
+        {"evaluator": "default-fast", "judged": JUDGED},
+        {
+            "evaluator": [3, None, True, b"x", [], "", "missing", "folder", "bleu", "bm25", "bm25-folder"],
+            "judged": [*ORIGINS, *NOTHING],
+            "scale": [3, True, "15", (1,), (1, 2, 3), (5, 1), (1, 1), ("a", "b"), (1, math.inf), (1, 10**400)],
+            "level": [*NO_NUMBERS, 0, 1, -1, 2, True, 10**400],
+        },
+    ),
+    "FieldMap": Call(rejoinder.FieldMap, {}, {"names": FIELDS, "separator": ["", 3, None, True]}),
+    "TrainingRun": Call(
+        rejoinder.TrainingRun,
+        {},
+        {
+            "checkpoints": FOLDERS,
+            "resume": FLAGS,
+            "save_every": [*NO_NUMBERS, 0, -1, 1.5, True],
+            "minutes": [0, -1, "x", math.nan, math.inf, True],
+            "mixed_precision": [3, None, True, [], "fp8"],
+        },
+    ),
+}
+
+METHODS: dict[str, Call] = {
+    "Metric.score": Call(rejoinder.load("bleu").score, {}, {"examples": ORIGINS}),
+    "Metric.corpus_score": Call(rejoinder.load("distinct").corpus_score, {}, {"examples": ORIGINS}),
+    "Evaluator.fit": Call(
+        rejoinder.load("fm", order=2).fit,
+        {"dialogues": [Dialogue("1", ("Tea?", "Yes."))]},
+        {"dialogues": [*DIALOGUE_LISTS, []], "judged": ORIGINS[1:], "valid": ORIGINS},
+    ),
+    "ReplyModel.fit": Call(
+        rejoinder.load("bm25").fit,
+        {"dialogues": [Dialogue("1", ("Tea?", "Yes."))]},
+        {"dialogues": [*DIALOGUE_LISTS, []], "judged": [[], 3, JUDGED], "valid": DIALOGUE_LISTS},
+    ),
+    "ReplyModel.reply": Call(
+        rejoinder.train("bm25", DIALOGUES).reply,
+        {"contexts": [["Tea?"]]},
+        {
+            "contexts": [3, None, True, {"a": 1}, "Tea?", ["Tea?"], [3], [[3]], [None]],
+            "decoding": [3, True, "greedy"],
+            "true_replies": [3, True, "a", [3], ["a", "b"]],
+        },
+    ),
+    "Evaluator.save": Call(rejoinder.train("fm", DIALOGUES, order=2).save, {}, {}),
+    "Evaluator.load": Call(trainable_class("fm").load, {}, {"folder": [*FOLDERS, "folder"]}),
+    "ReplyModel.save": Call(rejoinder.train("bm25", DIALOGUES).save, {}, {}),
+    "ReplyModel.load": Call(trainable_class("bm25").load, {}, {"folder": [*FOLDERS, "folder", "broken.jsonl"]}),
+    "ScoreTable[]": Call(rejoinder.score(EXAMPLES, "length").__getitem__, {}, {"metric": [3, None, "", ["length"]]}),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working directory with an empty folder, a broken file and a reply model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "broken.jsonl").write_bytes(b"\x00\x01 {")
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    rejoinder.train("bm25", DIALOGUES, output="bm25-folder")
+
+
+def problem(call: Callable[[], object]) -> str:
+    """What is wrong with a refusal; "" where it is one line of ours."""
+    try:
+        call()
+    except RejoinderError as error:
+        message = str(error)
+        bad = not message or len(message) >= LONGEST or "\n" in message
+        return f"a message of {len(message)} characters: {message[:100]}" if bad else ""
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    return "accepted"
+
+
+CASES = [
+    pytest.param(call, argument, values, id=f"{name}-{argument}")
+    for name, call in (CALLS | METHODS).items()
+    for argument, values in call.misuses()
+]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("call", "argument", "values"), CASES)
+def test_a_wrong_argument_is_refused(call: Call, argument: str, values: list[Any]) -> None:
+    function = compare_one if call.function is rejoinder.compare else call.function
+    problems = {
+        shown(value): found
+        for value in values
+        if (found := problem(lambda value=value: function(**call.works | {argument: value})))  # type: ignore[misc]
+    }
+    assert not problems
+
+
+def shown(value: object) -> str:
+    return "a huge number" if isinstance(value, int) and abs(value) > 10**300 else repr(value)[:60]
+
+
+def test_there_are_hundreds_of_misuses() -> None:
+    assert sum(len(values) for call in (CALLS | METHODS).values() for _, values in call.misuses()) > 1000
+
+
+@pytest.mark.parametrize("name", [name for name in rejoinder.__all__ if inspect.isfunction(getattr(rejoinder, name))])
+def test_every_argument_of_a_public_function_is_tried(name: str) -> None:
+    call = CALLS[name]
+    tried = {argument for argument, _ in call.misuses()}
+    assert set(inspect.signature(call.function).parameters) - call.not_tried == tried
+
+
+@pytest.mark.parametrize(
+    "name", ["read", "score", "compare", "meta_evaluate", "train", "generate", "distill", "calibrate"]
+)
+def test_every_function_that_reads_data_takes_fields(name: str) -> None:
+    assert "fields" in inspect.signature(getattr(rejoinder, name)).parameters
+
+
+REGISTERED = [*METRICS, *JUDGES, *EVALUATORS, *REPLY_MODELS]
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_wrong_parameters_of_everything_registered(name: str) -> None:
+    cls = trainable_class(name) if name in EVALUATORS | REPLY_MODELS else metric_class(name)
+    parameters = [field for field in dataclasses.fields(cls) if field.init]
+    needed = {field.name: "x" for field in parameters if field.default is dataclasses.MISSING}
+    for parameter in [field.name for field in parameters]:
+        for value in (object(), b"x", {}, 10**400, 10**5000, math.nan):
+            assert not problem(lambda: rejoinder.load(name, **needed | {parameter: value})), (parameter, shown(value))  # noqa: B023
+            assert not problem(lambda: cls(**needed | {parameter: value})), (parameter, shown(value))  # noqa: B023
+
+
+def test_what_numpy_and_callers_give_is_accepted() -> None:
+    table = rejoinder.score(iter(EXAMPLES), iter(["length"]), seed=np.int64(3), resamples=np.int32(20))  # type: ignore[arg-type]
+    assert type(table.seed) is int
+    assert table.to_dict()["seed"] == 3
+    renamed = [{"answer": "Yes.", "history": ["Tea?"]}]
+    assert len(rejoinder.score(renamed, "length", fields={"response": "answer", "context": "history"})) == 1
+    model = rejoinder.train("bm25", [{"said": turns} for turns in DIALOGUES], fields={"turns": "said"})
+    assert model.fitted.dialogues == 3
+
+
+def test_read_refuses_at_the_call_not_at_the_first_example() -> None:
+    with pytest.raises(RejoinderError, match=r"^on_error must be 'raise' or 'skip', not 'ignore'$"):
+        rejoinder.read(EXAMPLES, on_error="ignore")  # type: ignore[arg-type]
+    with pytest.raises(RejoinderError, match=r"^missing\.jsonl: no such file$"):
+        rejoinder.read("missing.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "keywords"),
+    [
+        ("--seed", "-1", {"seed": -1}),
+        ("--seed", "1.5", {"seed": 1.5}),
+        ("--seed", 2**32, {"seed": 2**32}),
+        ("--resamples", 0, {"resamples": 0}),
+        ("--resamples", 10**9, {"resamples": 10**9}),
+        ("--field", "contxt=x", {"fields": {"contxt": "x"}}),
+        ("--metric", "bleuu", {"metrics": ["bleuu"]}),
+        ("--pair-by", "", {"pair_by": ""}),
+    ],
+)
+def test_the_command_line_has_the_same_words(run: Run, demo: Path, option: str, given: Any, keywords: Any) -> None:
+    with pytest.raises(RejoinderError) as caught:
+        rejoinder.compare(demo, **keywords)
+    words = str(caught.value).partition(", not ")[0]
+    ran = run("compare", demo, option, given)
+    assert ran.code == 2
+    assert words.removeprefix(f"{option.lstrip('-')} ") in ran.err
