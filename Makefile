@@ -12,7 +12,7 @@ demo: .venv/core
 test: .venv/test
 	$(BIN)/python -m pytest --numprocesses 2
 
-# Seconds per target: with eleven targets this is about three hours. `make fuzz FUZZ_SECONDS=60` is a short run.
+# Seconds per target: eleven readers, and model folders for four times as long, take about four hours. `make fuzz FUZZ_SECONDS=60` is a short run.
 FUZZ_SECONDS ?= 900
 
 fuzz: .venv/test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,8 @@ from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
 from rejoinder.types import Example
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests download nothing
 
 
 @dataclass(frozen=True)
