@@ -27,7 +27,8 @@ test-under-load: .venv/test
 		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
 	done
 
-# Seconds per target: with twenty targets this is about five hours. `make fuzz FUZZ_SECONDS=60` is a short run.
+# Seconds per target: twenty readers, and model folders for four times as long, take about six hours.
+# `make fuzz FUZZ_SECONDS=60` is a short run.
 FUZZ_SECONDS ?= 900
 
 fuzz: .venv/test

@@ -25,7 +25,7 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.language_models.recurrent.networks import ReplyNetwork
 from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, token_dialogues
 from rejoinder.learning.batching import buckets
-from rejoinder.learning.pretrained import quiet_transformers
+from rejoinder.loading.foreign import quiet_transformers
 from rejoinder.registry import build_reply_model
 from rejoinder.reply_models.decoding import Decoding
 from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +17,8 @@ from rejoinder.cli import main
 from rejoinder.data.source import read
 from rejoinder.types import Example
 from skips import skip_lines
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests download nothing
 
 
 @dataclass(frozen=True)

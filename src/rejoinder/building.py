@@ -36,8 +36,8 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
         if key not in fields:
             raise UnknownNameError(f"parameter of {name}:", key, fields)
         hint = hints.get(key, Any)
-        given[key] = _converted(value, hint)
-        _check(f"{name}: {key}", given[key], hint)
+        given[key] = converted(value, hint)
+        check_type(f"{name}: {key}", given[key], hint)
     for key, field in fields.items():
         if key not in given and field.default is field.default_factory is dataclasses.MISSING:
             raise CallError(f"{name} needs a value for {key}: {name}({key}=...)")
@@ -82,18 +82,19 @@ def _resolved_types(cls: type[Any]) -> dict[str, Any]:
             unknown[error.name or ""] = _Unknown
 
 
-def _converted(value: Any, hint: Any) -> Any:
+def converted(value: Any, hint: Any) -> Any:
+    """A value with what JSON, TOML and the command line cannot express converted, for a parameter of this type."""
     kinds = alternatives(hint)
     if value is None and str in kinds and type(None) not in kinds:
         return "none"
     if isinstance(value, Mapping) and "metric" in value:
         return spec_of_table(value)
     if type(value) in {list, tuple} and not any(get_origin(kind) is list for kind in kinds):
-        return tuple(_converted(item, Any) for item in value)
+        return tuple(converted(item, Any) for item in value)
     return value
 
 
-def _check(what: str, value: Any, hint: Any) -> None:
+def check_type(what: str, value: Any, hint: Any) -> None:
     """Raise a CallError if a value does not have the parameter's type; types unknown here accept any value."""
     if isinstance(value, Integral) and abs(int(value)) >= 2**63:  # more than arrays can hold
         raise CallError(f"{what} must be a number of less than 19 digits, not {shortened(value)}")
@@ -106,7 +107,7 @@ def _check(what: str, value: Any, hint: Any) -> None:
         if len(items) != len(value):
             raise CallError(f"{what} must be a list of {len(items)}, not {shortened(value)}")
         for number, (item, kind) in enumerate(zip(value, items, strict=True)):
-            _check(f"{what}[{number}]", item, kind)
+            check_type(f"{what}[{number}]", item, kind)
     elif not any(_fits(value, kind) for kind in kinds):
         expected = " or ".join(_called(kind) for kind in kinds if kind is not type(None))
         raise CallError(f"{what} must be {expected}, not {shortened(value)}")

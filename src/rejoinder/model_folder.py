@@ -5,11 +5,12 @@ Such a folder is data, never code. `kind` is what messages call the model: an ev
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.loading.inside import refuse_links
+from rejoinder.loading.schema import read_json
 
 CONFIG = "config.json"
 FORMAT = 1
@@ -24,14 +25,12 @@ def read_config(folder: Path, kind: str = "evaluator") -> dict[str, Any]:
     path = folder / CONFIG
     if not path.is_file():
         raise CallError(f"{folder} holds no {kind}: expected {CONFIG} in it")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"is not JSON ({error})", file=str(path)) from error
-    if not isinstance(config, dict) or not all(isinstance(config.get(key), cls) for key, cls in _FIELDS.items()):
+    config = read_json(path)
+    if not all(isinstance(config.get(key), cls) for key, cls in _FIELDS.items()):
         raise DataError(f"does not describe {with_article(kind)}: expected name, parameters and fit", file=str(path))
     if config.get("format") != FORMAT:
-        raise DataError(f"has format {config.get('format')}: this version reads {FORMAT}", file=str(path))
+        raise DataError(f"has format {shortened(config.get('format'))}: this version reads {FORMAT}", file=str(path))
+    refuse_links(folder)
     return config
 
 

@@ -19,7 +19,9 @@ from typing import Any
 
 from rejoinder.arguments import checked, of_type
 from rejoinder.building import instance
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.loading.inside import looks_like_path
+from rejoinder.loading.sources import offline
 from rejoinder.model_folder import read_config
 from rejoinder.specs import parse_spec
 
@@ -46,6 +48,10 @@ JUDGES: dict[str, str] = {
     "jury": "rejoinder.evaluators.judge.jury:Jury",
 }
 """Language models as judges: name -> class. They need an address, so that `all` does not name them."""
+
+_FILES = frozenset({"vectors", "paraphrases"})
+"""Parameters of metrics that name files, or what comes with the package."""
+_BUNDLED = frozenset({"conversational-50d", "none", "default"})
 
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
@@ -116,7 +122,11 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     `load("bleu", n=2)` and `load("bleu(n=2)")` are the same. What has to be trained is returned untrained where it is
     given by name; an evaluator that learns nothing from data can be used at once.
     """
-    text = str(name_or_folder)
+    with offline():
+        return _loaded(str(name_or_folder), parameters)
+
+
+def _loaded(text: str, parameters: Mapping[str, Any]) -> Any:
     if _is_folder(text):
         return load_folder(text, parameters)
     name, given = parse_spec(text)
@@ -216,6 +226,19 @@ def load_reply_model(folder: str | Path) -> Any:
 def load_sentence_encoder(folder: str | Path) -> Any:
     """The sentence encoder of a folder, or the reply model, whose encoder can serve as one."""
     return load_folder(folder, {}, "sentence encoder")
+
+
+def check_portable(name: str, parameters: Mapping[str, Any]) -> None:
+    """CallError for a metric that a saved folder must not name: one that reads other files or asks a judge."""
+    if name in JUDGES or name not in {*metric_names(), *ALIASES, *SHIPPED}:
+        wanted = "expected a metric that needs no files or addresses"
+        raise CallError(f"{shortened(name)} cannot be part of a model folder: {wanted}")
+    for key, value in parameters.items():
+        if key == "by" and isinstance(value, str) and value != "none":
+            check_portable(*parse_spec(value))
+        elif isinstance(value, str) and (looks_like_path(value) or (key in _FILES and value not in _BUNDLED)):
+            named = f"{name} reads {shortened(value)}"
+            raise CallError(f"{named}: a metric that reads other files cannot be part of a model folder")
 
 
 def _is_folder(text: str) -> bool:

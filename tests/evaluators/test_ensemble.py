@@ -83,7 +83,7 @@ def test_saved_with_its_members_inside(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rejoinder.load(tmp_path / "again").score(EXAMPLES), expected)
     config = tmp_path / "again" / "config.json"
     config.write_text(config.read_text().replace('"centres"', '"centers"'))
-    with pytest.raises(DataError, match="lacks 'centres'"):
+    with pytest.raises(DataError, match=r"'learned\.centres': is missing"):
         rejoinder.load(tmp_path / "again")
 
 

@@ -307,7 +307,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path) -> None:
         Lengthy.load(edited(folder, parameters={"mots": 3}))
     with pytest.raises(DataError, match="format 2"):
         Lengthy.load(edited(folder, parameters={}, format=2))
-    with pytest.raises(DataError, match="lacks rated_"):
+    with pytest.raises(DataError, match="'rated_': is missing"):
         Lengthy.load(edited(folder, format=1, learned={}))
     (folder / "learned.safetensors").write_bytes(b"\x80\x04 a pickle?")
     with pytest.raises(DataError, match=r"learned\.safetensors: cannot be read"):

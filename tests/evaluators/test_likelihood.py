@@ -18,7 +18,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.likelihood import Likelihood
 from rejoinder.language_models import reply_likelihood
 from rejoinder.language_models.reply_likelihood import prefix_text
-from rejoinder.learning.pretrained import quiet_transformers
+from rejoinder.loading.foreign import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vocab_size=len(WORDS), hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2
     )
     with quiet_transformers():
-        network = LlamaForCausalLM(config)  # type: ignore[no-untyped-call]
+        network = LlamaForCausalLM(config)
         for weight in network.parameters():
             torch.nn.init.normal_(weight, std=0.5)
         network.save_pretrained(home)
@@ -153,5 +153,5 @@ def test_wrong_parameters(tmp_path: Path) -> None:
         Likelihood(model="any", form="ratio")
     with pytest.raises(CallError, match="turns must be at least 1"):
         Likelihood(model="any", turns=0)
-    with pytest.raises(CallError, match="cannot be loaded"):
+    with pytest.raises(CallError, match="no language model"):
         Likelihood(model=str(tmp_path / "nowhere")).fit()

@@ -15,7 +15,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast  #
 
 from rejoinder.errors import CallError  # noqa: E402
 from rejoinder.evaluators.am_fm.parts import Fm  # noqa: E402
-from rejoinder.language_models.causal import CausalModel, place_of  # noqa: E402
+from rejoinder.language_models.causal import CausalModel  # noqa: E402
+from rejoinder.loading.foreign import checked_source  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 
 WORDS = ["<unk>", "<start>", *"we send you the order number thank and wait a long time".split()]
@@ -33,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wrapped.save_pretrained(home)
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=len(WORDS), n_positions=64, n_embd=16, n_layer=2, n_head=2, bos_token_id=1)
-    network = GPT2LMHeadModel(config)  # type: ignore[no-untyped-call]
+    network = GPT2LMHeadModel(config)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.5)  # far from uniform, so that a wrong place shows
     network.save_pretrained(home)
@@ -67,19 +68,18 @@ def test_fluency_by_a_causal_model(folder: Path, tmp_path: Path) -> None:
 
 
 def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
-    with pytest.raises(CallError, match=r"the language model .* cannot be loaded"):
+    with pytest.raises(CallError, match=r"no language model .*nowhere': there is no such file or folder"):
         CausalModel.load(str(tmp_path / "nowhere"))
 
 
 def test_gguf_files_are_found(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.gguf").touch()
     expected = (str(tmp_path), {"gguf_file": "a.gguf"})
-    assert place_of(str(tmp_path)) == place_of(str(tmp_path / "a.gguf")) == expected
-    assert place_of(str(folder)) == (str(folder), {})
-    assert place_of("someone/model") == ("someone/model", {})
+    assert checked_source(tmp_path) == checked_source(tmp_path / "a.gguf") == expected
+    assert checked_source(folder) == (str(folder), {})
     (tmp_path / "b.gguf").touch()
     with pytest.raises(CallError, match="contains 2 GGUF files: expected the path of one of them"):
-        place_of(str(tmp_path))
+        checked_source(tmp_path)
 
 
 @pytest.mark.parametrize(

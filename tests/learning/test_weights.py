@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from rejoinder.errors import DataError
-from rejoinder.learning.weights import load_weights, save_weights, seeded
+from rejoinder.learning.saving import write_arrays
+from rejoinder.learning.weights import loaded_network, save_weights, seeded
 
 
 def linear(seed: int, width: int = 3) -> torch.nn.Linear:
@@ -27,10 +29,35 @@ def test_the_seed_decides_and_torch_s_own_state_is_kept() -> None:
 def test_saved_and_loaded_they_are_the_same(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_weights(linear(1), path)
-    other = linear(2)
-    load_weights(other, path)
-    assert torch.equal(other.weight, linear(1).weight)
+    assert torch.equal(loaded_network(lambda: linear(2), path).weight, linear(1).weight)
+    with pytest.raises(DataError, match=r"model\.safetensors: field 'weight': has shape \(2, 3\): expected \(2, 4\)"):
+        loaded_network(lambda: linear(2, width=4), path)
+    with pytest.raises(DataError, match="'bias': is not part of the model"):
+        loaded_network(lambda: torch.nn.Linear(3, 2, bias=False), path)
+    with pytest.raises(DataError, match="is missing: expected arrays"):
+        loaded_network(lambda: linear(2), tmp_path / "none.safetensors")
+    path.write_bytes(b"{}")
     with pytest.raises(DataError, match="cannot be read"):
-        load_weights(linear(2, width=4), path)
-    with pytest.raises(DataError, match="is missing: expected the weights"):
-        load_weights(linear(2), tmp_path / "none.safetensors")
+        loaded_network(lambda: linear(2), path)
+
+
+def test_weights_that_are_not_finite(tmp_path: Path) -> None:
+    broken = linear(1)
+    with torch.no_grad():
+        broken.weight[0, 0] = torch.nan
+    save_weights(broken, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="'weight': holds numbers that are not finite"):
+        loaded_network(lambda: linear(2), tmp_path / "model.safetensors")
+
+
+def test_the_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    (tmp_path / "new").touch()
+    save_weights(linear(1), tmp_path / "model.safetensors")
+    write_arrays(tmp_path / "arrays.safetensors", {"one": np.ones(3)})
+    assert {path.stat().st_mode for path in tmp_path.iterdir()} == {(tmp_path / "new").stat().st_mode}
+
+
+def test_a_network_of_any_size_is_not_built(tmp_path: Path) -> None:
+    save_weights(linear(1), tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="has shape"):
+        loaded_network(lambda: torch.nn.Linear(1 << 40, 2), tmp_path / "model.safetensors")

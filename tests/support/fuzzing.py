@@ -23,9 +23,9 @@ FIRST_SEED = int(os.environ.get("REJOINDER_FUZZ_SEED", "0"))
 _EXAMPLES_PER_SEED = 20
 
 
-def fuzz(values: st.SearchStrategy[T], target: Callable[[T], object]) -> None:
-    """Call the target with values until the time is up."""
-    until = time.monotonic() + SECONDS
+def fuzz(values: st.SearchStrategy[T], target: Callable[[T], object], *, times: int = 1) -> None:
+    """Call the target with values until the time is up, which is `times` that of a single target."""
+    until = time.monotonic() + times * SECONDS
     number = FIRST_SEED
     while number == FIRST_SEED or time.monotonic() < until:
         _round(values, target, number)

@@ -33,5 +33,5 @@ def tiny_causal() -> str:
         eos_token_id=0,
         tie_word_embeddings=True,
     )
-    LlamaForCausalLM(config).save_pretrained(home)  # type: ignore[no-untyped-call]
+    LlamaForCausalLM(config).save_pretrained(home)
     return str(home)

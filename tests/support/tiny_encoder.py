@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel
 
-from rejoinder.learning.pretrained import quiet_transformers
+from rejoinder.loading.foreign import quiet_transformers
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 TOPICS = (
@@ -85,7 +85,7 @@ def write_encoder(folder: Path, *, token_types: int = 2, positions: int = 64) ->
     )
     folder.mkdir(parents=True)
     with quiet_transformers():
-        BertModel(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
+        BertModel(config).save_pretrained(folder)
     made.save(str(folder / "tokenizer.json"))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "unk_token": "[UNK]"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))

@@ -48,5 +48,5 @@ def test_saved_and_loaded(vocabulary: Vocabulary, tmp_path: Path) -> None:
     vocabulary.save(tmp_path)
     assert Vocabulary.load(tmp_path) == vocabulary == Vocabulary.learn(TEXTS, 300)
     (tmp_path / "vocabulary.json").write_text("{}")
-    with pytest.raises(DataError, match="is not a vocabulary"):
+    with pytest.raises(DataError, match="is not a tokeniser's definition"):
         Vocabulary.load(tmp_path)

@@ -6,7 +6,6 @@ vectors; or a pretrained encoder by its Hugging Face name or folder.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.stored_vectors import StoredVectors
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import replacing_folder, write_config
+from rejoinder.loading.schema import member, opening, read_json, typed
+from rejoinder.loading.sources import find_pretrained, offline
 from rejoinder.model_folder import CONFIG, read_config
 from rejoinder.registry import load_sentence_encoder
 
@@ -87,9 +88,12 @@ class PretrainedEncoder:
         """What `save` wrote."""
         from rejoinder.encoders.text_encoder import TextEncoder
 
-        config = read_config(Path(folder), KIND)
-        encoder = TextEncoder.load(Path(folder), config["parameters"]["max_length"])
-        return cls(encoder, config["signature"], TrainedContexts())
+        home, file = Path(folder), str(Path(folder) / CONFIG)
+        with offline(), opening(home):
+            config = read_config(home, KIND)
+            max_length = member(config["parameters"], "max_length", int, file, "parameters")
+            signature = typed(config.get("signature"), str, file, "signature")
+            return cls(TextEncoder.load(home, max_length), signature, TrainedContexts())
 
 
 def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEncoder:
@@ -105,8 +109,8 @@ def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEnco
 def encoder_digest(name_or_folder: str) -> str:
     """A short hash of everything that determines an encoder's vectors; empty for a name that is not a local folder."""
     home = Path(name_or_folder)
-    if _is_ours(home):
-        return signature_digest(read_config(home, KIND).get("signature", ""))
+    if is_ours(home):
+        return signature_digest(str(read_config(home, KIND).get("signature", "")))
     return _weights_digest(home)
 
 
@@ -119,10 +123,8 @@ def signature_digest(signature: str) -> str:
 @lru_cache(maxsize=2)
 def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - part of the key
     home = Path(name_or_folder)
-    if not _is_ours(home):
-        # A Hugging Face name has at most one slash, and none at either end.
-        if not home.exists() and (name_or_folder.count("/") > 1 or name_or_folder.strip("./") != name_or_folder):
-            raise CallError(f"no encoder at {name_or_folder}: there is no such folder")
+    if not is_ours(home):
+        find_pretrained(name_or_folder)
         require_extra("train", "a pretrained encoder")
         return PretrainedEncoder.start(name_or_folder, max_length)
     return opened_folder(home)
@@ -139,16 +141,12 @@ def opened_folder(home: Path) -> SentenceEncoder:
     return found
 
 
-def _is_ours(home: Path) -> bool:
+def is_ours(home: Path) -> bool:
     """Whether config.json was written by this package; a pretrained encoder has a file of the same name."""
     path = home / CONFIG
     if not path.is_file():
         return False
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"is not JSON ({error})", file=str(path)) from error
-    return isinstance(config, dict) and {"name", "parameters", "fit"} <= config.keys()
+    return {"name", "parameters", "fit"} <= read_json(path).keys()
 
 
 def _weights_digest(home: Path) -> str:

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.errors import CallError, DataError
-from rejoinder.learning.learned import ARRAYS, CONTEXTS
+from rejoinder.errors import CallError
+from rejoinder.learning.learned import ARRAYS, CONTEXTS, read_contexts
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
-from rejoinder.model_folder import read_config
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.schema import typed
+from rejoinder.model_folder import CONFIG, read_config
 
 Text = str | Sequence[str]
 """An utterance, or the turns of a context."""
@@ -82,12 +84,10 @@ class StoredVectors:
     def load(cls, folder: str | Path) -> Self:
         """The vectors that were saved in a folder."""
         home = Path(folder)
-        signature = read_config(home, cls.kind).get("signature", "")
-        arrays = read_arrays(home / ARRAYS)
-        if not arrays.keys() >= {"keys", "vectors"}:
-            raise DataError("lacks the arrays keys or vectors", file=str(home / ARRAYS))
-        contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
-        return cls(arrays["keys"], arrays["vectors"], signature, contexts)
+        signature = typed(read_config(home, cls.kind).get("signature", ""), str, str(home / CONFIG), "signature")
+        expected = {"keys": Array("i", ("texts",), low=0, increasing=True), "vectors": Array("f", ("texts", "width"))}
+        arrays = read_arrays(home / ARRAYS, expected)
+        return cls(arrays["keys"].astype(np.uint64), arrays["vectors"], signature, read_contexts(home))
 
 
 def _key(text: Text) -> int:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from rejoinder.data.files import read_text
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.learning.batching import Encoded, by_length, padded
-from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, mean_over, pretrained
+from rejoinder.learning.pretrained import longest_input, mean_over, pretrained, saved_shape
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import load_weights, save_weights
+from rejoinder.learning.weights import loaded_network, save_weights
+from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
+from rejoinder.loading.schema import check_range
 from rejoinder.progress import bar
 from rejoinder.text.cleaning import writable
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 _BATCH_TOKENS = 4096
 
@@ -47,15 +53,25 @@ class TextEncoder:
     @classmethod
     def load(cls, folder: Path, max_length: int) -> TextEncoder:
         """What `save` wrote into the folder."""
-        network = encoder_from(read_text(folder / ENCODER))
-        load_weights(network, folder / WEIGHTS["torch"])
-        return cls(network.eval(), read_text(folder / TOKENISER), max_length)
+        weights = folder / WEIGHTS["torch"]
+        network = loaded_network(saved_shape("AutoModel", folder / ENCODER, weights), weights)
+        made = cls(network, read_text(folder / TOKENISER), max_length)
+        made.check(folder)
+        return made
 
     def save(self, folder: Path) -> None:
         """Write tokeniser, architecture and weights."""
         (folder / TOKENISER).write_text(self.definition, encoding="utf-8")
-        (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
+        (folder / ENCODER).write_text(definition_of(self.network), encoding="utf-8")
         save_weights(self.network, folder / WEIGHTS["torch"])
+
+    def check(self, folder: Path) -> None:
+        """DataError unless what was read from a folder fits together."""
+        tokeniser = tokeniser_of(self.definition, str(folder / TOKENISER), embedded_tokens(self.network))
+        special = int(tokeniser.num_special_tokens_to_add(is_pair=False))
+        check_range(self.max_length, special + 1, longest_input(self.network) or math.inf, str(folder), "max_length")
+        if not np.isfinite(self.encode(["a"])).all():
+            raise DataError("gives vectors that are not finite", file=str(folder))
 
     @property
     def width(self) -> int:
@@ -91,10 +107,7 @@ class TextEncoder:
 
     @cached_property
     def _tokeniser(self) -> Tokenizer:
-        made = Tokenizer.from_str(self.definition)
-        made.no_padding()
-        made.no_truncation()
-        return made
+        return tokeniser_of(self.definition, TOKENISER)
 
     @property
     def _pad(self) -> int:

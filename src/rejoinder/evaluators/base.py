@@ -33,21 +33,27 @@ from rejoinder.arguments import checked
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.corpora import dialogues_in, judged_in
 from rejoinder.data.digests import digest_of
-from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.evaluators.out_of_domain import Familiarity, OutOfDomainCounter
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.learned import CONTEXTS, Learned
+from rejoinder.learning.learned import Learned, read_contexts
 from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.loading.schema import opening, values_of
+from rejoinder.loading.sources import downloads, offline
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.model_folder import CONFIG
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
 FAMILIAR = "familiarity.safetensors"
 
 Use = Literal["needed", "optional", "unused"]
+
+_FIT = ("seed", "data", "dialogues", "judged", "version")
+"""What config.json says about the training."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,9 +128,11 @@ class Evaluator(Metric, Learned):
             raise NeedsError(f"{self.name} learns from judged examples: expected at least one to fit it on")
         if self.dialogues == "needed" and not data.dialogues:
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
-        values = self.learn(data)
+        self.find_pretrained()
+        with downloads():
+            values = self.learn(data)
+            contexts = data.contexts | self.inherited_contexts()
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
-        contexts = data.contexts | self.inherited_contexts()
         fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
         self._remember(values, fit)
         return self
@@ -241,7 +249,7 @@ class Evaluator(Metric, Learned):
         """Write everything that `load` needs into a folder: config.json, and arrays."""
         fit = self.fitted
         with replacing_folder(Path(folder)) as fresh:
-            learned_from = {key: getattr(fit, key) for key in ("seed", "data", "dialogues", "judged", "version")}
+            learned_from = {key: getattr(fit, key) for key in _FIT}
             config = self._config(fresh, learned_from, fit.contexts)
             if fit.calibration is not None:
                 config["calibration"] = fit.calibration.to_dict()
@@ -255,10 +263,11 @@ class Evaluator(Metric, Learned):
     def load(cls, folder: str | Path) -> Self:
         """The fitted evaluator that was saved in a folder."""
         home = Path(folder)
-        evaluator, config = cls._saved(home)
-        contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
-        fit = Fit(**config["fit"], contexts=contexts, **_found(home, config))
-        evaluator._remember(evaluator.load_learned(home, config["learned"]), fit)
+        with offline(), opening(home):
+            evaluator, config = cls._saved(home)
+            found = values_of(Fit, config["fit"], str(home / CONFIG), "fit", _FIT)
+            fit = Fit(**found, contexts=read_contexts(home), **_found(home, config))
+            evaluator._remember(evaluator.load_learned(home, config["learned"]), fit)
         return evaluator
 
     def _with(self, fit: Fit) -> Self:
@@ -271,11 +280,10 @@ class Evaluator(Metric, Learned):
 def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """Calibration and familiarity, if the folder has them."""
     found: dict[str, Any] = {}
-    try:
-        if "calibration" in config:
-            found["calibration"] = Calibration.from_dict(config["calibration"])
-        if "familiarity" in config:
-            found["familiarity"] = Familiarity.from_plain(config["familiarity"], read_arrays(home / FAMILIAR))
-    except ValueError as error:
-        raise DataError(f"holds a damaged calibration or familiarity ({error})", file=str(home)) from error
+    file = str(home / CONFIG)
+    if "calibration" in config:
+        found["calibration"] = Calibration.from_dict(config["calibration"], file)
+    if "familiarity" in config:
+        arrays = read_arrays(home / FAMILIAR, Familiarity.SAVED)
+        found["familiarity"] = Familiarity.from_plain(config["familiarity"], arrays, file)
     return found

@@ -7,8 +7,7 @@ context are not independent, so that folds consist of whole contexts, and the co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.defaults import LEVEL
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, ROUNDING, on_our_scale
 from rejoinder.learning.splits import fold_of_groups
+from rejoinder.loading.schema import checked_object, record
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.intervals import Interval, check_confidence
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
@@ -145,17 +145,14 @@ class Calibration:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From plain values; ValueError if they are not those of a calibration."""
-        try:
-            curve = Curve(**{field.name: tuple(map(float, plain["curve"][field.name])) for field in fields(Curve)})
-            counts = {name: int(plain[name]) for name in ("replies", "contexts")}
-            lowest, highest = map(float, plain["scale"])
-            made = cls(curve, float(plain["reach"]), float(plain["level"]), **counts, scale=(lowest, highest))
-        except (LookupError, TypeError) as error:
-            raise ValueError(f"lacks a value: {error}") from error
+    def from_dict(cls, plain: object, file: str = "") -> Self:
+        """From plain values; DataError if they are not those of a calibration. `file` is where they were read."""
+        where = "calibration"
+        given = checked_object(plain, file, where)
+        curve = record(Curve, given.get("curve"), file, f"{where}.curve")
+        made = record(cls, {**given, "curve": curve}, file, where)
         if not made._is_sound():
-            raise ValueError("expected a curve that increases from above 1 to below 5")
+            raise DataError("must be a curve that increases from above 1 to below 5", file=file, field=where)
         return made
 
     def _is_sound(self) -> bool:
@@ -169,6 +166,8 @@ class Calibration:
             and human[-1] < HIGHEST
             and (spread > 0).all()
             and self.reach >= 0
+            and 0 < self.level < 1
+            and self.scale[0] < self.scale[1]
         )
 
 

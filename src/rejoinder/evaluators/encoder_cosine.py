@@ -17,8 +17,10 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
+from rejoinder.loading.schema import member
 from rejoinder.metrics.base import best_reference, check_choice
 from rejoinder.metrics.batch import Batch
+from rejoinder.model_folder import CONFIG
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
@@ -109,6 +111,11 @@ class EncoderCosine(SentenceCosine):
         """Why a reply has no score: the text it is compared with is missing or blank."""
         return f"no {NEEDS[self.against]}, or only blank ones"
 
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The encoder."""
+        return ((self.encoder, "encoder"),)
+
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         require_extra("train", "a sentence encoder")
@@ -144,7 +151,8 @@ class EncoderCosine(SentenceCosine):
         require_extra("train", "a sentence encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
 
-        return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": plain["digest_"]}
+        digest = member(plain, "digest_", str, str(folder / CONFIG))
+        return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": digest}
 
 
 def _digest(encoder: TextEncoder) -> str:

@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.negatives import Negatives, places_of
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
+from rejoinder.loading import schema
+from rejoinder.loading.inside import plain_name
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.metrics.pragmatic import brief
-from rejoinder.registry import build, load, load_evaluator
+from rejoinder.model_folder import CONFIG
+from rejoinder.registry import build, check_portable, load, load_evaluator
 from rejoinder.types import Example, Scores
 
 MOST_PLACES = 1000
@@ -117,22 +120,24 @@ class Ensemble(Evaluator):
                 member.save(folder / f"member-{number}")
                 places.append({"folder": f"member-{number}"})
             else:
+                check_portable(member.name, member.parameters)
                 places.append({"metric": member.name, "parameters": member.parameters})
         return {"members": places, "centres": self.centres_.tolist(), "spreads": self.spreads_.tolist()}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """The members, from folders within this one."""
-        try:
-            places, centres, spreads = plain["members"], plain["centres"], plain["spreads"]
-            members = tuple(
-                load_evaluator(folder / place["folder"], {})
-                if "folder" in place
-                else build(place["metric"], place["parameters"])
-                for place in places
-            )
-        except KeyError as error:
-            raise DataError(f"lacks {error}: expected the members of an ensemble", file=str(folder)) from error
-        return {"members_": members, "centres_": np.array(centres), "spreads_": np.array(spreads)}
+        file = str(folder / CONFIG)
+        places = plain.get("members")
+        if not isinstance(places, list):
+            raise DataError("must be a list", file=file, field="learned.members")
+        numbers = [np.array(schema.member(plain, key, tuple[float, ...], file)) for key in ("centres", "spreads")]
+        if not len(places) == len(self.members) == len(numbers[0]) - 1 == len(numbers[1]) - 1:
+            wanted = "must have one entry per member, and centres and spreads one more"
+            raise DataError(wanted, file=file, field="learned.members")
+        if not (numbers[1] > 0).all():
+            raise DataError("must be above 0", file=file, field="learned.spreads")
+        members = tuple(_saved_member(place, folder) for place in places)
+        return {"members_": members, "centres_": numbers[0], "spreads_": numbers[1]}
 
     @cached_property
     def _loaded(self) -> tuple[Metric, ...]:
@@ -156,6 +161,22 @@ class Ensemble(Evaluator):
         weights = np.array(self.weights or [1.0] * len(self.members))
         mean: Scores = weights @ columns / weights.sum()
         return mean
+
+
+def _saved_member(place: object, home: Path) -> Metric:
+    """A member of a saved ensemble: an evaluator in a folder within this one, or a metric by name and parameters."""
+    file, where = str(home / CONFIG), "learned.members"
+    given = schema.checked_object(place, file, where)
+    if "folder" in given:
+        evaluator: Metric = load_evaluator(home / plain_name(given["folder"], file, where), {})
+        return evaluator
+    name = schema.member(given, "metric", str, file, where)
+    parameters = schema.checked_object(given.get("parameters"), file, where)
+    check_portable(name, parameters)
+    metric: Metric = build(name, parameters)
+    if not isinstance(metric, Metric) or isinstance(metric, Evaluator):
+        raise DataError(f"must be metrics, not {shortened(name)}", file=file, field=where)
+    return metric
 
 
 def fitting_and_not(data: TrainingData) -> list[Example]:

@@ -70,7 +70,15 @@ class Likelihood(Evaluator):
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The language model."""
-        return {"model_": self._load_model()}
+        require_extra("train", "a language model")
+        from rejoinder.language_models.causal import CausalModel
+
+        return {"model_": CausalModel.load(self.model)}
+
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The language model."""
+        return ((self.model, "language model"),)
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example; those of empty replies are ignored."""
@@ -98,19 +106,17 @@ class Likelihood(Evaluator):
         scores[rows] = np.clip(found, lowest, highest)
         return scores
 
-    def save_learned(self, folder: Path) -> dict[str, Any]:  # noqa: ARG002 - the model stays where it is
-        """A hash of the model, so that another model of the same name is noticed."""
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Copy the model, unless it is one of the hub; return its hash, so that another of that name is noticed."""
+        self.model_.save(folder)
         return {"model_digest": self.model_.digest}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The language model, from where it was; CallError if it has changed."""
-        model = self._load_model()
-        if model.digest != plain.get("model_digest"):
-            raise CallError(f"{self.model} is not the model that {folder} was saved with")
-        return {"model_": model}
-
-    def _load_model(self) -> CausalModel:
+        """The language model of the folder, or one of the hub from the cache; CallError if it has changed."""
         require_extra("train", "a language model")
         from rejoinder.language_models.causal import CausalModel
 
-        return CausalModel.load(self.model)
+        model = CausalModel.load_saved(folder, self.model)
+        if model.digest != plain.get("model_digest"):
+            raise CallError(f"{self.model} is not the model that {folder} was saved with")
+        return {"model_": model}

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from zlib import crc32
 
 import numpy as np
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.learning.data import TrainingData
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.schema import check_range, checked_object, member
 from rejoinder.metrics.batch import Batch
 from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
@@ -47,6 +49,12 @@ _SPACE, _USUAL, _ODD, _UNSEEN = range(4)  # kinds of characters; unseen: not loo
 @dataclass(frozen=True, eq=False)
 class Familiarity:
     """A description of an evaluator's training text."""
+
+    SAVED: ClassVar[Mapping[str, Array]] = {
+        "words": Array("i", ("any words",), low=0, high=2**32 - 1),
+        "pieces": Array("i", ("any pieces",), low=0, high=2**32 - 1),
+    }
+    """Its arrays in a file."""
 
     words: NDArray[np.uint32]
     """Hashes of the frequent words, sorted."""
@@ -189,16 +197,20 @@ class Familiarity:
         return {"words": self.words, "pieces": self.pieces}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[np.uint32]]) -> Self:
-        """From the results of `plain` and `arrays`; ValueError if something is missing."""
-        try:
-            limits = {name: float(plain["limits"][name]) for sides in _SIDES.values() for name, _ in sides}
-            rates = {reason: float(plain["rates"][reason]) for reason in REASONS}
-            unknown, unknown_pieces, odd = (float(plain[name]) for name in ("unknown", "unknown_pieces", "odd"))
-            scripts, signs = tuple(plain["scripts"]), str(plain["signs"])
-            return cls(arrays["words"], arrays["pieces"], scripts, signs, unknown, unknown_pieces, odd, limits, rates)
-        except (LookupError, TypeError) as error:
-            raise ValueError(f"lacks a value: {error}") from error
+    def from_plain(cls, plain: object, arrays: Mapping[str, NDArray[np.uint32]], file: str) -> Self:
+        """From the results of `plain` and `arrays`; `file` is where the former was read."""
+        where = "familiarity"
+        given = checked_object(plain, file, where)
+        scripts = member(given, "scripts", tuple[str, ...], file, where)
+        signs = member(given, "signs", str, file, where)
+        shares = {name: member(given, name, float, file, where) for name in ("unknown", "unknown_pieces", "odd")}
+        limits, rates = (checked_object(given.get(key), file, f"{where}.{key}") for key in ("limits", "rates"))
+        names = [name for sides in _SIDES.values() for name, _ in sides]
+        bounds = {name: float(member(limits, name, float, file, f"{where}.limits")) for name in names}
+        chances = {reason: float(member(rates, reason, float, file, f"{where}.rates")) for reason in REASONS}
+        for name, share in (shares | chances).items():
+            check_range(share, 0, 1, file, f"{where}.{name}")
+        return cls(arrays["words"], arrays["pieces"], scripts, signs, **shares, limits=bounds, rates=chances)
 
 
 @dataclass(eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import shutil
 from collections.abc import Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,8 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rejoinder.errors import CallError
-from rejoinder.learning.pretrained import quiet_transformers, why_not
+from rejoinder.loading.foreign import embedded_tokens, transformer
+from rejoinder.loading.sources import cached_pretrained, find_pretrained
+from rejoinder.model_folder import CONFIG
 
+COPY = "language-model"
+"""The subfolder of an evaluator's folder that its language model is copied to."""
+_COPIED = {".json", ".safetensors", ".txt", ".model", ".gguf"}
 _BATCH_TOKENS = 4096
 _LONGEST = 512
 """Tokens of a text that are read at most."""
@@ -29,21 +33,45 @@ class CausalModel:
 
     network: Any  # of transformers, which is not typed
     tokeniser: Any
+    local: Path | None = None
+    """The local folder or file that it was loaded from."""
 
     @classmethod
     def load(cls, source: str) -> CausalModel:
         """By Hugging Face name, folder, folder with one GGUF file, or path of such a file."""
-        import transformers
+        place = find_pretrained(source, "language model")
+        return cls._opened(place, source, is_local=Path(source).exists())
 
-        where, options = place_of(source)
-        try:
-            with quiet_transformers(), redirect_stderr(io.StringIO()):  # unpacking GGUF shows a progress bar
-                network = transformers.AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, **options)
-                tokeniser = transformers.AutoTokenizer.from_pretrained(where, **options)
-        except Exception as error:  # on a damaged file the libraries raise anything, struct.error for one
-            raise CallError(f"the language model {source} cannot be loaded ({why_not(source, error)})") from error
+    @classmethod
+    def load_saved(cls, folder: Path, name: str) -> CausalModel:
+        """The model that `save` copied into a folder or, where it copied none, the cached one of this name."""
+        home = folder / COPY
+        if home.is_dir():
+            return cls._opened(home, name, is_local=True)
+        place = cached_pretrained(name, "language model", str(folder / CONFIG))
+        return cls._opened(place, name, is_local=False)
+
+    @classmethod
+    def _opened(cls, place: Path, name: str, *, is_local: bool) -> CausalModel:
+        network, tokeniser = transformer("AutoModelForCausalLM", place, "language model")
         network.train(False)
-        return cls(network, tokeniser)
+        network.config._name_or_path = "" if is_local else name  # part of the digest, which no local path may change
+        made = cls(network, tokeniser, place if is_local else None)
+        if embedded_tokens(network) <= max(tokeniser.get_vocab().values()):
+            raise CallError(f"the tokeniser of {place} has more tokens than the model")
+        if not np.isfinite(made.log_probs(["a b"])).all():
+            raise CallError(f"the language model {place} gives probabilities that are not finite")
+        return made
+
+    def save(self, folder: Path) -> None:
+        """Copy the files of a local model into a folder; one of the hub stays in the cache."""
+        if self.local is None:
+            return
+        (folder / COPY).mkdir()
+        local = self.local.is_dir()
+        for path in sorted(self.local.iterdir()) if local else [self.local]:
+            if path.is_file() and (path.suffix in _COPIED or not local):
+                shutil.copyfile(path, folder / COPY / path.name)
 
     @property
     def digest(self) -> str:
@@ -88,17 +116,3 @@ class CausalModel:
         logs = logits[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None]).squeeze(2)  # (rows, longest - 1)
         sums: NDArray[np.float64] = (logs.double() * mask[:, 1:]).sum(1).numpy()
         return sums
-
-
-def place_of(source: str) -> tuple[str, dict[str, str]]:
-    """The name or folder for transformers, with the GGUF file in it if there is one."""
-    path = Path(source)
-    if path.suffix == ".gguf":
-        return str(path.parent), {"gguf_file": path.name}
-    if path.is_dir() and not (path / "config.json").is_file():
-        files = sorted(path.glob("*.gguf"))
-        if len(files) == 1:
-            return source, {"gguf_file": files[0].name}
-        if files:
-            raise CallError(f"{source} contains {len(files)} GGUF files: expected the path of one of them")
-    return source, {}

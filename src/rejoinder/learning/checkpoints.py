@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from rejoinder.errors import CallError, DataError
 from rejoinder.learning.run import TrainingRun, is_main_process
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.weights import plain_state, save_tensors
+from rejoinder.loading.foreign import saved_tensors
 
 
 @dataclass
@@ -73,10 +72,10 @@ class Checkpoints:
         for leftover in (fresh, target):
             shutil.rmtree(leftover, ignore_errors=True)
         fresh.mkdir()
-        save_file(plain_state(network), fresh / "model.safetensors")
-        save_file(_flat(optimiser.state_dict()["state"]), fresh / "optimiser.safetensors")
+        save_tensors(plain_state(network), fresh / "model.safetensors")
+        save_tensors(_flat(optimiser.state_dict()["state"]), fresh / "optimiser.safetensors")
         if best is not None:
-            save_file(best, fresh / "best.safetensors")
+            save_tensors(best, fresh / "best.safetensors")
         (fresh / "state.json").write_text(json.dumps({"key": self.key, **asdict(progress)}), encoding="utf-8")
         fresh.rename(target)
         for folder in older:
@@ -95,13 +94,13 @@ class Checkpoints:
             state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
             if state.pop("key") != self.key:
                 raise CallError(f"{self.folder} holds the checkpoints of another run: other data, seed or parameters")
-            network.load_state_dict(load_file(folder / "model.safetensors"))
+            network.load_state_dict(saved_tensors(folder / "model.safetensors"))
             groups = optimiser.state_dict()["param_groups"]
-            nested = _nested(load_file(folder / "optimiser.safetensors"))
+            nested = _nested(saved_tensors(folder / "optimiser.safetensors"))
             optimiser.load_state_dict({"state": nested, "param_groups": groups})
             best = folder / "best.safetensors"
-            return Progress(**state), load_file(best) if best.exists() else None
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            return Progress(**state), saved_tensors(best) if best.exists() else None
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, DataError) as error:
             raise DataError(f"is not a complete checkpoint ({error})", file=str(folder)) from error
 
     def clear(self) -> None:

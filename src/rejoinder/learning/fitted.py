@@ -21,11 +21,17 @@ from rejoinder.data.corpora import dialogues_in
 from rejoinder.data.digests import dialogues_digest, digest_of
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.learning.learned import CONTEXTS, Learned
+from rejoinder.learning.learned import Learned, read_contexts
 from rejoinder.learning.run import TrainingRun, training_run
-from rejoinder.learning.saving import read_arrays, replacing_folder, write_config
+from rejoinder.learning.saving import replacing_folder, write_config
+from rejoinder.loading.schema import opening, values_of
+from rejoinder.loading.sources import downloads, offline
 from rejoinder.metrics.base import plain
+from rejoinder.model_folder import CONFIG
 from rejoinder.types import Dialogue, JudgedExample
+
+_FIT = ("seed", "data", "dialogues", "valid", "version")
+"""What config.json says about the training."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ class DialogueFit:
     @property
     def plain(self) -> dict[str, Any]:
         """Its values for config.json; the contexts have a separate file."""
-        return {key: getattr(self, key) for key in ("seed", "data", "dialogues", "valid", "version")}
+        return {key: getattr(self, key) for key in _FIT}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,7 +115,9 @@ class FittedOnDialogues(Learned):
             raise NeedsError(f"{self.name} learns from dialogues: expected at least one to fit it on")
         if data.valid and not places_of(data.valid):
             raise NeedsError(f"{self.name}: the validation dialogues contain no reply: expected at least one")
-        values = self.learn(data)
+        self.find_pretrained()
+        with downloads():
+            values = self.learn(data)
         fit = DialogueFit(
             seed=seed,
             data=data.digest,
@@ -161,7 +169,9 @@ class FittedOnDialogues(Learned):
     def load(cls, folder: str | Path) -> Self:
         """The model that was saved in a folder, fitted."""
         home = Path(folder)
-        model, config = cls._saved(home)
-        contexts = TrainedContexts(read_arrays(home / CONTEXTS)["keys"])
-        model._remember(model.load_learned(home, config["learned"]), DialogueFit(**config["fit"], contexts=contexts))
+        with offline(), opening(home):
+            model, config = cls._saved(home)
+            found = values_of(DialogueFit, config["fit"], str(home / CONFIG), "fit", _FIT)
+            fit = DialogueFit(**found, contexts=read_contexts(home))
+            model._remember(model.load_learned(home, config["learned"]), fit)
         return model

@@ -15,10 +15,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rejoinder._version import __version__
+from rejoinder.building import instance
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.learning.saving import read_arrays, write_arrays
-from rejoinder.model_folder import read_config
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.foreign import saved_arrays
+from rejoinder.loading.schema import checked_object
+from rejoinder.loading.sources import downloads, find_pretrained
+from rejoinder.model_folder import CONFIG, read_config
 
 ARRAYS = "learned.safetensors"
 CONTEXTS = "contexts.safetensors"
@@ -63,12 +68,16 @@ class Learned(ABC):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value of each learned field, from what `save_learned` wrote and returned."""
-        arrays = read_arrays(folder / ARRAYS) if plain.keys() < self._learned_names() else {}
+        arrays = saved_arrays(folder / ARRAYS) if plain.keys() < self._learned_names() else {}
         values = {**plain, **arrays}
-        missing = self._learned_names() - values.keys()
-        if missing:
-            raise DataError(f"lacks {', '.join(sorted(missing))}", file=str(folder))
-        return values
+        for name in sorted(self._learned_names() - values.keys()):
+            raise DataError("is missing", file=str(folder), field=name)
+        return {name: values[name] for name in self._learned_names()}
+
+    @classmethod
+    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
+        """The parameters of config.json, with what they name as it lies in the folder."""
+        return parameters
 
     def _config(self, folder: Path, fit: Mapping[str, Any], contexts: TrainedContexts) -> dict[str, Any]:
         """Write learned fields and trained contexts into the folder; return the content of config.json."""
@@ -84,16 +93,35 @@ class Learned(ABC):
 
     @classmethod
     def _saved(cls, home: Path) -> tuple[Self, dict[str, Any]]:
-        """An unfitted instance with the parameters saved in a folder, and the content of config.json."""
+        """An unfitted instance with the parameters saved in a folder, and the content of config.json.
+
+        The latter has `learned`, which is what `save_learned` returned.
+        """
         config = read_config(home, cls.kind)
         if config["name"] != cls.name:
             raise CallError(f"{home} holds the {cls.kind} {config['name']!r}: expected {cls.name!r}")
+        config["learned"] = checked_object(config.get("learned"), str(home / CONFIG), "learned")
         known = {field.name for field in dataclasses.fields(cls) if field.init}
         parameters = {name: value for name, value in config["parameters"].items() if name not in cls.retired}
+        parameters = cls.saved_parameters(parameters, home)
         for name in parameters:
             if name not in known:
                 raise UnknownNameError(f"parameter of {cls.name} in {home}:", name, known)
-        return cls(**{name: _hashable(value) for name, value in parameters.items()}), config
+        try:
+            return instance(cls.name, cls, {}, parameters), config
+        except CallError as error:
+            raise DataError(str(error), file=str(home / CONFIG), field="parameters") from error
+
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The pretrained models that `fit` starts from: the name or folder of each, and what to call it in messages."""
+        return ()
+
+    def find_pretrained(self) -> None:
+        """Find the pretrained models, before anything slow is done; CallError, with near names, if one is nowhere."""
+        with downloads():
+            for source, called in self.pretrained_names:
+                find_pretrained(source, called)
 
     @classmethod
     def _learned_names(cls) -> set[str]:
@@ -108,6 +136,7 @@ class Learned(ABC):
             object.__setattr__(self, name, value)
 
 
-def _hashable(value: Any) -> Any:
-    """Lists as tuples: JSON has only lists, and the parameters of a frozen dataclass must be hashable."""
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+def read_contexts(home: Path) -> TrainedContexts:
+    """The contexts that a saved model was trained on."""
+    expected = {"keys": Array("i", ("any contexts",), low=0, increasing=True)}
+    return TrainedContexts(read_arrays(home / CONTEXTS, expected)["keys"].astype(np.uint64))

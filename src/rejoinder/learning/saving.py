@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import offsets_of
 from rejoinder.errors import CallError, DataError
+from rejoinder.loading.array_schema import Array, checked_arrays
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.model_folder import CONFIG, FORMAT, read_config, with_article
 
 
@@ -65,21 +67,22 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     refused = [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]
     if refused:
         raise CallError(f"cannot be saved: {refused[0]} holds {arrays[refused[0]].dtype}; expected numbers")
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    with usual_mode(path):
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The named arrays of a file."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+@contextmanager
+def usual_mode(path: Path) -> Iterator[None]:
+    """Give the file that is written within the block the mode of any new file: safetensors makes it private."""
+    path.touch()
+    mode = path.stat().st_mode
+    yield
+    path.chmod(mode)
 
-    try:
-        arrays: dict[str, NDArray[Any]] = load_file(path)
-    except FileNotFoundError as error:
-        raise DataError("is missing: expected arrays that were saved", file=str(path)) from error
-    except SafetensorError as error:
-        raise DataError(f"cannot be read ({error})", file=str(path)) from error
-    return arrays
+
+def read_arrays(path: Path, expected: Mapping[str, Array], **sizes: int) -> dict[str, NDArray[Any]]:
+    """The expected arrays of a file; `sizes` are lengths that are known from elsewhere. DataError for anything else."""
+    return checked_arrays(saved_arrays(path), expected, str(path), **sizes)
 
 
 def write_texts(path: Path, texts: Sequence[str]) -> None:
@@ -91,9 +94,14 @@ def write_texts(path: Path, texts: Sequence[str]) -> None:
 
 def read_texts(path: Path) -> tuple[str, ...]:
     """The texts of a file."""
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, {"bytes": Array("u1", ("any bytes",)), "offsets": Array("i", ("ends",), low=0)})
     flat, offsets = arrays["bytes"].tobytes(), arrays["offsets"].tolist()
-    return tuple(flat[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets))
+    if offsets[0] != 0 or offsets[-1] != len(flat) or offsets != sorted(offsets):
+        raise DataError("does not divide the bytes into texts", file=str(path), field="offsets")
+    try:
+        return tuple(flat[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets))
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error.reason})", file=str(path), field="bytes") from None
 
 
 def _is_ours(folder: Path) -> bool:
@@ -115,6 +123,17 @@ def packed(words: tuple[str, ...]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 
-def unpacked(words: NDArray[np.uint8]) -> tuple[str, ...]:
-    """The words that `packed` was given."""
-    return tuple(words.tobytes().decode().split("\n"))
+PACKED = Array("u1", ("bytes",))
+
+
+def unpacked(words: NDArray[np.uint8], file: Path, count: int | None = None) -> tuple[str, ...]:
+    """The words that `packed` was given, which must be as many as `count` and different from each other."""
+    try:
+        found = tuple(words.tobytes().decode().split("\n"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error.reason})", file=str(file), field="words") from None
+    if count is not None and len(found) != count:
+        raise DataError(f"holds {len(found)} words: expected {count}", file=str(file), field="words")
+    if len(set(found)) != len(found):
+        raise DataError("holds a word twice", file=str(file), field="words")
+    return found

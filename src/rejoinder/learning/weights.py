@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from rejoinder.errors import DataError
+from rejoinder.learning.saving import usual_mode
+from rejoinder.loading.foreign import saved_tensors
 
 T = TypeVar("T")
+N = TypeVar("N", bound=nn.Module)
 
 
 def seeded(seed: int, make: Callable[[], T]) -> T:
@@ -30,7 +32,13 @@ def plain_state(network: torch.nn.Module) -> dict[str, Tensor]:
 
 def save_weights(network: nn.Module, path: Path) -> None:
     """Write the network's weights to a file."""
-    save_file(plain_state(network), path)
+    save_tensors(plain_state(network), path)
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write named tensors to a safetensors file."""
+    with usual_mode(path):
+        save_file(tensors, path)
 
 
 def interpolated(before: dict[str, Tensor], after: dict[str, Tensor], share: float) -> dict[str, Tensor]:
@@ -45,11 +53,25 @@ def interpolated(before: dict[str, Tensor], after: dict[str, Tensor], share: flo
     }
 
 
-def load_weights(network: nn.Module, path: Path) -> None:
-    """Load the weights of a file into the network; DataError if they do not fit it."""
-    try:
-        network.load_state_dict(load_file(path))
-    except FileNotFoundError as error:
-        raise DataError("is missing: expected the weights of the model", file=str(path)) from error
-    except (SafetensorError, RuntimeError) as error:
-        raise DataError(f"cannot be read ({str(error).splitlines()[0]})", file=str(path)) from error
+def loaded_network(make: Callable[[], N], path: Path) -> N:
+    """The network that `make` builds, with the weights of a file, for scoring; DataError if they do not fit it."""
+    weights = saved_tensors(path)
+    # Without memory for its weights at first: a damaged folder may ask for a network of any size.
+    with torch.device("meta"):
+        _check_fit(make().state_dict(), weights, path)
+    network = make()
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def _check_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path) -> None:
+    for name in sorted(wanted.keys() ^ weights.keys()):
+        raise DataError("is missing" if name in wanted else "is not part of the model", file=str(path), field=name)
+    for name, weight in weights.items():
+        if weight.shape != wanted[name].shape:
+            shapes = f"has shape {tuple(weight.shape)}: expected {tuple(wanted[name].shape)}"
+            raise DataError(shapes, file=str(path), field=name)
+        if weight.dtype != wanted[name].dtype:
+            raise DataError(f"has type {weight.dtype}: expected {wanted[name].dtype}", file=str(path), field=name)
+        if weight.is_floating_point() and not torch.isfinite(weight).all():
+            raise DataError("holds numbers that are not finite", file=str(path), field=name)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
-from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.learning.saving import write_arrays
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.model_folder import CONFIG
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -50,7 +51,7 @@ class Cache:
             temporary = path.with_suffix(".tmp")
             write_arrays(temporary, make())
             temporary.replace(path)
-        return read_arrays(path)
+        return saved_arrays(path)
 
     def arrays_path(self, name: str, key: object) -> Path:
         """Where such arrays are kept."""

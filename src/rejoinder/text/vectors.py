@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, shortened
+from rejoinder.loading.foreign import mapped_array
 from rejoinder.text.vector_files import read_vector_file
 
 SHIPPED = "conversational-50d"
@@ -115,7 +116,7 @@ def cache_folder() -> Path:
 
 def _load_shipped() -> WordVectors:
     vocabulary = (_RESOURCES / f"{SHIPPED}.txt").read_bytes()
-    matrix = np.load(_RESOURCES / f"{SHIPPED}.npy", mmap_mode="r", allow_pickle=False)
+    matrix = mapped_array(_RESOURCES / f"{SHIPPED}.npy")
     return WordVectors(SHIPPED, vocabulary, matrix, _digest(vocabulary, matrix))
 
 
@@ -156,7 +157,7 @@ def _read_cache(folder: Path, wanted: dict[str, int], name: str) -> WordVectors 
         fingerprint = json.loads((folder / "fingerprint.json").read_text("utf-8"))
         if wanted.items() <= fingerprint.items():
             vocabulary = (folder / "vocabulary.txt").read_bytes()
-            matrix = np.load(folder / "matrix.npy", mmap_mode="r", allow_pickle=False)
+            matrix = mapped_array(folder / "matrix.npy")
             if _content_stamp(vocabulary, matrix).items() <= fingerprint.items():
                 return WordVectors(name, vocabulary, matrix, str(fingerprint["digest"]))
     except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError):

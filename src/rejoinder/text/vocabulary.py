@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from rejoinder.data.files import read_text
 from rejoinder.errors import DataError
+from rejoinder.loading.foreign import tokeniser_of
 from rejoinder.text.cleaning import writable
 
 PAD, START, END, DROPPED = range(4)
@@ -61,10 +62,9 @@ class Vocabulary:
     def load(cls, folder: Path) -> Vocabulary:
         """Load what `save` wrote into the folder."""
         found = cls(read_text(folder / VOCABULARY))
-        try:
-            _ = found._tokeniser
-        except Exception as error:  # the library raises nothing narrower
-            raise DataError(f"is not a vocabulary ({error})", file=str(folder / VOCABULARY)) from error
+        numbers = sorted(tokeniser_of(found.definition, str(folder / VOCABULARY)).get_vocab().values())
+        if numbers != list(range(len(numbers))) or len(numbers) < len(SPECIAL):
+            raise DataError("must number its tokens from 0", file=str(folder / VOCABULARY))
         return found
 
     def save(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ class Vocabulary:
 
     @cached_property
     def _tokeniser(self) -> Tokenizer:
-        made: Tokenizer = Tokenizer.from_str(self.definition)
+        made = tokeniser_of(self.definition, VOCABULARY)
         made.encode_special_tokens = True  # "<end>" in a user's text is plain text
         return made
 

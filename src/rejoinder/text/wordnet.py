@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ragged, offsets_of
+from rejoinder.loading.foreign import array_archive
 
 # Suffix and replacement, in the order they are tried: nouns, verbs, adjectives. From morphy(7WN).
 _DETACHMENTS = (
@@ -62,7 +63,7 @@ class WordNet:
 @cache
 def wordnet() -> WordNet:
     """The table that comes with the package, loaded once."""
-    with files("rejoinder").joinpath("resources", "wordnet.npz").open("rb") as file, np.load(file) as table:
+    with files("rejoinder").joinpath("resources", "wordnet.npz").open("rb") as file, array_archive(file) as table:
         return WordNet(
             words=_lines(table["words"]),
             word_synsets=_ragged(table["words_synsets"], table["words_synset_counts"]),

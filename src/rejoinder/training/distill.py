@@ -59,6 +59,7 @@ def distill(
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
     require_extra("train", "distillation")
+    model.find_pretrained()
     reader = CorpusReader(on_error, fields)
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),

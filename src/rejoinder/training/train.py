@@ -49,6 +49,7 @@ def train(
     model = build_model(name, parameters)
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
+    model.find_pretrained()
     given = _read(model, dialogues, judged, valid, CorpusReader(on_error, fields))
     on_read(given)
     model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)

@@ -98,7 +98,7 @@ def test_tweet2vec(run: Run, write_lines: WriteLines, labelled: Path, tmp_path: 
         (("--towards", "one"), "towards must be one of zero, identity"),
         (("-o", "nowhere/model"), "nowhere does not exist"),
         (("--judged", "nowhere.jsonl"), "nowhere.jsonl: no such file"),
-        (("--encoder", "nowhere/"), "no encoder at nowhere/: there is no such folder"),
+        (("--encoder", "nowhere/"), "no encoder 'nowhere/': there is no such file or folder"),
         (("--scale", "6", "7"), "expected 6 to 7, the scale"),
     ],
 )

@@ -80,7 +80,7 @@ def test_an_interrupted_run_is_resumed(run: Run, talk: Path, tmp_path: Path, mon
     [
         (("--tokenise", "wrods"), "tokenise must be one of words"),
         (("--vectors", "nowhere.vec"), "no word vectors at 'nowhere.vec'"),
-        (("--encoder", "/nowhere/encoder"), "/nowhere/encoder cannot be loaded"),
+        (("--encoder", "/nowhere/encoder"), "no encoder '/nowhere/encoder': there is no such file or folder"),
         (("--min-count", "999"), "no word of the dialogues occurs 999 times"),
         (("--start", "nowhere"), "nowhere"),
         (("--blend", "harmonic"), "blend must be one of "),

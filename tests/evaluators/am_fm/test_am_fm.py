@@ -219,7 +219,7 @@ def test_broken_folders(fitted: AmFm, tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     config["learned"]["weights_"] = [1.0]
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(DataError, match="has 1 weights: expected 2"):
+    with pytest.raises(DataError, match="must be 2 weights"):
         AmFm.load(folder)
     fitted.save(folder)
     (folder / "fluency.safetensors").unlink()

@@ -13,13 +13,8 @@ import transformers
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
 from rejoinder.learning.batching import Encoded, padded
-from rejoinder.learning.pretrained import (
-    encoder_definition,
-    encoder_from,
-    longest_input,
-    pretrained,
-    quiet_transformers,
-)
+from rejoinder.learning.pretrained import longest_input, pretrained
+from rejoinder.loading.foreign import definition_of, quiet_transformers, shaped
 
 # The DeBERTa of transformers uses it; none of our own code does.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
@@ -76,7 +71,7 @@ def test_every_family_scores_and_padding_does_not_matter(family: str, pooling: s
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_shape_is_enough_to_load_weights_into(family: str, pooling: str) -> None:
     made = network(family, pooling)
-    other = CrossEncoder(encoder_from(encoder_definition(made)), pooling).eval()
+    other = CrossEncoder(shaped("AutoModel", definition_of(made), "encoder.json", 0)(), pooling).eval()
     other.load_state_dict(made.state_dict())
     assert torch.equal(scores(other, ROWS), scores(made, ROWS))
 
@@ -108,8 +103,7 @@ def test_a_name_that_is_neither_folder_nor_model(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(CallError) as caught:
         pretrained("mistyped-encoder")
-    neither = "there is no such file or folder, nor could a Hugging Face model of that name be loaded: "
-    assert str(caught.value).startswith(f"the encoder mistyped-encoder cannot be loaded ({neither}")
+    assert str(caught.value).startswith("no encoder 'mistyped-encoder': there is no such file or folder, nor in the ")
     (tmp_path / "empty").mkdir()
     with pytest.raises(CallError, match="empty cannot be loaded") as caught:
         pretrained(str(tmp_path / "empty"))

@@ -206,11 +206,11 @@ def test_loaded_with_another_blend_or_as_a_part(model: Ruber, tmp_path: Path) ->
     with pytest.raises(CallError, match="blend must be one of min, max"):
         Ruber.load(tmp_path / "model", blend="harmonic")
     (tmp_path / "model" / "network.safetensors").unlink()
-    with pytest.raises(DataError, match="is missing: expected the weights"):
+    with pytest.raises(DataError, match="is missing: expected arrays"):
         Ruber.load(tmp_path / "model")
 
 
-def test_vectors_that_are_given_stay_where_they_are(tmp_path: Path) -> None:
+def test_bundled_vectors_are_not_copied(tmp_path: Path) -> None:
     part = RuberRef(vectors="conversational-50d").fit(dialogues())
     part.save(tmp_path / "model")
     assert not (tmp_path / "model" / "vectors.safetensors").exists()

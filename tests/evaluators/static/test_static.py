@@ -24,7 +24,8 @@ from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
 from rejoinder.language_models.ngram.model import SPECIAL
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.run import TrainingRun
-from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.learning.saving import write_arrays
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.registry import load
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Dialogue, Example, JudgedExample
@@ -131,14 +132,14 @@ def test_torch_and_numpy_compute_the_same(vectors: str) -> None:
 
 def test_the_folder_is_small_and_comes_back_whole(fitted: Static, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
-    arrays = read_arrays(tmp_path / "model" / ARRAYS)
+    arrays = saved_arrays(tmp_path / "model" / ARRAYS)
     assert arrays["table"].dtype == np.int8
     assert arrays["pairs"].dtype == np.uint32
     examples = [item.example for item in judged()]
     np.testing.assert_array_equal(load(tmp_path / "model").score(examples), fitted.score(examples))
     del arrays["bridge"]
     write_arrays(tmp_path / "model" / ARRAYS, arrays)
-    with pytest.raises(DataError, match="lacks 'bridge'"):
+    with pytest.raises(DataError, match="'bridge': is missing"):
         Static.load(tmp_path / "model")
 
 

@@ -173,5 +173,5 @@ def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
         model.likelihood([])
     model.save(tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").unlink()
-    with pytest.raises(DataError, match="is missing: expected the weights"):
+    with pytest.raises(DataError, match="is missing: expected arrays"):
         VhredModel.load(tmp_path / "model")

@@ -13,7 +13,7 @@ from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
 from rejoinder.arrays import Vectors  # noqa: E402
-from rejoinder.errors import CallError  # noqa: E402
+from rejoinder.errors import CallError, DataError  # noqa: E402
 from rejoinder.learning.loop import train_stage  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
 from rejoinder.reply_models.retrieval.bilinear_training import BilinearHead, PairStage, VectorPairs  # noqa: E402
@@ -93,8 +93,12 @@ def test_the_graph_finds_the_same_neighbours_as_exact_search(tmp_path: Path) -> 
     assert isinstance(index_of(vectors, exact_up_to=500), ExactIndex)
     exact = ExactIndex(vectors).search(queries, 2)
     assert (graph.search(queries, 2) == exact).mean() > 0.95
-    again = GraphIndex.from_arrays(graph.arrays())
+    again = GraphIndex.from_arrays(graph.arrays(), vectors, tmp_path)
     np.testing.assert_array_equal(again.search(queries, 2), graph.search(queries, 2))
+    with pytest.raises(DataError, match="is not a graph over 499 vectors"):
+        GraphIndex.from_arrays(graph.arrays(), vectors[1:], tmp_path)
+    with pytest.raises(DataError, match="is not an index"):
+        GraphIndex.from_arrays({"graph": np.zeros(64, np.uint8)}, vectors, tmp_path)
     model = DualEncoder(**small_parameters("dual-encoder"), exact_up_to=1).fit(DIALOGUES)
     model.save(tmp_path / "model")
     assert DualEncoder.load(tmp_path / "model").reply(CONTEXTS) == model.reply(CONTEXTS)

@@ -24,6 +24,8 @@ from rejoinder.learning.fitted import DialogueData, FittedOnDialogues
 from rejoinder.learning.parameters import check_least, check_rates
 from rejoinder.learning.saving import WEIGHTS
 from rejoinder.learning.schedules import Schedule
+from rejoinder.loading.schema import member
+from rejoinder.model_folder import CONFIG
 
 if TYPE_CHECKING:
     from rejoinder.encoders.tweet2vec.network import CharacterNetwork
@@ -106,12 +108,11 @@ class Tweet2Vec(FittedOnDialogues):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
+        from rejoinder.learning.weights import loaded_network
 
-        alphabet = Alphabet(tuple(plain["alphabet_"]))
-        network = self._network(alphabet)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return {"alphabet_": alphabet, "network_": network.eval()}
+        alphabet = Alphabet(member(plain, "alphabet_", tuple[str, ...], str(folder / CONFIG)))
+        network = loaded_network(lambda: self._network(alphabet), folder / WEIGHTS["torch"])
+        return {"alphabet_": alphabet, "network_": network}
 
     def _network(self, alphabet: Alphabet) -> CharacterNetwork:
         from rejoinder.encoders.tweet2vec.network import CharacterNetwork

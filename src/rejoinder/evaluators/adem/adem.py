@@ -31,14 +31,25 @@ from rejoinder.evaluators.adem.learning import (
 )
 from rejoinder.evaluators.adem.length import LengthTrend
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale
-from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits, row_products
+from rejoinder.evaluators.adem.vectors import (
+    PROJECTION,
+    Projection,
+    Reading,
+    VectorEvaluator,
+    check_width,
+    fits,
+    row_products,
+)
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.schema import member, record
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
+from rejoinder.model_folder import CONFIG
 from rejoinder.types import Example, JudgedExample, Scores
 
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
@@ -228,17 +239,24 @@ class Adem(VectorEvaluator):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        arrays = read_arrays(folder / MATRICES)
-        try:
-            return {
-                **super().load_learned(folder, plain),
-                "projection_": Projection(arrays["mean"], arrays["axes"]),
-                "bilinear_": Bilinear(arrays["matrices"], Scale(plain["alpha"], plain["beta"])),
-                "length_": None if plain["length"] is None else LengthTrend.of_plain(plain["length"]),
-                "setting_": Setting(*plain["setting"]),
-            }
-        except KeyError as error:
-            raise DataError(f"lacks {error}", file=str(folder)) from None
+        path, file = folder / MATRICES, str(folder / CONFIG)
+        matrices = Array("f", (len(self.needs), "components", "components"))
+        arrays = read_arrays(path, {**PROJECTION, "matrices": matrices})
+        encoder, projection = super().load_learned(folder, plain), Projection(arrays["mean"], arrays["axes"])
+        check_width(encoder["encoder_"], projection, str(path))
+        setting = dict(
+            zip(("components", "gamma", "towards"), member(plain, "setting", tuple[Any, ...], file), strict=False)
+        )
+        length, scale = plain.get("length"), record(Scale, plain, file, "learned")
+        if scale.beta == 0:
+            raise DataError("must not be 0", file=file, field="learned.beta")
+        return {
+            **encoder,
+            "projection_": projection,
+            "bilinear_": Bilinear(arrays["matrices"], scale),
+            "length_": None if length is None else LengthTrend.of_plain(length, file),
+            "setting_": record(Setting, setting, file, "learned.setting"),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

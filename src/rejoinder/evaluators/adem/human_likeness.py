@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import PAPER
-from rejoinder.evaluators.adem.vectors import Projection, Reading, VectorEvaluator, fits
+from rejoinder.evaluators.adem.vectors import PROJECTION, Projection, Reading, VectorEvaluator, check_width, fits
 from rejoinder.evaluators.base import Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -113,11 +114,16 @@ class HumanLikeness(VectorEvaluator):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        arrays = read_arrays(folder / WEIGHTS)
-        if not arrays.keys() >= {"mean", "axes", "weights"}:
-            raise DataError("lacks mean, axes or weights", file=str(folder / WEIGHTS))
-        projection = Projection(arrays["mean"], arrays["axes"])
-        return {**super().load_learned(folder, plain), "projection_": projection, "weights_": arrays["weights"]}
+        path = folder / WEIGHTS
+        arrays = read_arrays(path, {**PROJECTION, "weights": Array("f", (3, "features"))})
+        projection, weights = Projection(arrays["mean"], arrays["axes"]), arrays["weights"]
+        encoder = super().load_learned(folder, plain)
+        check_width(encoder["encoder_"], projection, str(path))
+        if weights.shape[1] != 2 * projection.axes.shape[1] + 1 or not (weights[1] > 0).all():
+            raise DataError(
+                "must be means, deviations above 0 and weights of all features", file=str(path), field="weights"
+            )
+        return {**encoder, "projection_": projection, "weights_": weights}
 
 
 def pooled(examples: Iterable[Example]) -> list[JudgedExample]:

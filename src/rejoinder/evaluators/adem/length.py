@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Floats
+from rejoinder.errors import DataError
+from rejoinder.loading.schema import record
 from rejoinder.metrics.batch import Batch, TextOptions, encodable
 from rejoinder.types import Scores
 
@@ -51,9 +53,12 @@ class LengthTrend:
         return asdict(self)
 
     @classmethod
-    def of_plain(cls, plain: dict[str, Any]) -> LengthTrend:
+    def of_plain(cls, plain: object, file: str) -> LengthTrend:
         """From config.json."""
-        return cls(tuple(plain["weights"]), tuple(plain["means"]), plain["apart"])
+        made = record(cls, plain, file, "learned.length")
+        if not len(made.weights) == len(made.means) == (3 if made.apart else 2):
+            raise DataError("must have one weight and one mean per column", file=file, field="learned.length")
+        return made
 
 
 def _columns(batch: Batch, *, apart: bool) -> Floats:

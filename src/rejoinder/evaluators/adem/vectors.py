@@ -15,13 +15,15 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.encoders.sentence_encoders import (
     SentenceEncoder,
     encoder_digest,
+    is_ours,
     opened_folder,
     sentence_encoder,
     signature_digest,
 )
 from rejoinder.encoders.stored_vectors import StoredVectors
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.loading.array_schema import Array
 from rejoinder.types import Example, Scores
 
 ENCODER = "encoder"
@@ -47,6 +49,11 @@ class VectorEvaluator(Evaluator):
         """Raise a CallError for parameters that make no sense."""
         if self.max_length < 4:
             raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
+
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The encoder, unless it was saved by this package."""
+        return () if is_ours(Path(self.encoder)) else ((self.encoder, "encoder"),)
 
     @property
     def opened(self) -> SentenceEncoder:
@@ -119,6 +126,15 @@ class Reading:
         return offsets_of(np.bincount(self.owner, minlength=len(self.responses)))[:-1]
 
 
+def check_width(encoder: SentenceEncoder, projection: Projection, file: str) -> None:
+    """DataError unless the projection, which was read from a file, is one of this encoder's vectors."""
+    width = encoder.vectors.shape[1] if isinstance(encoder, StoredVectors) else encoder.encode(["a"]).shape[1]
+    if width != len(projection.mean):
+        raise DataError(
+            f"has {len(projection.mean)} numbers: the encoder's vectors have {width}", file=file, field="mean"
+        )
+
+
 def fits(example: Example, needs: frozenset[str]) -> bool:
     """Whether the reply and everything that it is compared with contain text."""
     compared = (getattr(example, need) for need in needs)
@@ -139,6 +155,10 @@ def row_products(left: Floats, matrix: Floats, right: Floats) -> Scores:
     through = np.einsum("ri,ij->rj", left, matrix)
     products: Scores = (through * right).sum(axis=1)
     return products
+
+
+PROJECTION = {"mean": Array("f", ("width",)), "axes": Array("f", ("width", "components"))}
+"""The arrays of a projection in a file."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.am_fm.fluency import Fluency, load_fluency
+from rejoinder.evaluators.am_fm.fluency import Fluency, load_fluency, pretrained_name
 from rejoinder.evaluators.am_fm.parts import (
     PAPER,
     Am,
@@ -33,13 +33,19 @@ from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.am_fm.weights import LEVELS, MEANS, fitted_weights, weighted_mean
 from rejoinder.evaluators.base import Evaluator, Fit, Use
 from rejoinder.learning.data import TrainingData, labels
+from rejoinder.loading.schema import member
 from rejoinder.metrics.base import Metric, TextMetric, check_choice
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.metrics.pragmatic import brief, component, shares
+from rejoinder.model_folder import CONFIG
+from rejoinder.registry import SHIPPED, check_portable
+from rejoinder.specs import parse_spec
 from rejoinder.types import Example, Scores
 
 NONE = "none"
 PARTS = ("am", "fm")
+PM = "pm"
+"""The subfolder that the evaluator behind PM is saved in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +92,11 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
             if not 0 <= getattr(self, key) <= 1:
                 raise CallError(f"{self.name}: {key} must be from 0 to 1, not {getattr(self, key)}")
         _ = self._am, self._fm, self.pragmatic  # each checks its own parameters
+
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The language model, if it is pretrained."""
+        return pretrained_name(self.lm)
 
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The semantic space, the language model, and the weights of the parts."""
@@ -179,13 +190,28 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
         """Write the space and the n-grams."""
         save_space(self.space_, folder)
         self.model_.save(folder)
+        if isinstance(self.pragmatic, Evaluator) and self.pm not in SHIPPED:
+            self.pragmatic.save(folder / PM)
+        elif self.pm != NONE:
+            check_portable(*parse_spec(self.pm))
         return {"weights_": self.weights_.tolist()}
+
+    @classmethod
+    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:
+        """With the folder of PM, if there is one, as part of this folder."""
+        if (home / PM).is_dir():
+            return parameters | {"pm": str(home / PM)}
+        if isinstance(pm := parameters.get("pm", NONE), str) and pm != NONE:
+            check_portable(*parse_spec(pm))
+        return parameters
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """The space, the language model and the weights of the folder."""
-        weights = np.array(plain.get("weights_", ()), np.float64)
-        if weights.shape != self.given_weights.shape:
-            raise DataError(f"has {len(weights)} weights: expected {len(self.given_weights)}", file=str(folder))
+        file = str(folder / CONFIG)
+        weights = np.array(member(plain, "weights_", tuple[float, ...], file), np.float64)
+        if weights.shape != self.given_weights.shape or (weights < 0).any() or not (weights > 0).any():
+            wanted = f"must be {len(self.given_weights)} weights that are not negative"
+            raise DataError(wanted, file=file, field="learned.weights_")
         return {"space_": load_space(folder), "model_": load_fluency(self.lm, folder), "weights_": weights}
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -13,11 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ragged
-from rejoinder.errors import DataError
 from rejoinder.language_models.ngram import Counts, NgramModel, good_turing, kneser_ney, prune, read_arpa
-from rejoinder.language_models.ngram.model import Level
+from rejoinder.language_models.ngram.model import Level, checked_model
 from rejoinder.learning.extras import require_extra
-from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
+from rejoinder.learning.saving import PACKED, packed, unpacked, write_arrays
+from rejoinder.loading.array_schema import Array, checked_arrays
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.batch import Batch, TextOptions
 
 ARRAYS = "fluency.safetensors"
@@ -97,7 +97,8 @@ class CausalFluency:
         return means[: len(batch)], means[len(batch) :]
 
     def save(self, folder: Path) -> None:
-        """Write nothing: the model stays where it is."""
+        """Copy the model, unless it is one of the hub."""
+        self.model.save(folder)
 
 
 def learned_fluency(
@@ -110,14 +111,25 @@ def learned_fluency(
         return NgramFluency(prune(model, pruning) if pruning > 0 else model)
     if is_arpa(lm):
         return NgramFluency(read_arpa(lm))
-    return _causal(lm)
+    require_extra("train", "fluency by a causal language model")
+    from rejoinder.language_models.causal import CausalModel
+
+    return CausalFluency(CausalModel.load(lm))
 
 
 def load_fluency(lm: str, folder: Path) -> Fluency:
     """The model that was saved in a folder, or that the folder's evaluator names."""
     if lm != NGRAM and not is_arpa(lm):
-        return _causal(lm)
-    return NgramFluency(_ngram_model(read_arrays(folder / ARRAYS), folder))
+        require_extra("train", "fluency by a causal language model")
+        from rejoinder.language_models.causal import CausalModel
+
+        return CausalFluency(CausalModel.load_saved(folder, lm))
+    return NgramFluency(_ngram_model(folder / ARRAYS))
+
+
+def pretrained_name(lm: str) -> tuple[tuple[str, str], ...]:
+    """The causal language model that `lm` names, if it names one, for `Learned.pretrained_names`."""
+    return () if lm == NGRAM or is_arpa(lm) else ((lm, "language model"),)
 
 
 def is_arpa(lm: str) -> bool:
@@ -125,19 +137,16 @@ def is_arpa(lm: str) -> bool:
     return lm.endswith((".arpa", ".arpa.gz", ".lm", ".lm.gz"))
 
 
-def _causal(lm: str) -> CausalFluency:
-    require_extra("train", "fluency by a causal language model")
-    from rejoinder.language_models.causal import CausalModel
-
-    return CausalFluency(CausalModel.load(lm))
-
-
-def _ngram_model(arrays: Mapping[str, NDArray[Any]], folder: Path) -> NgramModel:
-    levels: list[Level] = []
-    try:
-        while f"keys.{len(levels) + 1}" in arrays:
-            order = len(levels) + 1
-            levels.append(Level(*(arrays[f"{name}.{order}"] for name in ("keys", "log_prob", "back_off"))))
-        return NgramModel(unpacked(arrays["words"]), tuple(levels))
-    except KeyError as error:
-        raise DataError(f"lacks {error}", file=str(folder / ARRAYS)) from None
+def _ngram_model(path: Path) -> NgramModel:
+    arrays = saved_arrays(path)
+    words = unpacked(checked_arrays(arrays, {"words": PACKED}, str(path))["words"], path)
+    orders = range(1, max(2, sum(name.startswith("keys.") for name in arrays) + 1))
+    expected: dict[str, Array] = {}
+    for order in orders:
+        length = "words" if order == 1 else f"any n-grams {order}"
+        expected[f"keys.{order}"] = Array("i", (length,))
+        expected[f"log_prob.{order}"] = Array("f", (length,), infinite=True)
+        expected[f"back_off.{order}"] = Array("f", (length,), infinite=True)
+    found = checked_arrays(arrays, expected, str(path), words=len(words))
+    levels = [Level(*(found[f"{name}.{order}"] for name in ("keys", "log_prob", "back_off"))) for order in orders]
+    return checked_model(words, tuple(levels), str(path))

@@ -15,12 +15,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.am_fm.fluency import NGRAM, SMOOTHINGS, Fluency, learned_fluency, load_fluency
+from rejoinder.errors import CallError, NeedsError
+from rejoinder.evaluators.am_fm.fluency import (
+    NGRAM,
+    SMOOTHINGS,
+    Fluency,
+    learned_fluency,
+    load_fluency,
+    pretrained_name,
+)
 from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
+from rejoinder.learning.saving import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens, encodable, encode
 from rejoinder.types import Scores
@@ -136,6 +144,11 @@ class Fm(FluencySettings, Evaluator, TextMetric):
         """References, unless fluency is absolute."""
         return frozenset() if self.fluency == "absolute" else frozenset({"references"})
 
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The language model, if it is pretrained."""
+        return pretrained_name(self.lm)
+
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The language model."""
         vocabulary: list[str] = []
@@ -224,10 +237,9 @@ def save_space(space: SemanticSpace, folder: Path) -> None:
 
 def load_space(folder: Path) -> SemanticSpace:
     """The semantic space saved in a folder."""
-    arrays = read_arrays(folder / ADEQUACY)
-    if not arrays.keys() >= {"words", "vectors"}:
-        raise DataError("lacks words or vectors", file=str(folder / ADEQUACY))
-    return SemanticSpace(unpacked(arrays["words"]), arrays["vectors"])
+    path = folder / ADEQUACY
+    arrays = read_arrays(path, {"words": PACKED, "vectors": Array("f", ("words", "dimensions"))})
+    return SemanticSpace(unpacked(arrays["words"], path, len(arrays["vectors"])), arrays["vectors"])
 
 
 def with_digest(signature: str, key: str, value: str, model: Fluency | None) -> str:

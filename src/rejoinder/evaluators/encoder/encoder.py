@@ -17,7 +17,7 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Fit
-from rejoinder.evaluators.encoder.model import Model, Settings
+from rejoinder.evaluators.encoder.model import POOLINGS, Model, Settings
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.evaluators.out_of_domain import Familiarity
@@ -78,7 +78,7 @@ class Encoder(Evaluator):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "preset", list(PRESETS))
-        check_choice(self, "pooling", ["match", "mean", "cls", None])
+        check_choice(self, "pooling", [*POOLINGS, None])
         check_least(self, {"max_length": 1, "max_response": 1, "label_steps": 1})
         check_least(self, {"in_batch_steps": 0, "steps": 0, "replay": 0})
         if self.label_share is not None and not 0 <= check_number(self, "label_share", self.label_share) <= 1:
@@ -93,6 +93,11 @@ class Encoder(Evaluator):
         from rejoinder.evaluators.encoder.training import learned_model
 
         return {"model_": learned_model(self, data)}
+
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The encoder, unless it is a saved Encoder."""
+        return ((self.encoder, "encoder"),) if self.saved_start is None else ()
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 1 to 5."""

@@ -10,7 +10,7 @@ model.int8.onnx    the same with int8 weights
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import DataError
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
+from rejoinder.loading.schema import check_range, record
+from rejoinder.model_folder import CONFIG
+
+POOLINGS = ("match", "mean", "cls")
 
 
 class Model(Protocol):
@@ -63,12 +67,13 @@ class Settings:
     @classmethod
     def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
         """From what config.json holds."""
-        missing = [field.name for field in fields(cls) if field.name not in plain]
-        if missing:
-            raise DataError(
-                f"lacks {', '.join(missing)}: expected them under 'learned'", file=str(folder / "config.json")
-            )
-        return cls(**{field.name: plain[field.name] for field in fields(cls)})
+        file = str(folder / CONFIG)
+        made = record(cls, plain, file, "learned")
+        if made.pooling not in POOLINGS:
+            raise DataError(f"must be one of {', '.join(POOLINGS)}", file=file, field="learned.pooling")
+        for name in ("max_length", "max_response", "pad"):
+            check_range(getattr(made, name), 0 if name == "pad" else 1, 1 << 24, file, f"learned.{name}")
+        return made
 
     @property
     def plain(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
+from rejoinder.data.rows import unreadable
 from rejoinder.errors import DataError
 from rejoinder.evaluators.encoder.branching import shared_scores
 from rejoinder.evaluators.encoder.model import Settings
@@ -21,6 +23,7 @@ from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
+from rejoinder.loading.foreign import first_line, onnx_session
 
 BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, few enough for the processor's cache."""
@@ -43,6 +46,8 @@ class OnnxModel:
             weights = path.read_bytes()
         except FileNotFoundError as error:
             raise DataError("is missing: expected the weights of the model", file=str(path)) from error
+        except OSError as error:
+            raise unreadable(error, str(path)) from None
         return cls(precision, settings, settings.tokeniser(read_text(folder / TOKENISER)), weights)
 
     def save(self, folder: Path) -> None:
@@ -63,29 +68,35 @@ class OnnxModel:
         options.intra_op_num_threads = _usable_cores()
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        try:
-            return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library's errors share no class of their own
-            raise DataError(f"is not an ONNX model ({error})", file=WEIGHTS[self.precision]) from error
+        return onnx_session(self.weights, options, WEIGHTS[self.precision])
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
         if self.settings.towers:
-            return shared_scores(
-                self.tokeniser.brancher,
-                pairs,
-                self.settings.pad,
-                BATCH_TOKENS,
-                lambda arrays: self.session.run(["score"], arrays)[0],
-            )
-        encoded = self.tokeniser.encode(pairs)
-        scores = np.full(len(pairs), LOWEST)
-        names = {taken.name for taken in self.session.get_inputs()}
-        for rows in by_length(encoded, BATCH_TOKENS):
-            arrays = padded([encoded[row] for row in rows], self.settings.pad)
-            given = {name: array for name, array in arrays.items() if name in names}
-            scores[rows] = self.session.run(["score"], given)[0]
+            scores = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run)
+        else:
+            encoded = self.tokeniser.encode(pairs)
+            scores = np.full(len(pairs), LOWEST)
+            names = {taken.name for taken in self.session.get_inputs()}
+            for rows in by_length(encoded, BATCH_TOKENS):
+                arrays = padded([encoded[row] for row in rows], self.settings.pad)
+                scores[rows] = self._run({name: array for name, array in arrays.items() if name in names})
+        if not np.isfinite(scores).all():
+            raise DataError("gives scores that are not finite", file=WEIGHTS[self.precision])
         return scores
+
+    def _run(self, arrays: Mapping[str, Ints]) -> NDArray[np.floating]:
+        """The network's scores. (rows,), or with towers (rows, replies)"""
+        file = WEIGHTS[self.precision]
+        session = self.session
+        try:
+            [found] = session.run(["score"], dict(arrays))
+        except Exception as error:  # the library's errors share no class of their own
+            raise DataError(f"cannot score ({first_line(error)})", file=file) from error
+        expected = tuple(len(arrays[name]) for name in ("input_ids", "replies") if name in arrays)
+        if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != expected:
+            raise DataError(f"must give scores of shape {expected}", file=file)
+        return found
 
 
 def _usable_cores() -> int:

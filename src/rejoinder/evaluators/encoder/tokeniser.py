@@ -14,9 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rejoinder.data.pairs import Pair, by_replier
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.branching import Brancher
 from rejoinder.learning.batching import Encoded
+from rejoinder.learning.saving import TOKENISER
+from rejoinder.loading.foreign import tokeniser_of
 from rejoinder.text.cleaning import writable
 
 if TYPE_CHECKING:
@@ -52,15 +54,7 @@ class PairTokeniser:
     @cached_property
     def tokeniser(self) -> Tokenizer:
         """The library's own object."""
-        from tokenizers import Tokenizer
-
-        try:
-            tokeniser = Tokenizer.from_str(self.definition)
-        except Exception as error:  # the library raises nothing narrower
-            raise DataError(f"is not a tokeniser's definition ({error})", file="tokenizer.json") from error
-        tokeniser.no_padding()
-        tokeniser.no_truncation()
-        return tokeniser
+        return tokeniser_of(self.definition, TOKENISER)
 
     @cached_property
     def special(self) -> int:

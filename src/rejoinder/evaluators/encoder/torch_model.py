@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, SharedContexts
 from rejoinder.evaluators.encoder.branching import shared_scores
 from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
@@ -25,9 +25,12 @@ from rejoinder.evaluators.encoder.texts import text_ends
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import Encoded, by_length, padded
-from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, pretrained
+from rejoinder.learning.pretrained import longest_input, pretrained, saved_shape
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import load_weights, save_weights
+from rejoinder.learning.weights import loaded_network, save_weights
+from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
+from rejoinder.loading.schema import check_range
+from rejoinder.model_folder import CONFIG
 
 _BATCH_TOKENS = 4096
 
@@ -79,15 +82,29 @@ class TorchModel:
     def load(cls, folder: Path, settings: Settings) -> TorchModel:
         """The model of a folder."""
         definition = read_text(folder / TOKENISER)
-        encoder = encoder_from(read_text(folder / ENCODER))
-        network = network_of(encoder, definition, settings.pooling, towers=settings.towers)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return cls(network.eval(), settings, settings.tokeniser(definition))
+        weights = folder / WEIGHTS["torch"]
+        encoder = saved_shape("AutoModel", folder / ENCODER, weights)
+        network = loaded_network(
+            lambda: network_of(encoder(), definition, settings.pooling, towers=settings.towers), weights
+        )
+        made = cls(network, settings, settings.tokeniser(definition))
+        made.check(folder)
+        return made
+
+    def check(self, folder: Path) -> None:
+        """DataError unless what was read from a folder fits together."""
+        tokens = embedded_tokens(self.network.encoder)
+        tokeniser_of(self.tokeniser.definition, str(folder / TOKENISER), tokens)
+        longest = longest_input(self.network) or math.inf
+        check_range(self.settings.max_length, 1, longest, str(folder / CONFIG), "learned.max_length")
+        check_range(self.settings.pad, 0, tokens - 1, str(folder / CONFIG), "learned.pad")
+        if not np.isfinite(self.score([Pair(("a",), (), "b")])).all():
+            raise DataError("gives scores that are not finite", file=str(folder))
 
     def save(self, folder: Path) -> None:
         """Write tokeniser, shape and weights."""
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
-        (folder / ENCODER).write_text(encoder_definition(self.network), encoding="utf-8")
+        (folder / ENCODER).write_text(definition_of(self.network), encoding="utf-8")
         save_weights(self.network, folder / WEIGHTS["torch"])
 
     def tensors(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
@@ -144,7 +161,7 @@ def network_of(encoder: nn.Module, tokeniser: str, pooling: str, *, towers: bool
     """A new head over an encoder; `tokeniser` is the definition of the encoder's own."""
     if not towers:
         return CrossEncoder(encoder, pooling)
-    first, last = text_ends(Tokenizer.from_str(tokeniser))
+    first, last = text_ends(tokeniser_of(tokeniser, TOKENISER))
     return BranchEncoder(encoder, (*first, *last))
 
 

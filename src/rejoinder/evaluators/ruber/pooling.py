@@ -20,7 +20,8 @@ from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.ruber.words import TOKENISER_NAMES, common_words, require_tokeniser, tokenised
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.parameters import check_least
-from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
+from rejoinder.learning.saving import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.embedding import pool_rows, shared_vectors
@@ -86,18 +87,22 @@ class CorpusEvaluator(Evaluator):
         return signature.replace(f"|vectors:{self.vectors}", f"|vectors:{known.name}@{known.digest}")
 
     def write_vectors(self, known: WordVectors, folder: Path) -> None:
-        """Write trained vectors; given ones stay where they are."""
-        if self.vectors == CORPUS:
+        """Write the vectors, unless they are those that come with the package."""
+        if self.vectors != SHIPPED:
             write_arrays(folder / VECTORS, {"words": packed(tuple(known.words)), "matrix": known.matrix})
 
     def read_vectors(self, folder: Path) -> WordVectors:
-        """The trained vectors, or those that the parameter `vectors` names."""
-        if self.vectors != CORPUS:
-            return shared_vectors(self.vectors)
-        arrays = read_arrays(folder / VECTORS)
-        if not arrays.keys() >= {"words", "matrix"}:
-            raise DataError("lacks words or matrix", file=str(folder / VECTORS))
-        return WordVectors.of(unpacked(arrays["words"]), arrays["matrix"], name=CORPUS)
+        """The vectors of the folder, or those that come with the package."""
+        if self.vectors == SHIPPED:
+            return shared_vectors(SHIPPED)
+        path = folder / VECTORS
+        if self.vectors != CORPUS and not path.is_file():  # until 0.1 only the name of the file was saved
+            raise DataError("is missing: expected word vectors within the folder; train it again", file=str(path))
+        arrays = read_arrays(path, {"words": PACKED, "matrix": Array("f", ("words", "dims"))})
+        words = unpacked(arrays["words"], path, len(arrays["matrix"]))
+        return WordVectors.of(
+            words, arrays["matrix"], name=CORPUS if self.vectors == CORPUS else Path(self.vectors).stem
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

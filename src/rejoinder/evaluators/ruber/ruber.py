@@ -17,8 +17,10 @@ from rejoinder.evaluators.ruber.unref import NetworkEvaluator, RuberUnref, load_
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun
+from rejoinder.loading.schema import checked_object, record
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.model_folder import CONFIG
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Example, JudgedExample, Scores
 
@@ -168,12 +170,13 @@ class Ruber(NetworkEvaluator):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """The word vectors, network and ranges of the folder."""
-        try:
-            of_ref, of_unref = (MinMaxRange(**each) for each in plain["ends"])
-            scorer = load_scorer(folder, plain["scorer"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"lacks the ranges of both scores ({error})", file=str(folder / "config.json")) from None
-        return {"vectors_": self.read_vectors(folder), "scorer_": scorer, "ranges_": (of_ref, of_unref)}
+        file = str(folder / CONFIG)
+        ends = plain.get("ends")
+        if not isinstance(ends, list) or len(ends) != 2:
+            raise DataError("must be the ranges of both scores", file=file, field="learned.ends")
+        ranges = tuple(record(MinMaxRange, each, file, "learned.ends") for each in ends)
+        scorer = load_scorer(folder, checked_object(plain.get("scorer"), file, "learned.scorer"))
+        return {"vectors_": self.read_vectors(folder), "scorer_": scorer, "ranges_": ranges}
 
     @classmethod
     def load(cls, folder: str | Path, *, part: str | None = None, blend: str | None = None) -> Any:

@@ -6,6 +6,7 @@ number of rows at a time, because libraries sum in another order for another sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,16 +21,29 @@ from rejoinder.arrays import Ragged, Vectors
 from rejoinder.data.pairs import Pair
 from rejoinder.encoders.text_encoder import TextEncoder
 from rejoinder.errors import DataError
-from rejoinder.evaluators.ruber.inputs import IdInput, PairInput, PairTable, TokenReader, VectorInput, WordReader
+from rejoinder.evaluators.ruber.inputs import (
+    FIRST_WORD,
+    IdInput,
+    PairInput,
+    PairTable,
+    TokenReader,
+    VectorInput,
+    WordReader,
+)
 from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
+from rejoinder.evaluators.ruber.words import TOKENISER_NAMES, require_tokeniser
 from rejoinder.learning.saving import read_texts, write_texts
-from rejoinder.learning.weights import load_weights, save_weights
+from rejoinder.learning.weights import loaded_network, save_weights
+from rejoinder.loading.schema import check_range, member, record
 from rejoinder.metrics.batch import TextOptions
+from rejoinder.model_folder import CONFIG
+from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.vocabulary import Vocabulary
 from rejoinder.types import Scores
 
 NETWORK, WORDS = "network.safetensors", "words.safetensors"
 _ROWS = 64
+_MOST_LAYERS = 64
 
 Reader = WordReader | TokenReader | TextEncoder
 
@@ -106,24 +120,44 @@ class PairScorer:
     @classmethod
     def load(cls, folder: Path, plain: Mapping[str, Any]) -> PairScorer:
         """What `save` wrote and returned."""
-        try:
-            network = PairNetwork(PairShape.of(plain["shape"]))
-            load_weights(network, folder / NETWORK)
-            return cls(network.eval(), _reader(folder, plain), plain["turns"])
-        except (KeyError, TypeError) as error:
-            raise DataError(f"lacks {error} under 'learned'", file=str(folder / "config.json")) from None
+        file = str(folder / CONFIG)
+        shape = record(PairShape, plain.get("shape"), file, "learned.shape")
+        check_range(shape.layers, 1, _MOST_LAYERS, file, "learned.shape.layers")
+        turns = member(plain, "turns", int, file)
+        check_range(turns, 1, math.inf, file, "learned.turns")
+        network = loaded_network(lambda: PairNetwork(shape), folder / NETWORK)
+        reader = _reader(folder, plain, file)
+        if _width(reader) != (shape.words or shape.dims):
+            raise DataError("does not fit the words or the encoder of the folder", file=file, field="learned.shape")
+        return cls(network, reader, turns)
 
 
 _KINDS = {WordReader: "words", TokenReader: "pieces", TextEncoder: "vectors"}
 """The kind of reader, in config.json."""
 
 
-def _reader(folder: Path, plain: Mapping[str, Any]) -> Reader:
-    if plain["reads"] == "words":
-        return WordReader(read_texts(folder / WORDS), TextOptions(**plain["text"]), plain["max_length"])
-    if plain["reads"] == "pieces":
-        return TokenReader(Vocabulary.load(folder), plain["max_length"])
-    return TextEncoder.load(folder, plain["max_length"])
+def _reader(folder: Path, plain: Mapping[str, Any], file: str) -> Reader:
+    reads, max_length = member(plain, "reads", str, file), member(plain, "max_length", int, file)
+    check_range(max_length, 1, math.inf, file, "learned.max_length")
+    if reads not in _KINDS.values():
+        raise DataError(f"must be one of {', '.join(_KINDS.values())}", file=file, field="learned.reads")
+    if reads == "words":
+        text = record(TextOptions, plain.get("text"), file, "learned.text")
+        if text.tokenise not in TOKENISER_NAMES:
+            raise DataError(f"must be one of {', '.join(TOKENISER_NAMES)}", file=file, field="learned.text.tokenise")
+        require_tokeniser(text.tokenise)
+        parse_strip(text.strip)
+        return WordReader(read_texts(folder / WORDS), text, max_length)
+    if reads == "pieces":
+        return TokenReader(Vocabulary.load(folder), max_length)
+    return TextEncoder.load(folder, max_length)
+
+
+def _width(reader: Reader) -> int:
+    """Rows of the table of embeddings that a reader's ids need, or the size of its vectors."""
+    if isinstance(reader, TextEncoder):
+        return reader.width
+    return len(reader.words) + FIRST_WORD if isinstance(reader, WordReader) else len(reader.vocabulary)
 
 
 def _by_length(rows: Ragged) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

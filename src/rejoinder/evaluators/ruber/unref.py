@@ -98,6 +98,11 @@ class NetworkEvaluator(CorpusEvaluator):
         return self.encoder in {GRU, HIERARCHICAL}
 
     @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The encoder, if it is a pretrained one."""
+        return () if self.reads_words else ((self.encoder, "encoder"),)
+
+    @property
     def turns_read(self) -> int:
         """The number of a context's last turns that are read."""
         return self.turns or (5 if self.encoder == HIERARCHICAL else 1)

@@ -18,8 +18,10 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from rejoinder.arrays import Vectors
+from rejoinder.errors import DataError
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.evaluators.static.reading import BEFORE, LAST, OWN, REPLY, STRETCHES, Reading
+from rejoinder.loading.array_schema import Array
 from rejoinder.types import Scores
 
 PRODUCTS = 5
@@ -28,6 +30,20 @@ COSINES = 5
 """The number of scalars: the sums of the three products, the length of the reply's mean vector, and its cosine with the
 mean reply of the training data."""
 TINY = 1e-6
+SAVED = {
+    "table": Array("i", ("words", "dims")),
+    "steps": Array("f", ("words",)),
+    "weights": Array("f", ("words",), high=80),
+    "bridge": Array("f", ("dims", "dims")),
+    "centre": Array("f", ("dims",)),
+    "shift": Array("f", ("counts",)),
+    "scale": Array("f", ("counts",), low=TINY),
+    "hidden": Array("f", ("inputs", "units")),
+    "hidden_bias": Array("f", ("units",)),
+    "out": Array("f", ("units", 1)),
+    "out_bias": Array("f", (1,)),
+}
+"""The arrays of a network in a file. Above e^80 a word's weight would overflow."""
 _ROWS = 256  # per matrix product: always the same, so that a row's result does not depend on the other rows
 
 
@@ -54,6 +70,12 @@ class StaticNetwork:
         divisor = np.maximum(steps.astype(np.float32), TINY)[:, None]
         table = np.clip(np.rint(vectors / divisor), -127, 127).astype(np.int8)
         return cls(table=table, steps=steps, weights=weights.astype(np.float16), **rest)
+
+    def check(self, file: str) -> None:
+        """DataError, which names the file, unless the MLP has the inputs that these word vectors give."""
+        inputs = PRODUCTS * self.table.shape[1] + COSINES + len(self.shift)
+        if len(self.hidden) != inputs:
+            raise DataError(f"takes {len(self.hidden)} inputs: expected {inputs}", file=file, field="hidden")
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -13,21 +13,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
-from rejoinder.evaluators.static.network import StaticNetwork
-from rejoinder.evaluators.static.reading import Reading, counted
-from rejoinder.language_models.ngram.model import Level, NgramModel
+from rejoinder.evaluators.static.network import SAVED, StaticNetwork
+from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
+from rejoinder.language_models.ngram.model import Level, NgramModel, checked_model
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_scale
-from rejoinder.learning.saving import packed, read_arrays, unpacked, write_arrays
+from rejoinder.learning.saving import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.batch import Batch
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
 
 ARRAYS = "static.safetensors"
+_LANGUAGE_MODEL = {
+    "words": PACKED,
+    "log_prob": Array("f", ("words",), infinite=True),
+    "back_off": Array("f", ("words",), infinite=True),
+    "pairs": Array("i", ("any pairs",), low=0, high=2**62),
+    "pair_log_prob": Array("f", ("any pairs",), infinite=True),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,16 +111,14 @@ class Static(Evaluator):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - all are arrays
         """The content of the file."""
-        arrays = read_arrays(folder / ARRAYS)
-        try:
-            network = StaticNetwork(**{each.name: arrays[each.name] for each in fields(StaticNetwork)})
-            single, back_off, pair = (
-                arrays[name].astype(np.float64) for name in ("log_prob", "back_off", "pair_log_prob")
-            )
-            levels = (
-                Level(np.arange(len(single)), single, back_off),
-                Level(arrays["pairs"].astype(np.int64), pair, np.zeros(len(pair))),
-            )
-            return {"known_": NgramModel(unpacked(arrays["words"]), levels), "network_": network}
-        except KeyError as error:
-            raise DataError(f"lacks {error}", file=str(folder / ARRAYS)) from None
+        path = folder / ARRAYS
+        arrays = read_arrays(path, {**SAVED, **_LANGUAGE_MODEL}, counts=len(COUNTS))
+        network = StaticNetwork(**{each.name: arrays[each.name] for each in fields(StaticNetwork)})
+        network.check(str(path))
+        single, back_off, pair = (arrays[name].astype(np.float64) for name in ("log_prob", "back_off", "pair_log_prob"))
+        levels = (
+            Level(np.arange(len(single)), single, back_off),
+            Level(arrays["pairs"].astype(np.int64), pair, np.zeros(len(pair))),
+        )
+        words = unpacked(arrays["words"], path, len(single))
+        return {"known_": checked_model(words, levels, str(path)), "network_": network}

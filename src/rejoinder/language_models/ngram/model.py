@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints, Ragged, offsets_of
+from rejoinder.errors import DataError
 
 UNKNOWN, START, END = 0, 1, 2
 SPECIAL = ("<unk>", "<s>", "</s>")
@@ -158,6 +160,17 @@ class NgramModel:
             if len(level):
                 log_prob = np.where(place < 0, log_prob, level.log_prob[place])
         return log_prob
+
+
+def checked_model(words: tuple[str, ...], levels: tuple[Level, ...], file: str) -> NgramModel:
+    """The model of words and levels that were read from a file; DataError if they do not fit together."""
+    if words[: len(SPECIAL)] != SPECIAL:
+        raise DataError(f"must begin with {', '.join(SPECIAL)}", file=file, field="words")
+    for order, (below, level) in enumerate(pairwise(levels), start=2):
+        if len(level) and not (level.keys.min() >= 0 and level.keys.max() < len(below) * len(words)):
+            raise DataError("holds n-grams of words that are not known", file=file, field=f"keys.{order}")
+    plain = (Level(level.keys.astype(np.int64), level.log_prob, level.back_off) for level in levels)
+    return NgramModel(words, tuple(plain))
 
 
 def ended(sentences: Ragged) -> Ragged:

@@ -77,10 +77,9 @@ class RecurrentModel(TrainingSettings, ABC):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
         """What `save_learned` wrote."""
         require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
+        from rejoinder.learning.weights import loaded_network
         from rejoinder.text.vocabulary import Vocabulary
 
         vocabulary = Vocabulary.load(folder)
-        network = self.make_network(vocabulary)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return {"vocabulary_": vocabulary, "network_": network.eval()}
+        network = loaded_network(lambda: self.make_network(vocabulary), folder / WEIGHTS["torch"])
+        return {"vocabulary_": vocabulary, "network_": network}

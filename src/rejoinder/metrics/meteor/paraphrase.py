@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError
+from rejoinder.loading.foreign import array_archive
 from rejoinder.metrics.meteor.relation import find
 
 _BYTES_AT_ONCE = 1 << 23
@@ -109,7 +110,7 @@ class ParaphraseTable:
 
     @classmethod
     def _load(cls, path: Path) -> ParaphraseTable:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with path.open("rb") as file, array_archive(file) as stored:
             words = stored["words"].tobytes().decode("utf-8").split("\n")
             keys, counts, paraphrases = (_integers(stored[name]) for name in ("keys", "counts", "paraphrases"))
         nodes = len(keys) + 1

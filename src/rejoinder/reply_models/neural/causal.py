@@ -42,6 +42,11 @@ class CausalLanguageModel(NeuralReplyModel):
         if self.context_tokens <= 2 * self.longest:
             raise CallError(f"{self.name}: context_tokens must have room for two turns of {self.longest}")
 
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The language model."""
+        return ((self.model, "language model"),)
+
     def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
         """The pretrained tokeniser and model."""
         from rejoinder.learning.weights import seeded
@@ -63,10 +68,7 @@ class CausalLanguageModel(NeuralReplyModel):
         """Load what `save_learned` wrote; the pretrained model is no longer needed."""
         del plain
         require_extra("train", self.name)
-        from rejoinder.learning.weights import load_weights
         from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens
 
         tokens = ScriptTokens.load(folder)
-        network = CausalReplies.of_shape(folder, tokens, self.context_tokens)
-        load_weights(network, folder / WEIGHTS["torch"])
-        return {"vocabulary_": tokens, "network_": network.eval()}
+        return {"vocabulary_": tokens, "network_": CausalReplies.load(folder, tokens, self.context_tokens)}

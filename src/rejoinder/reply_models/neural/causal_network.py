@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -22,10 +21,16 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.language_models.causal import CausalModel
 from rejoinder.language_models.recurrent.networks import Nats, ReplyNetwork
 from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue
-from rejoinder.learning.pretrained import encoder_definition, longest_input, quiet_transformers
-from rejoinder.learning.saving import TOKENISER
+from rejoinder.learning.pretrained import longest_input
+from rejoinder.learning.saving import TOKENISER, WEIGHTS
+from rejoinder.learning.weights import loaded_network
+from rejoinder.loading.foreign import definition_of, embedded_tokens, shaped, tokeniser_of
+from rejoinder.loading.schema import check_range, member, read_json
 from rejoinder.text.cleaning import writable
 from rejoinder.text.vocabulary import Ids
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 SHAPE = "language-model.json"
 """The model's architecture, its Hugging Face config.json; our own file of that name holds something else."""
@@ -42,10 +47,11 @@ class ScriptTokens:
     def load(cls, folder: Path) -> ScriptTokens:
         """What `save` wrote into the folder."""
         found = cls(read_text(folder / TOKENISER))
+        tokeniser_of(found.definition, str(folder / TOKENISER))
         try:
             _ = found.end
-        except (CallError, ValueError) as error:
-            raise DataError(f"is not a tokeniser's definition ({error})", file=str(folder / TOKENISER)) from error
+        except CallError as error:
+            raise DataError(str(error), file=str(folder / TOKENISER)) from error
         return found
 
     def save(self, folder: Path) -> None:
@@ -76,9 +82,7 @@ class ScriptTokens:
 
     @cached_property
     def _tokeniser(self) -> Tokenizer:
-        made: Tokenizer = Tokenizer.from_str(self.definition)
-        made.no_padding()
-        made.no_truncation()
+        made = tokeniser_of(self.definition, TOKENISER)
         made.encode_special_tokens = True
         return made
 
@@ -110,22 +114,23 @@ class CausalReplies(ReplyNetwork[Reading]):
         return cls(found.network, tokens.end, tokens.end if start is None else int(start), context_tokens), tokens
 
     @classmethod
-    def of_shape(cls, folder: Path, tokens: ScriptTokens, context_tokens: int) -> CausalReplies:
-        """A network of the architecture that `save_shape` wrote; its weights are random."""
-        import transformers
-
-        shape = json.loads(read_text(folder / SHAPE))
-        start = shape.pop("script_start")
-        config = transformers.AutoConfig.for_model(**shape)
-        with quiet_transformers():
-            model = transformers.AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-                config, dtype=torch.float32
-            )
-        return cls(model, tokens.end, start, context_tokens)
+    def load(cls, folder: Path, tokens: ScriptTokens, context_tokens: int) -> CausalReplies:
+        """The network that was saved in a folder, with the architecture that `save_shape` wrote."""
+        path, weights = folder / SHAPE, folder / WEIGHTS["torch"]
+        shape = read_json(path)
+        start = member(shape, "script_start", int, str(path), "shape")
+        del shape["script_start"]
+        most = weights.stat().st_size if weights.is_file() else 0
+        model = shaped("AutoModelForCausalLM", json.dumps(shape), str(path), most)
+        network = loaded_network(lambda: cls(model(), tokens.end, start, context_tokens), weights)
+        count = embedded_tokens(network.model)
+        check_range(start, 0, count - 1, str(path), "script_start")
+        tokeniser_of(tokens.definition, str(folder / TOKENISER), count)
+        return network
 
     def save_shape(self, folder: Path) -> None:
-        """Write what `of_shape` reads."""
-        shape = json.loads(encoder_definition(self.model)) | {"script_start": self.begin}
+        """Write what `load` reads."""
+        shape = json.loads(definition_of(self.model)) | {"script_start": self.begin}
         (folder / SHAPE).write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
 
     @property

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array
 
 from rejoinder.arrays import Ragged
-from rejoinder.errors import NeedsError
+from rejoinder.errors import DataError, NeedsError
 from rejoinder.learning.saving import read_texts, write_texts
+from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.text.cleaning import writable
 
@@ -40,7 +41,10 @@ class Vocabulary:
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """What `save` wrote into the folder."""
-        return cls(read_texts(folder / WORDS))
+        words = read_texts(folder / WORDS)
+        if len(set(words)) != len(words) or not words:
+            raise DataError("must hold different words", file=str(folder / WORDS))
+        return cls(words)
 
     def save(self, folder: Path) -> None:
         """Write the words into a folder."""
@@ -90,10 +94,21 @@ def plain_arrays(matrix: Any) -> dict[str, NDArray[Any]]:
     }
 
 
-def matrix_of(arrays: Mapping[str, NDArray[Any]], columns: int) -> Any:
-    """The sparse matrix from the arrays that `plain_arrays` returned."""
-    parts = (arrays["values"], arrays["columns"], arrays["offsets"])
-    return csr_matrix(parts, shape=(len(arrays["offsets"]) - 1, columns))
+def saved_matrix(columns: int) -> dict[str, Array]:
+    """The arrays of a sparse matrix in a file."""
+    return {
+        "values": Array("f", ("any cells",)),
+        "columns": Array("i", ("any cells",), low=0, high=columns - 1),
+        "offsets": Array("i", ("offsets",), low=0),
+    }
+
+
+def matrix_of(arrays: Mapping[str, NDArray[Any]], columns: int, file: Path) -> Any:
+    """The sparse matrix from the arrays that `plain_arrays` returned, which were read from a file."""
+    offsets = arrays["offsets"].astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != len(arrays["values"]) or (np.diff(offsets) < 0).any():
+        raise DataError("does not divide the cells into rows", file=str(file), field="offsets")
+    return csr_matrix((arrays["values"], arrays["columns"], offsets), shape=(len(offsets) - 1, columns))
 
 
 def _coded(texts: Sequence[str]) -> tuple[pl.Series, Ragged]:

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.errors import NeedsError
+from rejoinder.errors import DataError, NeedsError
 from rejoinder.learning.saving import read_arrays, read_texts, write_arrays, write_texts
+from rejoinder.loading.array_schema import Array
 from rejoinder.reply_models.base import Context, ReplyModel, Request
 from rejoinder.types import Dialogue, Scores
 
 REPLIES = "replies.safetensors"
 ROWS = "rows.safetensors"
+_ROWS = {"occurrences": Array("i", ("rows",), low=0), "context_hashes": Array("i", ("any hashes",), low=0)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +61,17 @@ class Corpus:
     @classmethod
     def load(cls, folder: Path) -> Corpus:
         """What `save` wrote into the folder."""
-        return cls(read_texts(folder / REPLIES), **read_arrays(folder / ROWS))
+        replies, path = read_texts(folder / REPLIES), folder / ROWS
+        if len(set(replies)) != len(replies) or not replies:
+            raise DataError("must hold different replies", file=str(folder / REPLIES))
+        arrays = read_arrays(path, {**_ROWS, "reply_of_row": Array("i", ("rows",), low=0, high=len(replies) - 1)})
+        hashes = arrays["context_hashes"]
+        if len(hashes) not in {0, len(arrays["reply_of_row"])}:
+            raise DataError("must be one per row, or none", file=str(path), field="context_hashes")
+        if len(np.unique(arrays["reply_of_row"])) != len(replies):
+            raise DataError("must name every reply", file=str(path), field="reply_of_row")
+        integers = {name: arrays[name].astype(np.int64) for name in ("reply_of_row", "occurrences")}
+        return cls(replies, **integers, context_hashes=hashes.astype(np.uint64))
 
     def save(self, folder: Path) -> None:
         """Write the corpus into a folder."""

@@ -12,6 +12,9 @@ import numpy as np
 
 from rejoinder.arrays import Ints, Vectors
 from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.schema import member
+from rejoinder.model_folder import CONFIG
 from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, Retrieval
 from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, Index
@@ -68,12 +71,17 @@ class BilinearRetrieval(Retrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        arrays = read_arrays(folder / BILINEAR)
-        graph = read_arrays(folder / GRAPH) if (folder / GRAPH).is_file() else None
+        corpus = Corpus.load(folder)
+        expected = {"matrix": Array("f", ("width", "width")), "vectors": Array("f", ("rows", "width"))}
+        arrays = read_arrays(folder / BILINEAR, expected, rows=len(corpus))
+        vectors, path = arrays["vectors"], folder / GRAPH
+        index: Index = ExactIndex(vectors)
+        if path.is_file():
+            index = GraphIndex.from_arrays(read_arrays(path, {"graph": Array("u1", ("bytes",))}), vectors, path)
         return {
-            "corpus_": Corpus.load(folder),
+            "corpus_": corpus,
             "matrix_": arrays["matrix"],
-            "bias_": plain["bias_"],
-            "vectors_": arrays["vectors"],
-            "index_": GraphIndex.from_arrays(graph) if graph else ExactIndex(arrays["vectors"]),
+            "bias_": member(plain, "bias_", float, str(folder / CONFIG)),
+            "vectors_": vectors,
+            "index_": index,
         }

@@ -21,6 +21,7 @@ from rejoinder.learning.extras import require_extra
 from rejoinder.learning.fitted import DialogueData
 from rejoinder.learning.parameters import check_least, check_rates
 from rejoinder.learning.schedules import Schedule
+from rejoinder.loading.schema import check_range
 from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
@@ -75,6 +76,11 @@ class DualEncoder(BilinearRetrieval):
             fused=True,
         )
 
+    @property
+    def pretrained_names(self) -> tuple[tuple[str, str], ...]:
+        """The encoder."""
+        return ((self.encoder, "encoder"),)
+
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The vectors of all replies, M and b."""
         require_extra("train", "a dual encoder")
@@ -117,7 +123,10 @@ class DualEncoder(BilinearRetrieval):
         require_extra("train", "a dual encoder")
         from rejoinder.encoders.text_encoder import TextEncoder
 
-        return {**super().load_learned(folder, plain), "encoder_": TextEncoder.load(folder, self.max_length)}
+        learned, encoder = super().load_learned(folder, plain), TextEncoder.load(folder, self.max_length)
+        width = learned["vectors_"].shape[1]
+        check_range(encoder.width, width, width, str(folder), "width of the encoder")
+        return {**learned, "encoder_": encoder}
 
     def _pairs(
         self, encoder: TextEncoder, places: Sequence[Place], replies: Sequence[str], *, quiet: bool

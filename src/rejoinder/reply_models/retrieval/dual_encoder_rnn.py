@@ -14,6 +14,7 @@ from rejoinder.data.negatives import Place, places_of
 from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.fitted import DialogueData
+from rejoinder.loading.schema import check_range
 from rejoinder.reply_models.base import Context
 from rejoinder.reply_models.retrieval.base import Corpus, places_to_learn
 from rejoinder.reply_models.retrieval.bilinear import BilinearRetrieval
@@ -100,10 +101,9 @@ class RecurrentDualEncoder(RecurrentModel, BilinearRetrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        return {
-            **RecurrentModel.load_learned(self, folder, plain),
-            **BilinearRetrieval.load_learned(self, folder, plain),
-        }
+        learned = BilinearRetrieval.load_learned(self, folder, plain)
+        check_range(learned["vectors_"].shape[1], self.hidden, self.hidden, str(folder), "width of the vectors")
+        return {**RecurrentModel.load_learned(self, folder, plain), **learned}
 
     def _token_places(self, places: Sequence[Place], vocabulary: Vocabulary) -> list[TokenPlace]:
         from rejoinder.reply_models.retrieval.dual_network import TokenPlace

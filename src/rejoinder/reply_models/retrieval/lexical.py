@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
 from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.loading.array_schema import Array
+from rejoinder.loading.schema import member
+from rejoinder.model_folder import CONFIG
 from rejoinder.reply_models.base import Context
-from rejoinder.reply_models.retrieval.bags import Vocabulary, matrix_of, plain_arrays
+from rejoinder.reply_models.retrieval.bags import Vocabulary, matrix_of, plain_arrays, saved_matrix
 from rejoinder.reply_models.retrieval.base import Corpus, Retrieval, context_text
 from rejoinder.types import Scores
 
@@ -93,11 +96,22 @@ class Lexical(Retrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        corpus, vocabulary, arrays = Corpus.load(folder), Vocabulary.load(folder), read_arrays(folder / MATRIX)
+        corpus, vocabulary, path = Corpus.load(folder), Vocabulary.load(folder), folder / MATRIX
+        expected = {**saved_matrix(len(vocabulary)), "word_weights": Array("f", ("words",), low=0)}
+        arrays = read_arrays(path, expected, words=len(vocabulary), offsets=len(corpus) + 1)
+        kept = {"corpus_", "vocabulary_", "word_weights_", "matrix_"}
         return {
-            **plain,
+            **{name: self._saved_number(plain, name, folder) for name in self._learned_names() - kept},
             "corpus_": corpus,
             "vocabulary_": vocabulary,
             "word_weights_": arrays["word_weights"],
-            "matrix_": matrix_of(arrays, len(vocabulary)).T.tocsr(),
+            "matrix_": matrix_of(arrays, len(vocabulary), path).T.tocsr(),
         }
+
+    @staticmethod
+    def _saved_number(plain: Mapping[str, Any], name: str, folder: Path) -> float:
+        """A number that is learned besides the arrays: all of them are lengths and counts above 0."""
+        value: float = member(plain, name, float, str(folder / CONFIG))
+        if value <= 0:
+            raise DataError(f"must be above 0, not {value}", file=str(folder / CONFIG), field=f"learned.{name}")
+        return value

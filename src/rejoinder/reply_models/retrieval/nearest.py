@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Vectors
+from rejoinder.errors import DataError
 from rejoinder.learning.extras import require_extra
+from rejoinder.loading.foreign import faiss_index
 
 EXACT_UP_TO = 300_000
 """Number of rows up to which all are compared: with 384 dimensions about 30 ms per query on one core."""
@@ -72,9 +75,13 @@ class GraphIndex:
         return cls(graph)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> GraphIndex:
-        """The index from the arrays that `arrays` returned."""
-        return cls(_faiss().deserialize_index(arrays["graph"]))
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], vectors: Vectors, file: Path) -> GraphIndex:
+        """The index from the arrays that `arrays` returned, which were read from a file, over these vectors."""
+        _faiss()
+        graph = faiss_index(arrays["graph"], str(file))
+        if (graph.ntotal, graph.d) != vectors.shape or not hasattr(graph, "hnsw"):
+            raise DataError(f"is not a graph over {len(vectors)} vectors", file=str(file), field="graph")
+        return cls(graph)
 
     def search(self, queries: Vectors, k: int) -> Ints:
         """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""

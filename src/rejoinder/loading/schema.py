@@ -1,0 +1,130 @@
+"""The schema of a model folder's JSON files: the types of dataclass fields, and ranges.
+
+Whatever does not fit is a DataError that names the file and the field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rejoinder.building import check_type, converted, field_types
+from rejoinder.errors import CallError, DataError, RejoinderError, shortened
+
+T = TypeVar("T")
+_LARGEST = 1 << 64
+"""Whole numbers in JSON are smaller: a seed may have 64 bits."""
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of a model folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DataError("is missing: expected a file of the model", file=str(path)) from error
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error})", file=str(path)) from error
+    return parsed_json(text, str(path))
+
+
+def parsed_json(text: str, file: str) -> dict[str, Any]:
+    """The object that a text describes; numbers are finite and fit into 64 bits."""
+    try:
+        found = json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON ({error})", file=file) from error
+    if not isinstance(found, dict):
+        raise DataError(f"must be a JSON object, not {shortened(found)}", file=file)
+    return found
+
+
+def _number(text: str) -> float:
+    value = float(text.replace("Infinity", "inf"))
+    if not math.isfinite(value):
+        raise ValueError(f"{shortened(text)} is not a finite number")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > len(str(_LARGEST)) + 1 or abs(int(text)) > _LARGEST:
+        raise ValueError(f"{shortened(text)} is too large")
+    return int(text)
+
+
+def record(cls: type[T], plain: object, file: str, field: str) -> T:
+    """An instance of a dataclass from the JSON object in a field of a file; other keys of the object are ignored."""
+    values = values_of(cls, plain, file, field)
+    try:
+        return cls(**values)
+    except CallError as error:
+        raise DataError(str(error), file=file, field=field) from error
+
+
+def values_of(
+    cls: type[Any], plain: object, file: str, field: str, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The values in a JSON object of a dataclass's fields, checked by their types; all fields unless `names` are given.
+
+    A field that has a default may be missing.
+    """
+    given, types = checked_object(plain, file, field), field_types(cls)
+    found: dict[str, Any] = {}
+    for each in fields(cls):
+        if not each.init or (names is not None and each.name not in names):
+            continue
+        where = f"{field}.{each.name}"
+        if each.name in given:
+            found[each.name] = typed(given[each.name], types[each.name], file, where)
+        elif each.default is each.default_factory is MISSING:
+            raise DataError("is missing", file=file, field=where)
+    return found
+
+
+def checked_object(plain: object, file: str, field: str) -> dict[str, Any]:
+    """The value of a field that must be a JSON object."""
+    if not isinstance(plain, dict):
+        raise DataError(f"must be an object, not {shortened(plain)}", file=file, field=field)
+    return plain
+
+
+def member(plain: Mapping[str, Any], key: str, kind: Any, file: str, field: str = "learned") -> Any:
+    """The value of a key in a JSON object, which must be of a type such as float or tuple[float, ...]."""
+    where = f"{field}.{key}"
+    if key not in plain:
+        raise DataError("is missing", file=file, field=where)
+    return typed(plain[key], kind, file, where)
+
+
+def typed(value: object, kind: Any, file: str, field: str) -> Any:
+    """A value of JSON as a value of this type."""
+    found = converted(value, kind)
+    try:
+        check_type("it", found, kind)
+    except CallError as error:
+        raise DataError(str(error).removeprefix("it ").removeprefix("it"), file=file, field=field) from None
+    return found
+
+
+def check_range(value: float, low: float, high: float, file: str, field: str) -> None:
+    """DataError unless the value is from `low` to `high`."""
+    if not low <= value <= high:
+        raise DataError(f"must be from {low:g} to {high:g}, not {shortened(value)}", file=file, field=field)
+
+
+@contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """A DataError for anything else that a damaged folder makes the libraries raise."""
+    try:
+        yield
+    except RejoinderError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise DataError(f"cannot be loaded ({reason})", file=str(folder)) from error
