@@ -49,9 +49,9 @@ def check_fields(made: Any) -> None:
     hints = field_types(type(made))
     for field in dataclasses.fields(made):
         if field.init:
-            given = getattr(made, field.name)
-            value = _converted(given, hints.get(field.name, Any))
-            _check(f"{made.name}: {field.name}", value, hints.get(field.name, Any))
+            given, hint = getattr(made, field.name), hints.get(field.name, Any)
+            value = converted(given, hint)
+            check_type(f"{made.name}: {field.name}", value, hint)
             if value is not given:
                 object.__setattr__(made, field.name, value)  # it is frozen
 
