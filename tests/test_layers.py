@@ -13,7 +13,7 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "types errors _version defaults progress specs building model_folder registry config arrays data text stats "
+    "types errors _version defaults progress specs building model_folder output registry config arrays data text stats "
     "metrics learning language_models encoders reply_models evaluators training scoring annotation meta report "
     "reproduction integrations service cli"
 ).split()

@@ -161,11 +161,16 @@ def test_a_second_score_file_may_not_take_the_meta_data_of_the_first(run: Run, r
     assert json.loads((tmp_path / "scores.meta.json").read_text(encoding="utf-8"))["scores"] == "scores.csv"
 
 
-@pytest.mark.parametrize("damaged", ["{", "[]", '{"scores": 1}', "\udcff"])
-def test_meta_data_that_say_nothing_are_replaced(damaged: str, run: Run, replies: Path, tmp_path: Path) -> None:
-    (tmp_path / "scores.meta.json").write_text(damaged, encoding="utf-8", errors="surrogateescape")
-    assert run("score", replies, *METRICS, "-o", "scores.csv").code == 0
-    assert read_scores(tmp_path / "scores.csv").signatures["bleu-2"].startswith("bleu|n:2")
+@pytest.mark.parametrize("foreign", ["{", "[]", '{"scores": 1}', "\udcff", '{"author": "me"}'])
+def test_meta_data_of_somebody_else_are_kept(foreign: str, run: Run, replies: Path, tmp_path: Path) -> None:
+    meta = tmp_path / "scores.meta.json"
+    meta.write_text(foreign, encoding="utf-8", errors="surrogateescape")
+    ran = run("score", replies, *METRICS, "-o", "scores.csv")
+    problem = "is not the meta data of scores, but scores.csv would need it for its own: expected another name"
+    assert (ran.code, ran.err) == (2, f"rejoinder: scores.meta.json {problem}\n")
+    assert meta.read_text(encoding="utf-8", errors="surrogateescape") == foreign
+    assert not (tmp_path / "scores.csv").exists()
+    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose meta data are within"
 
 
 def test_resume_over_a_finished_file_says_that_it_starts_over(run: Run, replies: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, run_settings, say, show
+from rejoinder.cli.options import add_scoring, chosen_metrics, files_read, report_outputs, run_settings, say, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,24 +35,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with human ratings."""
-    from rejoinder.data.output import check_target, write_text
     from rejoinder.meta.meta import meta_evaluate
+    from rejoinder.output.targets import reserved
+    from rejoinder.output.writing import write_text
 
-    if arguments.report:
-        check_target(Path(arguments.report), (".html",))
-    report = meta_evaluate(
-        arguments.judged,
-        chosen_metrics(arguments),
-        scores=arguments.scores,
-        dimension=arguments.dimension,
-        studies=_studies(arguments),
-        remove_outliers=arguments.remove_outliers,
-        **run_settings(arguments),
-    )
-    if arguments.report:
-        from rejoinder.report.meta import render_meta
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+        report = meta_evaluate(
+            arguments.judged,
+            chosen_metrics(arguments),
+            scores=arguments.scores,
+            dimension=arguments.dimension,
+            studies=_studies(arguments),
+            remove_outliers=arguments.remove_outliers,
+            **run_settings(arguments),
+        )
+        if arguments.report:
+            from rejoinder.report.meta import render_meta
 
-        write_text(Path(arguments.report), render_meta(report))
+            write_text(Path(arguments.report), render_meta(report))
     show(report, arguments)
     if arguments.report:
         say(f"report: {arguments.report}", arguments)

@@ -13,6 +13,7 @@ from rejoinder.defaults import RESAMPLES
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
+    from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
 
 _MOST_LISTED = 20
@@ -150,6 +151,26 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
         configured = choose(metrics_of_file(arguments.config))
         return (chosen or Choice({})).adding(configured.metrics)
     return chosen
+
+
+_WRITTEN = {"output", "report", "write_arpa"}
+"""Options that name files to write."""
+
+
+def files_read(arguments: argparse.Namespace) -> list[Any]:
+    """All files that the options name, except those to write."""
+    from rejoinder.output.named import named_files
+
+    given = [value for name, value in vars(arguments).items() if name not in _WRITTEN]
+    inputs = [value for value in given if isinstance(value, str)]
+    return [*inputs, *named_files(*given)]
+
+
+def report_outputs(path: str | None) -> list[Output]:
+    """The report as an output to reserve, where one was asked for."""
+    from rejoinder.output.targets import Output, output_path
+
+    return [] if path is None else [Output(output_path(path), (".html",))]
 
 
 def say(message: str, arguments: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
 from rejoinder.learning.saving import read_arrays, write_arrays
 from rejoinder.model_folder import CONFIG
+from rejoinder.output.writing import replacing_file
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -47,9 +48,9 @@ class Cache:
         path = self.arrays_path(name, key)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            write_arrays(temporary, make())
-            temporary.replace(path)
+            made = make()
+            with replacing_file(path) as temporary:
+                write_arrays(temporary, made)
         return read_arrays(path)
 
     def arrays_path(self, name: str, key: object) -> Path:
