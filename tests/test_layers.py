@@ -13,9 +13,9 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "types errors _version defaults progress specs building model_folder output registry config arrays data text stats "
-    "metrics learning language_models encoders reply_models evaluators training scoring annotation meta report "
-    "reproduction integrations service cli"
+    "types errors _version defaults threads progress specs building model_folder output registry config arrays data "
+    "text stats metrics learning language_models encoders reply_models evaluators training scoring annotation meta "
+    "report reproduction integrations service cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

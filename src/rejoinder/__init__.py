@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from rejoinder import threads  # noqa: F401 - from here on, forks are watched
 from rejoinder._version import __version__
 
 if TYPE_CHECKING:

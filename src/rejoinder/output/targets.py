@@ -87,6 +87,8 @@ def _check_place(output: Output) -> None:
         raise CallError(f"{path}: cannot write {path.suffix or 'a file without a suffix'}; expected {expected}")
     if path.is_dir() and not output.is_folder:
         raise CallError(f"{path} is a folder: expected the name of a file")
+    if output.is_folder and path.exists() and not path.is_dir():
+        raise CallError(f"{path} is a file: expected a folder")
     wanted = f"expected a folder to {f'make {path.name} in' if output.is_folder else f'write {path.name} into'}"
     if not path.parent.is_dir():
         raise CallError(f"{path.parent} does not exist: {wanted}")

@@ -24,6 +24,7 @@ from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilt
 from rejoinder.reply_models.pool.pool import Pool
 from rejoinder.reply_models.pool.run import PoolRun, PoolSummary, pool_output
 from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, systems_of
+from rejoinder.threads import use_thread_pools
 from rejoinder.types import Example
 
 Model = str | Path | ReplyModel
@@ -81,6 +82,7 @@ def generate(
     `contexts` is a file, a frame, or a list of records or of contexts, which are lists of turns. With an `output` the
     replies go into that .jsonl file, and `resume` continues an interrupted run.
     """
+    use_thread_pools()
     target = None if output is None else output_path(output)
     mapping = FieldMap(fields) if isinstance(fields, dict) else fields
     with ExitStack() as stack:
