@@ -27,7 +27,7 @@ class RejoinderError(Exception):
     exit_code = 1
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(_cut(str(message), LONGEST_MESSAGE))
+        super().__init__(cut(str(message), LONGEST_MESSAGE))
 
 
 class CallError(RejoinderError):
@@ -94,12 +94,12 @@ def shortened(value: object, longest: int = LONGEST_SHOWN) -> str:
 
 def listed(names: Iterable[object], separator: str = ", ") -> str:
     """Names from outside for a message: "a, b and 7 more"; "" for none."""
-    each = [_cut(str(name), LONGEST_SHOWN) for name in names]
+    each = [cut(str(name), LONGEST_SHOWN) for name in names]
     more = f" and {len(each) - _MOST_LISTED:,} more" if len(each) > _MOST_LISTED else ""
     return separator.join(each[:_MOST_LISTED]) + more
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
     """The text, without its middle if it has more than `longest` characters."""
     if len(text) <= longest:
         return text

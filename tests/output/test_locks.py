@@ -145,7 +145,7 @@ for _ in range(400):
         pass
 print(taken)
 """
-    command = [sys.executable, "-c", script, tmp_path / "shared"]
+    command = [sys.executable, "-c", script, str(tmp_path / "shared")]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     taken = [int(process.communicate()[0]) for process in processes]
     assert all(process.returncode == 0 for process in processes)

@@ -175,8 +175,10 @@ def report_outputs(path: str | None) -> list[Output]:
 
 def say(message: str, arguments: argparse.Namespace) -> None:
     """Print a note on standard error, unless quiet."""
+    from rejoinder.text.terminal import one_line
+
     if not arguments.quiet:
-        put(message, file=sys.stderr)
+        put(one_line(message), file=sys.stderr)
 
 
 def put(result: object, file: TextIO | None = None) -> None:

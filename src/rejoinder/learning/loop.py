@@ -26,6 +26,7 @@ from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.stages import Stage
 from rejoinder.learning.weights import plain_state
 from rejoinder.progress import bar
+from rejoinder.text.terminal import one_line
 from rejoinder.threads import use_thread_pools
 
 
@@ -193,7 +194,7 @@ class _Loop:
                 said += f", {self.stage.report()}"
             lost = "" if loss is None else f", loss {loss:.3f}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
-            moving.write(line, file=sys.stderr)
+            moving.write(one_line(line), file=sys.stderr)
 
     @property
     def _quiet(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError
 from rejoinder.defaults import LEVEL
-from rejoinder.errors import CallError
+from rejoinder.errors import LONGEST_SHOWN, CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.calibration import Calibration, assess
 from rejoinder.evaluators.calibration_folder import write_calibrated
@@ -27,6 +27,7 @@ from rejoinder.scoring.table import json_ready
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
+from rejoinder.text.terminal import one_line
 from rejoinder.training.output import reserved_folder
 from rejoinder.types import Scores
 
@@ -69,12 +70,12 @@ class CalibrationReport:
 
     def __str__(self) -> str:
         made, coverage = self.calibration, self.coverage
-        lowest, highest = made.scale
+        name, (lowest, highest) = one_line(self.dimension, LONGEST_SHOWN), made.scale
         rows = [[kind, *map(_shown, both)] for kind, both in self.correlations.items()]
         bounds = "" if np.isnan(coverage.low) else f" [{coverage.low:.1%}, {coverage.high:.1%}]"
         return "\n".join(
             [
-                f"{self.dimension}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts",
+                f"{name}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts",
                 grid(["correlation with people", "before", "after"], rows),
                 f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the human scores in "
                 "cross-validation over contexts;",

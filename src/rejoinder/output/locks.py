@@ -56,8 +56,7 @@ def locked(target: Path) -> Iterator[None]:
 def _acquired(path: Path, target: Path) -> int:
     """The handle of the lock file, with the lock."""
     while True:
-        if path.exists() and _key(path.stat()) in _held:
-            # Not even opened: closing any handle of a file releases all POSIX locks of the process on it.
+        if _is_held_here(path):
             raise CallError(f"{target} is being written by another call in this process: choose another name")
         handle = _opened(path)
         if not _lock(handle, path.parent):
@@ -70,6 +69,15 @@ def _acquired(path: Path, target: Path) -> int:
             os.write(handle, f"{_MARK}process {os.getpid()} on {socket.gethostname()}\n".encode())
             return handle
         os.close(handle)  # the run that held the lock has just ended, and deleted the file
+
+
+def _is_held_here(path: Path) -> bool:
+    """Whether this process has the lock. The file is not opened for this: closing any handle of a file releases all
+    POSIX locks of the process on it."""
+    try:
+        return _key(path.lstat()) in _held
+    except FileNotFoundError:
+        return False
 
 
 def _opened(path: Path) -> int:

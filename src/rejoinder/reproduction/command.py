@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rejoinder.errors import CallError, RejoinderError, UnknownNameError
 from rejoinder.output.targets import Output, reserved
-from rejoinder.text.terminal import terminal_safe
+from rejoinder.text.terminal import one_line
 
 PROGRAM = "python -m rejoinder.reproduction"
 
@@ -95,7 +95,7 @@ def make_page(
     with reserved(Output(output, (".md",))):
         document = module.make(inputs, settings, wanted)
         document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {made}.md"]))
-    print(terminal_safe(f"{output}: {time.monotonic() - started:.0f} s"), file=sys.stderr)
+    print(one_line(f"{output}: {time.monotonic() - started:.0f} s"), file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,5 +107,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(parser.parse_args(arguments))
     except RejoinderError as error:
-        print(f"rejoinder: {terminal_safe(' '.join(str(error).splitlines()))}", file=sys.stderr)
+        print(f"rejoinder: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code

@@ -13,6 +13,7 @@ from rejoinder.metrics.base import ScoreWarning
 from rejoinder.scoring.choosing import Metrics, choose
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.text.terminal import one_line
 
 
 def score(
@@ -46,5 +47,5 @@ def score(
         )
         table = run.score()
     for note in table.notes:
-        warnings.warn(note, ScoreWarning, stacklevel=2)
+        warnings.warn(one_line(note), ScoreWarning, stacklevel=2)
     return table

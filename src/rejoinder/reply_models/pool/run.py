@@ -19,13 +19,14 @@ from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
 from rejoinder.data.survey import in_batches
 from rejoinder.data.unanswered import each_once
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import LONGEST_SHOWN, CallError, DataError
 from rejoinder.output.targets import Output
 from rejoinder.output.unfinished import UnfinishedRows
 from rejoinder.output.writing import write_text
 from rejoinder.progress import bar
 from rejoinder.reply_models.pool.pool import Pool, Tally, true_reply
 from rejoinder.reply_models.pool.systems import RANDOM
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Example
 
 _BATCH = 64
@@ -53,11 +54,12 @@ class PoolSummary:
         return {"contexts": self.contexts, "systems": counts, "trained_on": self.trained_on}
 
     def __str__(self) -> str:
-        width = max(len("system"), *map(len, self.systems))
+        names = {system: one_line(system, LONGEST_SHOWN) for system in self.systems}
+        width = max(len("system"), *map(len, names.values()))
         lines = [f"{'system':<{width}}  replies  duplicate  offensive  empty  missing"]
         for system, counts in self.to_dict()["systems"].items():
             cells = (f"{counts[kind]:>{len(kind)}}" for kind in counts)
-            lines.append(f"{system:<{width}}  {'  '.join(cells)}")
+            lines.append(f"{names[system]:<{width}}  {'  '.join(cells)}")
         return "\n".join(lines)
 
 
