@@ -253,6 +253,43 @@ def test_no_spreadsheet_runs_a_formula_of_a_score_file(run: Run, write_lines: Wr
     assert json.loads((tmp_path / "other.jsonl").read_text().splitlines()[0])["id"] == LINK
 
 
+STRANGE_IDS = [
+    LINK,
+    "'=1",
+    "''=1",
+    "'quoted'",
+    "-5",
+    "- 5",
+    " =1 ",
+    "\t@a",
+    "\n=b",
+    "a\nb",
+    'say "x"',
+    "[1, 2]",
+    "null",
+    "1.0",
+]
+
+
+def test_a_csv_score_file_is_read_back_as_it_was_written(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = [{"id": name, "system": name, "response": "word " * place} for place, name in enumerate(STRANGE_IDS, 1)]
+    path = write_lines(rows)
+    (tmp_path / "m.toml").write_text(
+        f"[metrics.{json.dumps(LINK)}]\nmetric = 'length'\n[metrics.\"'@a\"]\nmetric='length'\n"
+    )
+    tables = []
+    for name in ("a.csv", "b.jsonl"):
+        ran = run("score", path, "--config", "m.toml", "-o", name)
+        assert ran.code == 0, ran.err
+        tables.append(read_scores(tmp_path / name))
+        assert run("report", name, "--replies", path, "-o", f"{name}.html").code == 0
+    ours, expected = tables
+    assert list(ours.ids) == list(expected.ids) == STRANGE_IDS
+    assert ours.system_names == expected.system_names == tuple(STRANGE_IDS)
+    assert ours.signatures == expected.signatures
+    assert list(ours.scores) == [LINK, "'@a"]
+
+
 @pytest.mark.parametrize("name", ["replies.jsonl", "replies.parquet"])
 def test_no_threads_are_one_line_on_the_command_line(name: str, tmp_path: Path) -> None:
     frame = pl.DataFrame({"response": ["hi there"], "references": [["hi"]]})

@@ -73,6 +73,7 @@ def _links(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
     from rejoinder.annotation.security import new_token, token_hash
+    from rejoinder.text.terminal import one_line
 
     _, store = _opened(arguments)
     with closing(store):
@@ -80,7 +81,7 @@ def _links(arguments: argparse.Namespace) -> None:
             token = new_token()
             with store.transaction():
                 store.add_rater(new_token()[:16], token_hash(token), "")
-            put(f"{arguments.address.rstrip('/')}/r/{token}")
+            put(one_line(f"{arguments.address.rstrip('/')}/r/{token}"))
 
 
 def _serve(arguments: argparse.Namespace) -> None:
