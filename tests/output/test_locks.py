@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rejoinder.errors import CallError
+from rejoinder.output import locks
 from rejoinder.output.locks import locked
 
 HOLD = """
@@ -150,4 +153,44 @@ print(taken)
     taken = [int(process.communicate()[0]) for process in processes]
     assert all(process.returncode == 0 for process in processes)
     assert sum(taken) > 400
+    assert not list(tmp_path.iterdir())
+
+
+class Msvcrt:
+    """Stands in for the module of that name: byte locks between handles, here within one process."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.locked: dict[int, int] = {}
+
+    def locking(self, handle: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        assert os.lseek(handle, 0, os.SEEK_CUR) > 1000, "the text stays readable"
+        inode = os.fstat(handle).st_ino
+        if inode in self.locked and self.locked[inode] != handle:
+            raise PermissionError(13, "Permission denied")
+        self.locked[inode] = handle
+
+
+def test_the_calls_for_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only that they are made as documented: nothing here shows that Windows does what it documents."""
+    monkeypatch.setattr(locks, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(locks, "msvcrt", Msvcrt(), raising=False)
+    target = tmp_path / "scores.jsonl"
+    with locked(target):
+        monkeypatch.setattr(locks, "_held", set())  # as if it was another process
+        with pytest.raises(CallError, match="is being written by another run"), locked(target):
+            pass
+        assert (tmp_path / ".scores.jsonl.lock").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lockf(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks, "fcntl", SimpleNamespace(lockf=lockf, LOCK_EX=2, LOCK_NB=4))
+    with pytest.warns(UserWarning, match="has no file locks"), locked(tmp_path / "scores.jsonl"):
+        pass
     assert not list(tmp_path.iterdir())

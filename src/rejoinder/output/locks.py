@@ -76,7 +76,7 @@ def _is_held_here(path: Path) -> bool:
     POSIX locks of the process on it."""
     try:
         return _key(path.lstat()) in _held
-    except FileNotFoundError:
+    except OSError:  # there is no such file
         return False
 
 
@@ -122,7 +122,7 @@ def _is_at(path: Path, handle: int) -> bool:
     """Whether the open file is still the one of that name."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(handle))
-    except FileNotFoundError:
+    except OSError:  # gone, or its whole folder
         return False
 
 
