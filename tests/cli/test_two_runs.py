@@ -87,7 +87,7 @@ def test_a_second_run_during_the_first(
         for output in ("x.jsonl", "x.csv")
         for more in ((), ("--resume",))
     ]
-    found = []
+    found: list[tuple[list[str], int]] = []
     while_scoring(lambda: found.extend((more, main(["score", "r.jsonl", "-m", "bleu", *more])) for more, _ in codes))
     assert run("score", "r.jsonl", "-m", "length", "-o", "x.jsonl").code == 0
     assert found == codes

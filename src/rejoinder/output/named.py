@@ -15,10 +15,10 @@ _SEPARATORS = re.compile(r"[=,()\[\]{}<>@'\"]")
 _LONGEST = 10_000  # characters of a text that is searched for names of files
 
 
-def paths_of(data: Any) -> list[str]:
+def paths_of(data: Any) -> list[Path]:
     """The paths among data that a function was given; none where the data are in memory."""
     several = data if isinstance(data, list | tuple) else [data]
-    return [str(item) for item in several if isinstance(item, str | Path)]
+    return [Path(item) for item in several if isinstance(item, str | Path)]
 
 
 def named_files(*values: Any) -> list[Path]:

@@ -87,7 +87,7 @@ def generate(
     mapping = FieldMap(fields) if isinstance(fields, dict) else fields
     with ExitStack() as stack:
         if target is not None:
-            reads: list[str | Path] = [*paths_of(contexts), *named_files(systems, drop)]
+            reads = [*paths_of(contexts), *named_files(systems, drop)]
             stack.enter_context(reserved(pool_output(target), reads=reads))
         pool = _pool(systems, also, drop, decoding, keep_offensive=keep_offensive, seed=seed)
         source = stack.enter_context(closing(UnansweredSource(_records(contexts), mapping, on_error)))
