@@ -81,6 +81,7 @@ print(*in_children("fork"), sep="\\n")
 
 
 def test_a_data_loader_with_forked_workers_ends_with_the_reason(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     script = """
 import torch
 
