@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,13 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.scoring.replay import Replay
 
     output = _output(arguments)
-    with (
-        reserved(*_outputs(output, arguments), reads=files_read(arguments)),
-        closing(open_source(arguments.replies, arguments)) as source,
-        closing(Replay(source)) as replay,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
         _say_start(output, arguments)
         wanted = chosen_metrics(arguments)
+        source = stack.enter_context(closing(open_source(arguments.replies, arguments)))
+        replay = stack.enter_context(closing(Replay(source)))
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
         scoring = LocalRun(
