@@ -13,9 +13,9 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "types errors _version defaults arguments progress specs building loading model_folder registry config arrays data "
-    "text stats metrics learning language_models encoders reply_models evaluators training scoring annotation meta "
-    "report reproduction integrations service cli command"
+    "types errors _version defaults arguments threads progress specs building loading model_folder output registry "
+    "config arrays data text stats metrics learning language_models encoders reply_models evaluators training scoring "
+    "annotation meta report reproduction integrations service cli command"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

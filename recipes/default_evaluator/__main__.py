@@ -29,7 +29,6 @@ from recipes.default_evaluator.labels import (
 )
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.output import write_text
 from rejoinder.errors import RejoinderError
 from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
 from rejoinder.evaluators.distillation.encoder import distill
@@ -57,6 +56,7 @@ from rejoinder.learning.stages import Stage
 from rejoinder.learning.weights import interpolated, plain_state
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.output.writing import write_text
 from rejoinder.types import Dialogue, Scores
 
 HERE = Path(__file__).parent

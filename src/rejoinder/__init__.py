@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from rejoinder import threads  # noqa: F401 - from here on, forks are watched
 from rejoinder._version import __version__
 
 TYPE_CHECKING = False  # as in `typing`, whose import would take longer than the rest of this module

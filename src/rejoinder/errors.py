@@ -28,7 +28,7 @@ class RejoinderError(Exception):
     exit_code = 1
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(_cut(str(message), LONGEST_MESSAGE))
+        super().__init__(cut(str(message), LONGEST_MESSAGE))
 
 
 class CallError(RejoinderError):
@@ -80,7 +80,7 @@ class DataError(RejoinderError):
 
     def __init__(self, problem: str, *, file: str = "", line: int = 0, field: str = "") -> None:
         self.problem, self.file, self.line, self.field = problem, file, line, field
-        place = ":".join(part for part in (_cut(file, _LONGEST_FILE_NAME), str(line) if line else "") if part)
+        place = ":".join(part for part in (cut(file, _LONGEST_FILE_NAME), str(line) if line else "") if part)
         parts = (place, f"field {shortened(field)}" if field else "", problem)
         super().__init__(": ".join(part for part in parts if part))
 
@@ -96,12 +96,12 @@ def shortened(value: object, longest: int = LONGEST_SHOWN) -> str:
 
 def listed(names: Iterable[object], separator: str = ", ") -> str:
     """Names from outside for a message: "a, b and 7 more"; "" for none."""
-    each = [_cut(str(name), LONGEST_SHOWN) for name in names]
+    each = [cut(str(name), LONGEST_SHOWN) for name in names]
     more = f" and {len(each) - _MOST_LISTED:,} more" if len(each) > _MOST_LISTED else ""
     return separator.join(each[:_MOST_LISTED]) + more
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
     """The text, without its middle if it has more than `longest` characters."""
     if len(text) <= longest:
         return text

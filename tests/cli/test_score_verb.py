@@ -161,11 +161,16 @@ def test_a_second_score_file_may_not_take_the_meta_data_of_the_first(run: Run, r
     assert json.loads((tmp_path / "scores.meta.json").read_text(encoding="utf-8"))["scores"] == "scores.csv"
 
 
-@pytest.mark.parametrize("damaged", ["{", "[]", '{"scores": 1}', "\udcff"])
-def test_meta_data_that_say_nothing_are_replaced(damaged: str, run: Run, replies: Path, tmp_path: Path) -> None:
-    (tmp_path / "scores.meta.json").write_text(damaged, encoding="utf-8", errors="surrogateescape")
-    assert run("score", replies, *METRICS, "-o", "scores.csv").code == 0
-    assert read_scores(tmp_path / "scores.csv").signatures["bleu-2"].startswith("bleu|n:2")
+@pytest.mark.parametrize("foreign", ["{", "[]", '{"scores": 1}', "\udcff", '{"author": "me"}'])
+def test_meta_data_of_somebody_else_are_kept(foreign: str, run: Run, replies: Path, tmp_path: Path) -> None:
+    meta = tmp_path / "scores.meta.json"
+    meta.write_text(foreign, encoding="utf-8", errors="surrogateescape")
+    ran = run("score", replies, *METRICS, "-o", "scores.csv")
+    problem = "is not the meta data of scores, but scores.csv would need it for its own: expected another name"
+    assert (ran.code, ran.err) == (2, f"rejoinder: scores.meta.json {problem}\n")
+    assert meta.read_text(encoding="utf-8", errors="surrogateescape") == foreign
+    assert not (tmp_path / "scores.csv").exists()
+    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose meta data are within"
 
 
 def test_resume_over_a_finished_file_says_that_it_starts_over(run: Run, replies: Path, tmp_path: Path) -> None:
@@ -246,6 +251,43 @@ def test_no_spreadsheet_runs_a_formula_of_a_score_file(run: Run, write_lines: Wr
     assert second[:2] == ["-5", "b"]
     ran = run("score", path, "--config", "m.toml", "-o", "other.jsonl")
     assert json.loads((tmp_path / "other.jsonl").read_text().splitlines()[0])["id"] == LINK
+
+
+STRANGE_IDS = [
+    LINK,
+    "'=1",
+    "''=1",
+    "'quoted'",
+    "-5",
+    "- 5",
+    " =1 ",
+    "\t@a",
+    "\n=b",
+    "a\nb",
+    'say "x"',
+    "[1, 2]",
+    "null",
+    "1.0",
+]
+
+
+def test_a_csv_score_file_is_read_back_as_it_was_written(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = [{"id": name, "system": name, "response": "word " * place} for place, name in enumerate(STRANGE_IDS, 1)]
+    path = write_lines(rows)
+    (tmp_path / "m.toml").write_text(
+        f"[metrics.{json.dumps(LINK)}]\nmetric = 'length'\n[metrics.\"'@a\"]\nmetric='length'\n"
+    )
+    tables = []
+    for name in ("a.csv", "b.jsonl"):
+        ran = run("score", path, "--config", "m.toml", "-o", name)
+        assert ran.code == 0, ran.err
+        tables.append(read_scores(tmp_path / name))
+        assert run("report", name, "--replies", path, "-o", f"{name}.html").code == 0
+    ours, expected = tables
+    assert list(ours.ids) == list(expected.ids) == STRANGE_IDS
+    assert ours.system_names == expected.system_names == tuple(STRANGE_IDS)
+    assert ours.signatures == expected.signatures
+    assert list(ours.scores) == [LINK, "'@a"]
 
 
 @pytest.mark.parametrize("name", ["replies.jsonl", "replies.parquet"])

@@ -219,15 +219,22 @@ def test_another_run_may_not_go_on(change: str, tmp_path: Path) -> None:
     assert files_in(folder) == before, "what was scored is kept"
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 200_000], ids=lambda value: str(value[:4]))
-def test_a_damaged_state_is_told(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff", b"[" * 200_000], ids=lambda value: str(value[:4]))
+def test_files_that_no_run_wrote_are_neither_resumed_nor_overwritten(
+    content: bytes, resume: bool, tmp_path: Path
+) -> None:
     folder = interrupt(tmp_path / "stopped", 20)
-    state = folder / "scores.jsonl.part.json"
+    target, state = folder / "scores.jsonl", folder / "scores.jsonl.part.json"
     state.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        make_run().score(folder / "scores.jsonl", resume=True)
-    problem = "is damaged: expected JSON about an unfinished run; start over without --resume"
-    assert str(caught.value) == f"{state}: {problem}"
+    before = files_in(folder)
+    with pytest.raises(CallError) as caught:
+        make_run().score(target, resume=resume)
+    assert str(caught.value) == (
+        f"{state} is not from an interrupted run, and a run into {target} would overwrite it: move it away, or choose "
+        "another output"
+    )
+    assert files_in(folder) == before
 
 
 @pytest.mark.parametrize(

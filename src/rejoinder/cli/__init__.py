@@ -11,6 +11,7 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -40,7 +41,7 @@ VERBS = {
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = LazyParser(
         prog="rejoinder",
         description="Measures how good a chatbot's replies are, and whether the new version is better.",
     )
@@ -63,11 +64,12 @@ def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bo
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
     try:
-        namespace = build_parser().parse_args(given)
-        with _notes_of_readers(namespace):
-            code: int = namespace.run(namespace)
-        sys.stdout.flush()
-        return code
+        with _warnings_on_one_line():
+            namespace = build_parser().parse_args(given)
+            with _notes_of_readers(namespace):
+                code: int = namespace.run(namespace)
+            sys.stdout.flush()
+            return code
     except RejoinderError as error:
         return _fail(str(error), error.exit_code) if not interrupted() else _fail("interrupted", 130)
     except KeyboardInterrupt:
@@ -114,7 +116,22 @@ def _notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> int:
-    from rejoinder.text.terminal import terminal_safe
+    from rejoinder.text.terminal import one_line
 
-    print(f"rejoinder: {terminal_safe(' '.join(message.splitlines()))}", file=sys.stderr)
+    print(f"rejoinder: {one_line(message)}", file=sys.stderr)
     return code
+
+
+@contextmanager
+def _warnings_on_one_line() -> Iterator[None]:
+    """Show warnings as this command shows errors: what they quote may come from outside."""
+    from rejoinder.text.terminal import one_line
+
+    def shown(message: Warning | str, *_: object, **__: object) -> str:
+        return f"rejoinder: warning: {one_line(str(message))}\n"
+
+    before, warnings.formatwarning = warnings.formatwarning, shown
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import positive, say
+from rejoinder.cli.options import positive, put, say
 
 if TYPE_CHECKING:
     from rejoinder.annotation.store import Store
@@ -55,16 +55,17 @@ def _new(arguments: argparse.Namespace) -> None:
     import os
 
     from rejoinder.annotation.template import study_text
-    from rejoinder.data.output import check_target, write_text
     from rejoinder.data.source import read
     from rejoinder.errors import CallError
+    from rejoinder.output.targets import Output, output_path, reserved
+    from rejoinder.output.writing import write_text
 
-    target = Path(arguments.output)
-    check_target(target, (".toml",), inputs=[arguments.replies])
-    if target.exists():
-        raise CallError(f"{target} exists: expected a new name, so that no study is lost")
-    count = sum(1 for _ in read(arguments.replies))
-    write_text(target, study_text(Path(os.path.relpath(arguments.replies, target.parent)), count))
+    target = output_path(arguments.output)
+    with reserved(Output(target, (".toml",)), reads=[arguments.replies]):
+        if os.path.lexists(target):
+            raise CallError(f"{target} exists: expected a new name, so that no study is lost")
+        count = sum(1 for _ in read(arguments.replies))
+        write_text(target, study_text(Path(os.path.relpath(arguments.replies, target.parent)), count))
     say(f"study: {target}: change its questions, then run: rejoinder annotate serve {target}", arguments)
 
 
@@ -72,6 +73,7 @@ def _links(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
     from rejoinder.annotation.security import new_token, token_hash
+    from rejoinder.text.terminal import one_line
 
     _, store = _opened(arguments)
     with closing(store):
@@ -79,7 +81,7 @@ def _links(arguments: argparse.Namespace) -> None:
             token = new_token()
             with store.transaction():
                 store.add_rater(new_token()[:16], token_hash(token), "")
-            print(f"{arguments.address.rstrip('/')}/r/{token}")
+            put(one_line(f"{arguments.address.rstrip('/')}/r/{token}"))
 
 
 def _serve(arguments: argparse.Namespace) -> None:
@@ -106,14 +108,15 @@ def _export(arguments: argparse.Namespace) -> None:
 
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.export import exported
-    from rejoinder.data.output import check_target, replacing
+    from rejoinder.output.targets import Output, output_path, reserved
+    from rejoinder.output.writing import write_text
 
-    target = Path(arguments.output)
+    target = output_path(arguments.output)
     study, store = _opened(arguments)
-    check_target(target, (".jsonl",), inputs=[arguments.study, str(study.home / study.examples)])
-    with closing(store), replacing(target) as file:
+    reads = [arguments.study, study.home / study.examples, *([arguments.store] if arguments.store else [])]
+    with closing(store), reserved(Output(target, (".jsonl",)), reads=reads):
         lines = list(exported(study, store, Assigner(study, store).items, without=arguments.without))
-        file.writelines(lines)
+        write_text(target, "".join(lines))
     say(f"{len(lines)} records: {target}", arguments)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.options import add_on_error, positive, say, say_skipped
@@ -60,9 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score replies with the teachers, train the student on the scores, save it."""
+    from rejoinder.output.targets import output_path
     from rejoinder.training.distill import distill, teacher_scores_beside
 
-    output = Path(arguments.output)
+    output = output_path(arguments.output)
     try:
         student = distill(
             arguments.teachers,

@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reply to a file of contexts."""
+    from rejoinder.output.unfinished import UnfinishedRows
     from rejoinder.reply_models.pool.generate import generate
 
-    unfinished = Path(f"{arguments.output}.part")
     try:
         replies = generate(
             arguments.model or arguments.systems,
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             quiet=arguments.quiet,
         )
     except KeyboardInterrupt:
+        unfinished = UnfinishedRows(Path(arguments.output)).rows
         if unfinished.exists():
             say(f"replies so far are in {unfinished}: run the same command with --resume to continue", arguments)
         raise

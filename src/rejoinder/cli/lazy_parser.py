@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 
 class LazyParser(argparse.ArgumentParser):
@@ -29,6 +30,13 @@ class LazyParser(argparse.ArgumentParser):
         """Parse with all options."""
         self.filled()
         return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, which may quote what was given, and exit with code 2."""
+        from rejoinder.text.terminal import one_line
+
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
 
 
 def sentence(purpose: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, run_settings, say, show
+from rejoinder.cli.options import add_scoring, chosen_metrics, files_read, report_outputs, run_settings, say, show
 from rejoinder.errors import CallError
 
 
@@ -41,22 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with human ratings."""
-    from rejoinder.data.output import check_target
+    from rejoinder.output.targets import reserved
 
-    if arguments.report:
-        check_target(Path(arguments.report), (".html",))
-    if len(arguments.judged) > 1:
-        _over_several_sets(arguments)
-    else:
-        _over_one_set(arguments)
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+        if len(arguments.judged) > 1:
+            _over_several_sets(arguments)
+        else:
+            _over_one_set(arguments)
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
     return 0
 
 
 def _over_one_set(arguments: argparse.Namespace) -> None:
-    from rejoinder.data.output import write_text
     from rejoinder.meta.meta import meta_evaluate
+    from rejoinder.output.writing import write_text
 
     report = meta_evaluate(
         arguments.judged[0],
@@ -75,8 +74,8 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
 
 
 def _over_several_sets(arguments: argparse.Namespace) -> None:
-    from rejoinder.data.output import write_text
     from rejoinder.meta.meta_analysis import meta_analyse
+    from rejoinder.output.writing import write_text
 
     if arguments.scores or arguments.study:
         option = "--scores" if arguments.scores else "--study"

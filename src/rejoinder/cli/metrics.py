@@ -9,7 +9,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import print_json
+from rejoinder.cli.options import print_json, put
 
 if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric
@@ -40,9 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(title: str, *lines: str) -> None:
-    print(title)
+    put(title)
     for line in lines:
-        print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="        "))
+        put(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="        "))
 
 
 def _lines(about: dict[str, Any]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from rejoinder.errors import shortened
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
+    from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
 
 _MOST_LISTED = 20
@@ -168,10 +169,38 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
     return chosen
 
 
+_WRITTEN = {"output", "report", "write_arpa"}
+"""Options that name files to write."""
+
+
+def files_read(arguments: argparse.Namespace) -> list[Any]:
+    """All files that the options name, except those to write."""
+    from rejoinder.data.formats.folders import files_of
+    from rejoinder.output.named import named_files
+
+    given = [value for name, value in vars(arguments).items() if name not in _WRITTEN]
+    texts = [text for value in given for text in _as_list(value) if isinstance(text, str)]
+    replies = _as_list(getattr(arguments, "replies", None) or [])  # may be folders and patterns
+    return [*texts, *(file for name in replies for file in files_of(name, name) or []), *named_files(*given)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def report_outputs(path: str | None) -> list[Output]:
+    """The report as an output to reserve, where one was asked for."""
+    from rejoinder.output.targets import Output, output_path
+
+    return [] if path is None else [Output(output_path(path), (".html",))]
+
+
 def say(message: str, arguments: argparse.Namespace) -> None:
     """Print a note on standard error, unless quiet."""
+    from rejoinder.text.terminal import one_line
+
     if not arguments.quiet:
-        put(message, file=sys.stderr)
+        put(one_line(message), file=sys.stderr)
 
 
 def put(result: object, file: TextIO | None = None) -> None:

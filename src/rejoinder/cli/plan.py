@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import add_reading, field_map, positive, put, say, show
+from rejoinder.cli.options import add_reading, field_map, files_read, positive, put, report_outputs, say, show
 from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
@@ -80,21 +80,21 @@ def _precision(arguments: argparse.Namespace) -> PrecisionPlan:
 
 
 def _comparison(arguments: argparse.Namespace) -> Plan:
-    from rejoinder.data.output import check_target, write_text
     from rejoinder.meta.planning.plan import plan
+    from rejoinder.output.targets import reserved
+    from rejoinder.output.writing import write_text
 
     if arguments.difference is None:
         raise CallError("plan needs the smallest difference that would matter: --difference D")
-    if arguments.report:
-        check_target(Path(arguments.report), (".html",))
     names = ("difference", "metric", "dimension", "sd", "rater_sd", "icc", "systems", "contexts", "power", "alpha")
-    result = plan(
-        *arguments.pilot,
-        **{name: getattr(arguments, name) for name in (*names, "on_error", "quiet")},
-        fields=field_map(arguments),
-    )
-    if arguments.report:
-        from rejoinder.report.plan import render_plan
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+        result = plan(
+            *arguments.pilot,
+            **{name: getattr(arguments, name) for name in (*names, "on_error", "quiet")},
+            fields=field_map(arguments),
+        )
+        if arguments.report:
+            from rejoinder.report.plan import render_plan
 
-        write_text(Path(arguments.report), render_plan(result))
+            write_text(Path(arguments.report), render_plan(result))
     return result

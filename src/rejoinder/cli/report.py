@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import add_reading, open_source, print_json, say, say_skipped
+from rejoinder.cli.options import add_reading, files_read, open_source, print_json, report_outputs, say, say_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,21 +34,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a score file."""
-    from rejoinder.data.output import check_target, write_text
+    from rejoinder.data.output import meta_path
+    from rejoinder.output.targets import reserved
+    from rejoinder.output.writing import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
     from rejoinder.scoring.score_file import read_scores
 
-    target = Path(arguments.output)
-    check_target(target, (".html",))
-    table = read_scores(Path(arguments.scores))
-    chosen = rows_to_show(table, seed=table.seed)
-    examples = None
-    if arguments.replies:
-        examples = _scored_examples(table, chosen.needed, arguments)
-    else:
-        say("note: without --replies the report has no texts", arguments)
-    write_text(target, render_report(table, examples, title=f"Scores of {arguments.scores}", chosen=chosen))
+    target, scores = Path(arguments.output), Path(arguments.scores)
+    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
+        table = read_scores(scores)
+        chosen = rows_to_show(table, seed=table.seed)
+        examples = None
+        if arguments.replies:
+            examples = _scored_examples(table, chosen.needed, arguments)
+        else:
+            say("note: without --replies the report has no texts", arguments)
+        write_text(target, render_report(table, examples, title=f"Scores of {scores}", chosen=chosen))
     if arguments.json:
         print_json({"report": str(target), **table.to_dict()})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,19 @@ from rejoinder.cli.options import (
     add_replies,
     add_scoring,
     chosen_metrics,
+    files_read,
     open_source,
     origin_of,
     print_json,
     put,
+    report_outputs,
     say,
     say_skipped,
 )
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
+    from rejoinder.output.targets import Output
     from rejoinder.scoring.local import LocalRun
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
@@ -45,13 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
     from rejoinder.data.survey import survey
+    from rejoinder.output.targets import reserved
     from rejoinder.scoring.choosing import choose
     from rejoinder.scoring.local import LocalRun
     from rejoinder.scoring.replay import Replay
 
-    output = _checked_output(arguments)
-    wanted = chosen_metrics(arguments)
-    with closing(open_source(origin_of(arguments.replies), arguments)) as source, closing(Replay(source)) as replay:
+    output = _output(arguments)
+    with ExitStack() as stack:
+        stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
+        _say_start(output, arguments)
+        wanted = chosen_metrics(arguments)
+        source = stack.enter_context(closing(open_source(origin_of(arguments.replies), arguments)))
+        replay = stack.enter_context(closing(Replay(source)))
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
         scoring = LocalRun(
@@ -73,45 +81,55 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _checked_output(arguments: argparse.Namespace) -> Path | None:
-    """Where the scores go; a CallError where they or the report cannot be written, before any work is done."""
-    from rejoinder.data.output import check_scores_target, check_target
+def _output(arguments: argparse.Namespace) -> Path | None:
+    """Where the scores go; a CallError for options that need such a file where there is none."""
     from rejoinder.errors import CallError
-    from rejoinder.scoring.part_file import part_path
+    from rejoinder.output.targets import output_path
 
-    if arguments.report:
-        check_target(Path(arguments.report), (".html",))
-    if not arguments.output:
-        if arguments.resume:
-            raise CallError("--resume needs -o: without a score file there is nothing to resume")
-        if arguments.intervals:
-            raise CallError("--intervals needs -o: the bounds are written next to the scores")
-        return None
-    output = Path(arguments.output)
-    check_scores_target(output, inputs=arguments.replies)
-    part = part_path(output)
-    if part.exists() and not arguments.resume:
-        say(f"note: starting over; {part} of an interrupted run is replaced (--resume would resume it)", arguments)
-    if arguments.resume and not part.exists() and output.exists():
+    if arguments.output is not None:
+        return output_path(arguments.output)
+    if arguments.resume:
+        raise CallError("--resume needs -o: without a score file there is nothing to resume")
+    if arguments.intervals:
+        raise CallError("--intervals needs -o: the bounds are written next to the scores")
+    return None
+
+
+def _outputs(output: Path | None, arguments: argparse.Namespace) -> list[Output]:
+    from rejoinder.data.output import score_output
+
+    return [*([] if output is None else [score_output(output)]), *report_outputs(arguments.report)]
+
+
+def _say_start(output: Path | None, arguments: argparse.Namespace) -> None:
+    """Say that an earlier run into the same file is not continued."""
+    from rejoinder.output.unfinished import UnfinishedRows
+
+    if output is None:
+        return
+    part = UnfinishedRows(output)
+    if part.exist() and not arguments.resume:
+        say(f"note: starting over; {part.rows} of an interrupted run is replaced (--resume would resume it)", arguments)
+    if arguments.resume and not part.exist() and output.exists():
         say(f"note: starting over; {output} is finished, so there is nothing to resume", arguments)
-    return output
 
 
 @contextmanager
 def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[None]:
     """On an interrupt, print how to resume."""
-    from rejoinder.scoring.part_file import part_path
+    from rejoinder.output.unfinished import UnfinishedRows
 
     try:
         yield
     except KeyboardInterrupt:
-        if output and part_path(output).exists():
-            say(f"the rows scored so far are in {part_path(output)}; --resume continues from there", arguments)
+        if output is not None and UnfinishedRows(output).rows.exists():
+            rows = UnfinishedRows(output).rows
+            say(f"the rows scored so far are in {rows}; --resume continues from there", arguments)
         raise
 
 
 def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> None:
-    from rejoinder.data.output import write_text
+    from rejoinder.output.writing import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
 

@@ -1,4 +1,4 @@
-"""Atomic writing: into a temporary file first, then moved into place, so that no reader sees half a file."""
+"""Score files: one row per example, and meta data that make every number traceable."""
 
 from __future__ import annotations
 
@@ -6,65 +6,47 @@ import glob
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet
 from rejoinder.errors import CallError
+from rejoinder.output.targets import Output
+from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.output.writing import replacing, replacing_file, temporary_beside
 
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
-def check_target(path: Path, suffixes: Sequence[str], *, inputs: Sequence[str] = ()) -> None:
-    """Raise a CallError, before any work is done, if the file cannot be written or is one of the inputs."""
-    if path.suffix not in suffixes:
-        raise CallError(
-            f"{path}: cannot write {path.suffix or 'a file without a suffix'}; expected {', '.join(suffixes)}"
-        )
-    if path.is_dir():
-        raise CallError(f"{path} is a folder: expected the name of a file")
-    if not path.parent.is_dir():
-        raise CallError(f"{path.parent} does not exist: expected a folder to write {path.name} into")
-    if not os.access(path.parent, os.W_OK):
-        raise CallError(f"{path.parent} is not writable: expected a folder to write {path.name} into")
-    for read in inputs:
-        if path.exists() and Path(read).exists() and path.samefile(read):
-            raise CallError(f"{path} is an input: expected another file to write to")
+def score_output(path: Path) -> Output:
+    """The file for scores, with the other files that are written with it."""
+    unfinished = UnfinishedRows(path)
+
+    def check() -> None:
+        unfinished.check()
+        _check_meta(path)
+
+    shared = () if path.suffix == ".parquet" else (meta_path(path),)
+    return Output(path, SCORE_SUFFIXES, (unfinished.rows, unfinished.state), shared, check)
 
 
-def check_scores_target(path: Path, *, inputs: Sequence[str] = ()) -> None:
-    """Raise a CallError if scores cannot be written there, or would overwrite the meta data of another score file."""
-    check_target(path, SCORE_SUFFIXES, inputs=inputs)
+def _check_meta(path: Path) -> None:
+    """Raise a CallError if the file for meta data was not written by this program, or belongs to other scores."""
     meta_file = meta_path(path)
-    if path.suffix == ".parquet" or not meta_file.is_file():
+    if path.suffix == ".parquet" or not os.path.lexists(meta_file):
         return
     try:
         meta = json.loads(meta_file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):  # belongs to no score file
-        return
-    owner = owner_of_meta(path, meta if isinstance(meta, dict) else {})
+    except (OSError, ValueError, RecursionError):
+        meta = None
+    if not isinstance(meta, dict) or not isinstance(meta.get("signatures"), dict):
+        raise CallError(
+            f"{meta_file} is not the meta data of scores, but {path} would need it for its own: expected another name"
+        )
+    owner = owner_of_meta(path, meta)
     if owner != path and owner.exists():
         raise CallError(f"{meta_file} belongs to {owner}: expected another name than {path}, not only another suffix")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[str]]:
-    """A text file that replaces `path` when the block succeeds, and leaves no trace when it fails."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text to a file, completely or not at all."""
-    with replacing(path) as file:
-        file.write(text)
 
 
 def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
@@ -98,24 +80,22 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
     schema: dict[str, Any] = {"id": pl.String, "system": pl.String, "scores": struct}
     # A file name is not a pattern, even if it contains a bracket.
     frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
-    temporary = target.with_name(target.name + ".tmp")
-    try:
-        if target.suffix == ".parquet":
+    if target.suffix == ".parquet":
+        with replacing_file(target) as temporary:
             frame.sink_parquet(temporary, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
-            temporary.replace(target)
-        else:
-            columns = {label: for_spreadsheet(label) for label in labels}
-            texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
+    else:
+        columns = {label: for_spreadsheet(label) for label in labels}
+        texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
+        with temporary_beside(target) as temporary:
             frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(temporary)
             _publish_with_meta(temporary, target, meta)
-    finally:
-        temporary.unlink(missing_ok=True)
     rows.unlink()
 
 
 def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) -> None:
     """Delete the old meta data, then move the scores, then the new meta data: an interruption leaves scores without
     meta data, never scores with those of another run."""
+    _check_meta(target)  # again: the run may have taken hours
     with replacing(meta_path(target)) as file:
         file.write(json.dumps({"scores": target.name, **meta}, indent=2, ensure_ascii=False) + "\n")
         file.flush()

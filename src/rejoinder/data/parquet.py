@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.threads import use_thread_pools
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +40,7 @@ def parquet_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
 
 def frame_records(frame: pl.LazyFrame, name: str, problem: str = "cannot be collected") -> Iterator[dict[str, Any]]:
     """The rows of a lazy frame, collected in batches."""
+    check_polars_threads()
     with _failures_as_errors(name, problem):
         batches = frame.collect_batches(chunk_size=_ROWS, maintain_order=True)
     while True:
@@ -51,10 +53,11 @@ def frame_records(frame: pl.LazyFrame, name: str, problem: str = "cannot be coll
 
 
 def check_polars_threads() -> None:
-    """Raise a CallError for a number of threads that polars cannot work with."""
+    """Call this before polars is used; CallError where its threads cannot run."""
     value = os.environ.get(_THREADS, "")
     if value.strip().lstrip("+").isdecimal() and int(value[:20]) == 0:
         raise CallError(f"{_THREADS} is {shortened(value)}: expected at least 1 thread, or no such variable")
+    use_thread_pools()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 A cell that begins with =, +, - or @ is computed when the file is opened, and `=HYPERLINK(...)` in a system name could
 send data away. An apostrophe in front makes it text, which spreadsheets show without running it. Plain numbers are
-harmless and stay.
+harmless and stay. No two texts become the same cell, so that a score file is read back as it was written.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ _NUMBER = r"\A[+-]?[0-9]+(?:\.[0-9]+)?\z"
 def for_spreadsheet(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     return f"'{text}" if _is_formula(text) else text
+
+
+def from_spreadsheet(cell: str) -> str:
+    """The text that `for_spreadsheet` made a cell of."""
+    return cell[1:] if cell.startswith("'") and for_spreadsheet(cell[1:]) == cell else cell
 
 
 def column_for_spreadsheet(name: str) -> pl.Expr:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.errors import CallError, DataError
-from rejoinder.learning.run import TrainingRun, is_main_process
+from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process, remove_checkpoints
 from rejoinder.learning.weights import plain_state, save_tensors
 from rejoinder.loading.foreign import saved_tensors
 
@@ -53,7 +53,7 @@ class Checkpoints:
             return None
         checkpoints = cls(run.checkpoints, key)
         if not run.resume and is_main_process():
-            checkpoints.clear()
+            remove_checkpoints(run.checkpoints)
         return checkpoints
 
     def write(
@@ -66,7 +66,7 @@ class Checkpoints:
     ) -> None:
         """Write this state, and remove the one before it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        older = self._found(stage)
+        older = checkpoints_in(self.folder, stage)
         target = self.folder / f"{stage}-{progress.step:08d}"
         fresh = self.folder / f".{target.name}.new"
         for leftover in (fresh, target):
@@ -86,7 +86,7 @@ class Checkpoints:
         self, stage: str, network: torch.nn.Module, optimiser: Any
     ) -> tuple[Progress, dict[str, Tensor] | None] | None:
         """Restore network and optimiser; return the progress and the best weights. None if there is no checkpoint."""
-        found = self._found(stage)
+        found = checkpoints_in(self.folder, stage)
         if not found:
             return None
         folder = found[-1]
@@ -102,14 +102,6 @@ class Checkpoints:
             return Progress(**state), saved_tensors(best) if best.exists() else None
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, DataError) as error:
             raise DataError(f"is not a complete checkpoint ({error})", file=str(folder)) from error
-
-    def clear(self) -> None:
-        """Remove all checkpoints of this folder."""
-        for folder in self._found("*"):
-            shutil.rmtree(folder)
-
-    def _found(self, stage: str) -> list[Path]:
-        return sorted(self.folder.glob(f"{stage}-" + "[0-9]" * 8)) if self.folder.is_dir() else []
 
 
 def _flat(state: dict[int, dict[str, Tensor]]) -> dict[str, Tensor]:

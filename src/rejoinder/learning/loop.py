@@ -26,6 +26,8 @@ from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.stages import Stage
 from rejoinder.learning.weights import plain_state
 from rejoinder.progress import bar
+from rejoinder.text.terminal import one_line
+from rejoinder.threads import use_thread_pools
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def train(
     model: Trainable, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
 ) -> Outcome:
     """Train the model in place; it ends with its best weights, or with the last ones without validation data."""
+    use_thread_pools()
     with torch.random.fork_rng(), _freezing(model.network, schedule):
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
 
@@ -191,7 +194,7 @@ class _Loop:
                 said += f", {self.stage.report()}"
             lost = "" if loss is None else f", loss {loss:.3f}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
-            moving.write(line, file=sys.stderr)
+            moving.write(one_line(line), file=sys.stderr)
 
     @property
     def _quiet(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,20 @@ class TrainingRun:
 
 training_run = optional(of_type(TrainingRun, called="a TrainingRun"))
 """The check of the argument `run`."""
+
+
+def checkpoints_in(folder: Path, stage: str = "*") -> list[Path]:
+    """The checkpoints that were written into a folder, in order: `<stage>-<step>`, each with a state.json."""
+    found = sorted(folder.glob(f"{stage}-" + "[0-9]" * 8)) if folder.is_dir() else []
+    return [checkpoint for checkpoint in found if (checkpoint / "state.json").is_file()]
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Delete the checkpoints in a folder, and the folder if nothing else is in it."""
+    for checkpoint in checkpoints_in(folder):
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def is_main_process() -> bool:

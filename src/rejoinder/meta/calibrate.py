@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +15,22 @@ from rejoinder.arguments import number as number_from
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import LEVEL
-from rejoinder.errors import CallError
+from rejoinder.errors import LONGEST_SHOWN, CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.calibration import Calibration, assess
 from rejoinder.evaluators.calibration_folder import write_calibrated
-from rejoinder.learning.saving import check_target
 from rejoinder.meta.experiments.partition import LabelledSet
 from rejoinder.meta.judged import read_judged
 from rejoinder.metrics.base import ScoreWarning
+from rejoinder.output.named import named_files, paths_of
+from rejoinder.output.targets import output_path
 from rejoinder.registry import SHIPPED, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
+from rejoinder.text.terminal import one_line
+from rejoinder.training.output import reserved_folder
 from rejoinder.types import Scores
 
 
@@ -68,12 +72,12 @@ class CalibrationReport:
 
     def __str__(self) -> str:
         made, coverage = self.calibration, self.coverage
-        lowest, highest = made.scale
+        name, (lowest, highest) = one_line(self.dimension, LONGEST_SHOWN), made.scale
         rows = [[kind, *map(_shown, both)] for kind, both in self.correlations.items()]
         bounds = "" if np.isnan(coverage.low) else f" [{coverage.low:.1%}, {coverage.high:.1%}]"
         return "\n".join(
             [
-                f"{self.dimension}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts",
+                f"{name}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts",
                 grid(["correlation with people", "before", "after"], rows),
                 f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the human scores in "
                 "cross-validation over contexts;",
@@ -106,24 +110,26 @@ def calibrate(
     on, are left out. `scale` is the lowest and the highest score that people could give (by default, that they gave),
     and `level` the share of intervals that should contain the human score. `output` may be the evaluator's own folder.
     """
-    target = None if output is None else Path(output)
-    if target is not None:
-        check_target(target)
+    target = None if output is None else output_path(output)
     folder = None if isinstance(evaluator, Evaluator) else _folder_of(evaluator)
-    given: Any = evaluator if folder is None else load_evaluator(folder, {})
-    raw_evaluator: Evaluator = given.with_calibration(None)
-    labelled, notes = _usable(raw_evaluator, judged, dimension, fields, on_error)
-    lowest, highest = map(float, scale or _observed_scale(labelled))
-    chosen: dict[str, Any] = {"scale": (lowest, highest), "level": level, "seed": seed}
-    raw = _scores(raw_evaluator, labelled)
-    calibration = Calibration.fit(raw, labelled.human, labelled.groups, **chosen)
-    held_out = assess(raw, labelled.human, labelled.groups, **chosen)
-    calibrated = raw_evaluator.with_calibration(calibration)
-    if target is not None:
-        if folder is None:
-            calibrated.save(target)
-        else:
-            write_calibrated(folder, target, calibrated)
+    is_own_folder = folder is not None and target is not None and os.path.exists(target) and target.samefile(folder)
+    # A calibrated folder keeps all files of the model's own folder, so that these may be read and replaced.
+    reads = [] if is_own_folder else [*paths_of(judged), *named_files(paths_of(evaluator))]
+    with reserved_folder(target, reads=reads):
+        given: Any = evaluator if folder is None else load_evaluator(folder, {})
+        raw_evaluator: Evaluator = given.with_calibration(None)
+        labelled, notes = _usable(raw_evaluator, judged, dimension, fields, on_error)
+        lowest, highest = map(float, scale or _observed_scale(labelled))
+        chosen: dict[str, Any] = {"scale": (lowest, highest), "level": level, "seed": seed}
+        raw = _scores(raw_evaluator, labelled)
+        calibration = Calibration.fit(raw, labelled.human, labelled.groups, **chosen)
+        held_out = assess(raw, labelled.human, labelled.groups, **chosen)
+        calibrated = raw_evaluator.with_calibration(calibration)
+        if target is not None:
+            if folder is None:
+                calibrated.save(target)
+            else:
+                write_calibrated(folder, target, calibrated)
     columns = np.stack([raw, held_out.scores, calibration.human(raw)], axis=1)
     found = bootstrap_correlations(columns, held_out.human, labelled.groups)
     pearson, spearman = found["pearson"], found["spearman"]

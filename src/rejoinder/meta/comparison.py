@@ -16,6 +16,7 @@ from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA
 from rejoinder.text.grid import grid, number
 from rejoinder.text.latex import latex_safe, latex_table
+from rejoinder.text.terminal import one_line
 
 _MOST_SENTENCES = 12
 
@@ -164,13 +165,13 @@ class Comparison:
         if self._several:
             parts[0] += "\nIntervals are not corrected for the number of comparisons."
         if len(self.verdicts) <= _MOST_SENTENCES:  # beyond that, the table and the rankings are easier to read
-            parts.append("\n".join(verdict.sentence() for verdict in self.verdicts))
+            parts.append("\n".join(one_line(verdict.sentence()) for verdict in self.verdicts))
         if self.rankings:
             parts.append(
                 "\n".join(
                     [
                         "Best first; a bar precedes a system that is significantly worse than one after the last bar:",
-                        *(r.sentence() for r in self.rankings),
+                        *(one_line(r.sentence()) for r in self.rankings),
                     ]
                 )
             )

@@ -29,6 +29,7 @@ from rejoinder.stats.prediction_powered import (
     selection_p_value,
 )
 from rejoinder.text.grid import grid, number
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Example, Scores
 
 FEWEST_LABELS = 5
@@ -136,7 +137,7 @@ class HumanMeans:
             "the labelled replies must be a random sample of all:"
         )
         header = ["system", "mean [95 %]", "labels alone", "labels", "gain"]
-        return "\n".join([title, grid(header, rows), *(row.sentence() for row in self.differences)])
+        return "\n".join([one_line(title), grid(header, rows), *(one_line(row.sentence()) for row in self.differences)])
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, Scores]:

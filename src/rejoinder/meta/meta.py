@@ -35,6 +35,7 @@ from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
 from rejoinder.text.grid import grid, number
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Scores
 
 FEWEST = 10
@@ -83,7 +84,7 @@ class DimensionReport:
         }
 
     def __str__(self) -> str:
-        parts = [self.ceiling.sentence(), "", _level_text(self.utterance)]
+        parts = [one_line(self.ceiling.sentence()), "", _level_text(self.utterance)]
         if self.system:
             parts += ["", _level_text(self.system)]
         if self.within:

@@ -19,6 +19,7 @@ from rejoinder.scoring.table import json_ready
 from rejoinder.stats.formatting import interval_text, p_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Scores
 
 
@@ -85,7 +86,7 @@ class StudyResult:
 
     def __str__(self) -> str:
         table = grid(self.header, [list(map(shown, row)) for row in self.rows])
-        return "\n".join([f"{self.title} ({self.source})", table, *self.findings])
+        return "\n".join([one_line(f"{self.title} ({self.source})"), table, *map(one_line, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""

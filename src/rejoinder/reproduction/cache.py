@@ -18,6 +18,7 @@ from rejoinder.data.digests import digest_of
 from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.model_folder import CONFIG
+from rejoinder.output.writing import replacing_file
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -48,9 +49,9 @@ class Cache:
         path = self.arrays_path(name, key)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            write_arrays(temporary, make())
-            temporary.replace(path)
+            made = make()
+            with replacing_file(path) as temporary:
+                write_arrays(temporary, made)
         return saved_arrays(path)
 
     def arrays_path(self, name: str, key: object) -> Path:

@@ -8,8 +8,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rejoinder.data.output import check_target
 from rejoinder.errors import CallError, RejoinderError, UnknownNameError
+from rejoinder.output.targets import Output, reserved
+from rejoinder.text.terminal import one_line
 
 PROGRAM = "python -m rejoinder.reproduction"
 
@@ -78,7 +79,6 @@ def make_page(
         raise CallError("no output was named: expected -o PAGE.md")
     if data is None and page != "papers":
         raise CallError("no data folder was given: expected --data FOLDER with judged/ and dialogues/")
-    check_target(output, (".md",))
     module = PAGES[page].load()
     every = tuple(module.SECTIONS)
     wanted = tuple(sections or own_sections or every)
@@ -88,13 +88,14 @@ def make_page(
     settings = settings_of(module.Settings, given)
     inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"))
     started = time.monotonic()
-    document = module.make(inputs, settings, wanted)
     given_data = ["--data DATA"] if data else []
     shown = ["--sections", *wanted] if sections else []
     shown += [part for setting in shown_settings(settings) for part in ("--set", setting)]
     made = page if wanted == every else name
-    document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {made}.md"]))
-    print(f"{output}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+    with reserved(Output(output, (".md",))):
+        document = module.make(inputs, settings, wanted)
+        document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {made}.md"]))
+    print(one_line(f"{output}: {time.monotonic() - started:.0f} s"), file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,5 +107,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(parser.parse_args(arguments))
     except RejoinderError as error:
-        print(f"rejoinder: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        print(f"rejoinder: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rejoinder.data.output import write_text
+from rejoinder.output.writing import write_text
 
 Rows = Sequence[Sequence[str]]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rejoinder._version import __version__
 from rejoinder.data.survey import Survey, in_batches
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import DataError, RejoinderError
+from rejoinder.errors import DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.progress import bar
@@ -110,12 +110,8 @@ class LocalRun:
     ) -> None:
         if not done:
             part.start()
-        try:
-            with part.appending() as file:
-                self._fill(columns, scorer, batches, file, done)
-        except RejoinderError:  # the data or the call are wrong: there is nothing to resume
-            part.discard()
-            raise
+        with part.kept_only_for_resuming(), part.appending() as file:
+            self._fill(columns, scorer, batches, file, done)
 
     def _fill(
         self, columns: _Columns, scorer: Scorer, batches: Iterator[Batch], file: IO[str] | None = None, done: int = 0

@@ -1,8 +1,4 @@
-"""Finished rows, written to disk during a run so that an interrupted run can resume.
-
-`scores.jsonl.part` holds the rows, and `scores.jsonl.part.json` says which run they belong to: only a run over the same
-data, with the same metrics, seed and version, may resume it.
-"""
+"""Finished rows of scores: only a run over the same data, with the same metrics, seed and version, may resume them."""
 
 from __future__ import annotations
 
@@ -14,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.data.output import publish_scores, score_row, write_text
+from rejoinder.data.output import publish_scores, score_row
 from rejoinder.errors import CallError, DataError
+from rejoinder.output.unfinished import UnfinishedRows
 from rejoinder.types import Example, Scores
 
 _START_OVER = "start over without --resume"
@@ -30,59 +27,46 @@ class PartFile:
     """What the rows depend on: data, metrics, seed, version."""
 
     @property
-    def rows(self) -> Path:
-        """The file of rows."""
-        return part_path(self.target)
-
-    @property
-    def _state(self) -> Path:
-        return self.rows.with_name(self.rows.name + ".json")
+    def _unfinished(self) -> UnfinishedRows:
+        return UnfinishedRows(self.target)
 
     def start(self) -> None:
         """Begin without any row."""
-        self.rows.write_bytes(b"")
-        write_text(self._state, json.dumps(self.run))
+        self._unfinished.start(self.run)
 
     def appending(self) -> AbstractContextManager[IO[str]]:
         """The file of rows, open for appending."""
-        return self.rows.open("a", encoding="utf-8", newline="\n")
+        return self._unfinished.appending()
 
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        self.rows.unlink()
-        self._state.unlink()
+    def kept_only_for_resuming(self) -> AbstractContextManager[None]:
+        """Delete the rows if the block fails for a reason that resuming would not help with."""
+        return self._unfinished.kept_only_for_resuming()
 
     def publish(self, meta: Mapping[str, Any], columns: Sequence[str]) -> None:
         """Move the rows to where the scores go."""
-        publish_scores(self.rows, self.target, meta, columns)
-        self._state.unlink()
+        publish_scores(self._unfinished.rows, self.target, meta, columns)
+        self._unfinished.discard()
 
     def restore(self, columns: Mapping[str, Scores], count: int) -> int:
         """Fill the columns with the scores of an interrupted run; return how many rows it had finished."""
-        if not self.rows.exists() or not self._state.exists():
+        if not self._unfinished.exist():
             return 0
-        if _read_state(self._state) != self.run:
-            raise CallError(
-                f"{self.rows} belongs to another run: its data, metrics, seed or version differ; {_START_OVER}"
-            )
+        rows = self._unfinished.rows
+        if self._unfinished.read_state() != self.run:
+            raise CallError(f"{rows} belongs to another run: its data, metrics, seed or version differ; {_START_OVER}")
         done, end = 0, 0
-        with self.rows.open("r+b") as file:
+        with rows.open("r+b") as file:
             for line in file:
                 if not line.endswith(b"}\n"):  # cut off in the middle of a row
                     break
                 if done == count:
                     problem = f"has more than {done} rows: expected one per example; {_START_OVER}"
-                    raise DataError(problem, file=str(self.rows))
-                for label, value in _read_row(line, columns.keys(), str(self.rows), done + 1).items():
+                    raise DataError(problem, file=str(rows))
+                for label, value in _read_row(line, columns.keys(), str(rows), done + 1).items():
                     columns[label][done] = value
                 done, end = done + 1, end + len(line)
             file.truncate(end)
         return done
-
-
-def part_path(target: Path) -> Path:
-    """Where the rows of an unfinished run into `target` are."""
-    return target.with_name(target.name + ".part")
 
 
 def score_rows(examples: Sequence[Example], columns: Mapping[str, Scores]) -> Iterable[str]:
@@ -90,13 +74,6 @@ def score_rows(examples: Sequence[Example], columns: Mapping[str, Scores]) -> It
     lists = {label: column.tolist() for label, column in columns.items()}
     for place, example in enumerate(examples):
         yield score_row(example.id, example.system, {label: values[place] for label, values in lists.items()})
-
-
-def _read_state(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        raise DataError(f"is damaged: expected JSON about an unfinished run; {_START_OVER}", file=str(path)) from None
 
 
 def _read_row(line: bytes, labels: Set[str], file: str, number: int) -> dict[str, float]:

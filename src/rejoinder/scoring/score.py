@@ -15,6 +15,7 @@ from rejoinder.metrics.base import ScoreWarning
 from rejoinder.scoring.choosing import Metrics, choose
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.text.terminal import one_line
 
 
 @checked()
@@ -55,5 +56,5 @@ def score(
     if skipped:
         warnings.warn(f"left out {len(skipped)} unreadable examples; the first: {skipped[0]}", stacklevel=2)
     for note in table.notes:
-        warnings.warn(note, ScoreWarning, stacklevel=3)
+        warnings.warn(one_line(note), ScoreWarning, stacklevel=3)
     return table

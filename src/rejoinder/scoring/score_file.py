@@ -13,7 +13,8 @@ import numpy as np
 
 from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
 from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
-from rejoinder.data.rows import rows_of_file
+from rejoinder.data.rows import Row, rows_of_file
+from rejoinder.data.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.scoring.table import ScoreTable, interval_columns
@@ -28,7 +29,7 @@ def read_scores(path: Path) -> ScoreTable:
     codes: list[int] = []
     systems: dict[str, int] = {}
     columns: dict[str, list[float]] = {}
-    for line, record in rows_of_file(path, str(path)):
+    for line, record in _rows(path):
         identifier, system, scores = _checked(record, str(path), line)
         for label in scores:
             if label not in columns:
@@ -60,6 +61,19 @@ def read_scores(path: Path) -> ScoreTable:
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", RESAMPLES)),
     )
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """The rows of the file; those of a CSV file with the texts that its cells were made from."""
+    rows = rows_of_file(path, str(path))
+    if path.suffix != ".csv":
+        return rows
+    return ((line, _from_cells(record) if isinstance(record, dict) else record) for line, record in rows)
+
+
+def _from_cells(record: dict[str, Any]) -> dict[str, Any]:
+    texts = {key: from_spreadsheet(record[key]) for key in ("id", "system") if isinstance(record.get(key), str)}
+    return {from_spreadsheet(key): value for key, value in (record | texts).items()}
 
 
 def _intervals(

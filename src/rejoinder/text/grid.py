@@ -5,15 +5,18 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from rejoinder.errors import cut
 from rejoinder.text.terminal import terminal_safe
+
+_WIDEST = 120  # characters of a cell
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right.
 
-    Cells may contain text from outside: each is made safe to print.
+    Cells may contain text from outside: each is made safe to print, and cut if it is long.
     """
-    header, rows = [*map(terminal_safe, header)], [[*map(terminal_safe, row)] for row in rows]
+    header, rows = [*map(_cell, header)], [[*map(_cell, row)] for row in rows]
     widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -24,6 +27,10 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(header), "  ".join("─" * room for room in widths), *map(line, rows)])
+
+
+def _cell(text: str) -> str:
+    return terminal_safe(cut(text, _WIDEST))
 
 
 def width(text: str) -> int:

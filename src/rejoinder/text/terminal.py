@@ -2,13 +2,15 @@
 
 System names, dimensions, labels, field names and file names come from outside, and a terminal obeys the control
 characters in them: they could clear the screen, overwrite a line, or reverse the direction of the text. Everything that
-a command prints goes through `terminal_safe`.
+a command prints goes through this module (tests/cli/test_foreign_text.py).
 """
 
 from __future__ import annotations
 
 import json
 import unicodedata
+
+from rejoinder.errors import LONGEST_MESSAGE, cut
 
 # Control characters, format characters (bidi marks, zero-width and tag characters), lone surrogates, and the two
 # separators that end a line.
@@ -25,6 +27,11 @@ def terminal_safe(text: str, *, newlines: bool = False) -> str:
     if text.isprintable():
         return text
     return "".join(_escaped(character) if _is_unsafe(character, newlines) else character for character in text)
+
+
+def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """The text on one line that is safe to print, without its middle if it is too long to be read."""
+    return terminal_safe(cut(" ".join(text.splitlines()), longest))
 
 
 def _is_unsafe(character: str, newlines: bool) -> bool:

@@ -15,12 +15,15 @@ from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.distillation.encoder import distill as distill_encoder
 from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
+from rejoinder.evaluators.distillation.teacher_scores import check_scores_file
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
+from rejoinder.output.named import named_files, paths_of
+from rejoinder.output.targets import output_path
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, run_into, save_trained
+from rejoinder.training.output import build_model, reserved_folder, run_into, save_trained
 from rejoinder.types import Dialogue
 
 STUDENTS = ("encoder", "static")
@@ -56,11 +59,28 @@ def distill(
     if not isinstance(student, str) or student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)
     model = build_model(student, parameters)
-    target = None if output is None else Path(output)
-    training = run_into(target, model.kind, run)
+    target = None if output is None else output_path(output)
+    training = run_into(target, run)
     require_extra("train", "distillation")
-    model.find_pretrained()
-    reader = CorpusReader(on_error, fields)
+    saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
+    reads = [*paths_of(dialogues), *paths_of(candidates), *named_files(paths_of(teachers), parameters)]
+    with reserved_folder(target, model.kind, beside=[] if saved is None else [saved], reads=reads):
+        if saved is not None:
+            check_scores_file(saved)
+        model.find_pretrained()
+        given = _read(dialogues, candidates, CorpusReader(on_error, fields))
+        on_read(given)
+        teacher = _teacher(teachers, given.dialogues, seed)
+        learn: Any = distill_static if student == "static" else distill_encoder
+        settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
+        fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
+        if target is not None and saved is not None:
+            save_trained(fitted, target, training)
+            saved.unlink(missing_ok=True)
+    return fitted
+
+
+def _read(dialogues: Any, candidates: Any, reader: CorpusReader) -> TrainingInput:
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),
@@ -68,16 +88,7 @@ def distill(
     )
     if not given.dialogues and not given.candidates:
         raise CallError("nothing to learn from: expected dialogues, candidates or both")
-    on_read(given)
-    saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
-    teacher = _teacher(teachers, given.dialogues, seed)
-    learn: Any = distill_static if student == "static" else distill_encoder
-    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
-    fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
-    if target is not None and saved is not None:
-        save_trained(fitted, target, training)
-        saved.unlink(missing_ok=True)
-    return fitted
+    return given
 
 
 def teacher_scores_beside(output: Path) -> Path:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, is_main_process, remove_checkpoints
 from rejoinder.learning.saving import check_target
+from rejoinder.output.targets import Output, reserved
 from rejoinder.registry import build_trainable
 
 
@@ -24,13 +26,27 @@ def build_model(name: str, parameters: Mapping[str, Any]) -> Any:
     return build_trainable(name, given)
 
 
-def run_into(output: Path | None, kind: str, run: TrainingRun | None) -> TrainingRun:
-    """The run, with checkpoints next to `output` unless it names another folder; an error if that is not writable."""
+def run_into(output: Path | None, run: TrainingRun | None) -> TrainingRun:
+    """The run, with checkpoints next to `output` unless it names another folder."""
     training = run or TrainingRun()
     if output is None:
         return training
-    check_target(output, kind)
     return replace(training, checkpoints=training.checkpoints or checkpoints_beside(output))
+
+
+@contextmanager
+def reserved_folder(
+    output: Path | None, kind: str = "evaluator", *, beside: Sequence[Path] = (), reads: Iterable[str | Path] = ()
+) -> Iterator[None]:
+    """Reserve the folder of a model during the block; nothing to reserve without a folder, or in another process of a
+    training run that several processes share."""
+    if output is None or not is_main_process():
+        yield
+        return
+    with reserved(
+        Output(output, beside=tuple(beside), check=partial(check_target, output, kind), is_folder=True), reads=reads
+    ):
+        yield
 
 
 def checkpoints_beside(output: Path) -> Path:
@@ -45,4 +61,4 @@ def save_trained(model: Any, output: Path, run: TrainingRun) -> None:
     else:
         model.save(output)
     if run.checkpoints is not None:
-        shutil.rmtree(run.checkpoints, ignore_errors=True)
+        remove_checkpoints(run.checkpoints)

@@ -16,8 +16,10 @@ from rejoinder.data.source import OnError
 from rejoinder.errors import NeedsError
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.run import TrainingRun, is_main_process, training_run
+from rejoinder.output.named import named_files, paths_of
+from rejoinder.output.targets import output_path
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, run_into, save_trained
+from rejoinder.training.output import build_model, reserved_folder, run_into, save_trained
 
 
 @checked(name=text, run=training_run)
@@ -47,14 +49,16 @@ def train(
     training starts.
     """
     model = build_model(name, parameters)
-    target = None if output is None else Path(output)
-    training = run_into(target, model.kind, run)
-    model.find_pretrained()
-    given = _read(model, dialogues, judged, valid, CorpusReader(on_error, fields))
-    on_read(given)
-    model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)
-    if target is not None and is_main_process():
-        save_trained(model, target, training)
+    target = None if output is None else output_path(output)
+    training = run_into(target, run)
+    reads = [*paths_of(dialogues), *paths_of(judged), *paths_of(valid), *named_files(parameters)]
+    with reserved_folder(target, model.kind, reads=reads):
+        model.find_pretrained()
+        given = _read(model, dialogues, judged, valid, CorpusReader(on_error, fields))
+        on_read(given)
+        model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)
+        if target is not None and is_main_process():
+            save_trained(model, target, training)
     return model
 
 

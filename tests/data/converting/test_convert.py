@@ -102,7 +102,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     for origin in (path, tmp_path, [path]):
         with pytest.raises(CallError, match="is an input"):
             rejoinder.convert(origin, path)
-    with pytest.raises(CallError, match="sample must be at least 1, not 0"):
+    with pytest.raises(CallError, match="sample must be a whole number of at least 1, not 0"):
         rejoinder.convert(path, tmp_path / "b.jsonl", sample=0)
 
 

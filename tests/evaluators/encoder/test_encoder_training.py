@@ -26,7 +26,7 @@ from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.in_batch import in_batch_loss, negatives_of
 from rejoinder.learning.loop import train
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, remove_checkpoints
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.weights import plain_state
 from tiny_encoder import dialogues, judged, write_encoder
@@ -199,8 +199,9 @@ def test_in_batch_ranking_goes_on_where_it_stopped(tiny: Path, tmp_path: Path) -
     assert [folder.name for folder in (tmp_path / "kept").iterdir()] == ["in-batch-00000002"]
     train(resumed, in_batch(resumed), schedule, 0, replace(run, resume=True), checkpoints)
     assert same(whole, resumed)
-    checkpoints.clear()
-    assert not list((tmp_path / "kept").iterdir())
+    (tmp_path / "kept" / "notes.txt").write_text("mine")
+    remove_checkpoints(tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["notes.txt"], "nothing but checkpoints"
 
 
 class BrokenOff(InBatchStage):

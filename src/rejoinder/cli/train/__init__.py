@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.cli.options import say
+from rejoinder.cli.options import files_read, say
 from rejoinder.cli.train.names import GROUPS, overview
 
 
@@ -62,21 +61,22 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and save the named model."""
-    from rejoinder.cli.train.additions import ADDITIONS
+    from rejoinder.cli.train.additions import ADDITIONS, extra_outputs
     from rejoinder.cli.train.data import say_read
     from rejoinder.cli.train.running import resumable, run_of, say_model
     from rejoinder.learning.extras import require_extra
+    from rejoinder.output.targets import output_path, reserved
     from rejoinder.registry import trainable_class
     from rejoinder.training.train import train
 
-    name, output = arguments.name, Path(arguments.output)
+    name, output = arguments.name, output_path(arguments.output)
     addition, parameters = ADDITIONS.get(name), _parameters(arguments)
     training = run_of(arguments)
     if addition is not None:
         addition.check(arguments, parameters)
     if trainable_class(name).trains_in_steps:
         require_extra("train", f"training {name}")
-    with resumable(output, arguments):
+    with reserved(*extra_outputs(arguments), reads=files_read(arguments)), resumable(output, arguments):
         model = train(
             name,
             getattr(arguments, "dialogues", ()),
@@ -89,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
             on_read=partial(say_read, arguments, parameters),
             **parameters,
         )
-    for remark in () if addition is None else addition.remarks(model, arguments):
-        say(remark, arguments)
+        for remark in () if addition is None else addition.remarks(model, arguments):
+            say(remark, arguments)
     say_model(model.kind, output, arguments)
     return 0
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.errors import CallError
+from rejoinder.output.targets import Output, output_path
 
 
 def _nothing(*_: Any) -> None:
@@ -42,6 +43,12 @@ def _skip_thought_remarks(_: Any, arguments: argparse.Namespace) -> Iterator[str
 
 def _add_arpa(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write-arpa", metavar="FILE", help="also write the n-gram model behind FM as an ARPA file")
+
+
+def extra_outputs(arguments: argparse.Namespace) -> list[Output]:
+    """The files that are written besides the model's folder."""
+    path = getattr(arguments, "write_arpa", None)
+    return [] if path is None else [Output(output_path(path))]
 
 
 def _check_n_grams(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rejoinder.arguments import checked, flag, optional, whole
 from rejoinder.data.converting.sampling import dialogue_rank, sampled_dialogues, without_duplicates
 from rejoinder.data.converting.writers import SUFFIXES, record_of, write_records
-from rejoinder.data.output import check_target
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
-from rejoinder.errors import CallError
+from rejoinder.output.targets import Output, output_path, reserved
 from rejoinder.types import Example
 
 
@@ -56,6 +56,7 @@ class _RatedSource(Source):
         return super()._example(record, number)
 
 
+@checked(every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
 def convert(
     origin: Any,
     output: str | Path,
@@ -63,7 +64,7 @@ def convert(
     every_turn: bool = False,
     drop_duplicates: bool = False,
     sample: int | None = None,
-    fields: FieldMap | Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     quiet: bool = True,
@@ -74,12 +75,10 @@ def convert(
     one of all examples with the same system, context and response. `sample` is a number of dialogues to choose at
     random; all examples of a dialogue (with one `dialogue_id`, else with one context) are kept together.
     """
-    if sample is not None and sample < 1:
-        raise CallError(f"sample must be at least 1, not {sample}")
-    target = Path(output)
-    check_target(target, SUFFIXES)
-    with closing(_RatedSource(origin, fields, on_error, every_turn=every_turn)) as source:
-        check_target(target, SUFFIXES, inputs=[str(file) for file in source.files])
+    target = output_path(output)
+    with ExitStack() as stack:
+        source = stack.enter_context(closing(_RatedSource(origin, fields, on_error, every_turn=every_turn)))
+        stack.enter_context(reserved(Output(target, SUFFIXES), reads=source.files))
         count = survey(source, quiet=quiet, digest=False).count
 
         def kept() -> Iterator[Example]:

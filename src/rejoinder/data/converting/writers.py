@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.formats.workbooks import write_sheet
-from rejoinder.data.output import replacing
+from rejoinder.output.writing import replacing, replacing_file, temporary_beside
 from rejoinder.types import Example
 
 SUFFIXES = (".jsonl", ".csv", ".parquet", ".xlsx")
@@ -42,12 +42,8 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
             csv.writer(file, lineterminator="\n").writerows(chain([_COLUMNS], _cells(records)))
     else:
         write = _write_parquet if path.suffix == ".parquet" else _write_xlsx
-        temporary = path.with_name(path.name + ".tmp")
-        try:
+        with replacing_file(path) as temporary:
             write(temporary, records)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def _cells(records: Iterable[Record]) -> Iterator[list[str]]:
@@ -63,14 +59,11 @@ def _write_xlsx(path: Path, records: Iterable[Record]) -> None:
 def _write_parquet(path: Path, records: Iterable[Record]) -> None:
     import polars as pl
 
-    lines = path.with_name(path.name + ".jsonl")
     schema: dict[str, Any] = {name: pl.List(pl.String) if name in _LISTS else pl.String for name in _COLUMNS}
-    try:
+    with temporary_beside(path) as lines:
         with lines.open("w", encoding="utf-8", newline="\n") as file:
             for record in records:
                 scores = {"scores": json.dumps(record["scores"])} if "scores" in record else {}
                 file.write(json.dumps({**record, **scores}, ensure_ascii=False) + "\n")
         # A file name is not a pattern, even if it contains a bracket.
         pl.scan_ndjson(glob.escape(str(lines)), schema=schema).sink_parquet(path)
-    finally:
-        lines.unlink(missing_ok=True)

@@ -7,19 +7,23 @@ replies, null where the teacher could not score.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.data.digests import digest_of
+from rejoinder.errors import CallError
 from rejoinder.learning.data import examples_digest
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.output.writing import write_text
 from rejoinder.progress import bar
 from rejoinder.types import Example, Scores
 
 AT_ONCE = 512
+_BEGINNING = b'{"key": "'
 
 
 def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | None, *, quiet: bool = True) -> Scores:
@@ -32,10 +36,22 @@ def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | No
             scores = teacher.score_batch(Batch(examples[start : start + AT_ONCE])).tolist()
             found += scores
             if file is not None:
-                with file.open("a", encoding="utf-8") as lines:
+                with file.open("a", encoding="utf-8", newline="\n") as lines:
                     lines.write(json.dumps([None if np.isnan(score) else score for score in scores]) + "\n")
             moving.update(len(scores))
     return np.array(found, np.float64)
+
+
+def check_scores_file(file: Path) -> None:
+    """Raise a CallError if there is a file of this name that holds no scores of a teacher."""
+    if not os.path.lexists(file):
+        return
+    beginning = b""
+    if file.is_file() and not file.is_symlink():
+        with file.open("rb") as lines:
+            beginning = lines.read(len(_BEGINNING))
+    if beginning != _BEGINNING:
+        raise CallError(f"{file} holds no scores of a teacher, but would be needed for them: expected another name")
 
 
 def _kept(file: Path, key: str) -> list[float]:
@@ -46,5 +62,5 @@ def _kept(file: Path, key: str) -> list[float]:
     for line in lines[1:-1] if lines[:1] == [head] else []:  # what follows the last line break was cut off
         whole.append(line)
         found += [np.nan if score is None else float(score) for score in json.loads(line)]
-    file.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    write_text(file, "\n".join(whole) + "\n")
     return found

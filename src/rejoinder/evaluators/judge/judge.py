@@ -31,6 +31,7 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Example, Scores
 
 _DIGIT_TOKENS = 4
@@ -250,4 +251,4 @@ def _name_host(host: str) -> None:
     """Print once, before the first request, where the texts are sent."""
     if host not in _NAMED:
         _NAMED.add(host)
-        print(f"judge: contexts and replies are sent to {host}", file=sys.stderr)
+        print(one_line(f"judge: contexts and replies are sent to {host}"), file=sys.stderr)

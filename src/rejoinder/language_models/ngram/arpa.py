@@ -16,6 +16,7 @@ from rejoinder.arrays import Floats
 from rejoinder.data.formats.opening import unreadable
 from rejoinder.errors import DataError, shortened
 from rejoinder.language_models.ngram.model import UNKNOWN, Level, NgramModel, with_special
+from rejoinder.output.writing import replacing_file
 
 NEVER = -99.0
 """Stands for log10 of 0."""
@@ -25,7 +26,8 @@ _COUNT = re.compile(r"ngram ([0-9]{1,9})\s*=\s*([0-9]{1,18})")
 
 def write_arpa(model: NgramModel, path: str | Path) -> None:
     """Write a model as text; compressed if the name ends in .gz."""
-    with _open(Path(path), "wt") as file:
+    target = Path(path)
+    with replacing_file(target) as temporary, _open(temporary, "wt", target.suffix) as file:
         file.writelines(f"{line}\n" for line in _lines(model))
 
 
@@ -59,7 +61,7 @@ def _finite(logs: Floats) -> Floats:
 def read_arpa(path: str | Path) -> NgramModel:
     """The model of a file; a DataError names the line that is wrong."""
     try:
-        with _open(Path(path), "rt") as file:
+        with _open(Path(path), "rt", Path(path).suffix) as file:
             return _Reader(str(path), file).model()
     except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(f"is not an ARPA file ({error})", file=str(path)) from None
@@ -194,7 +196,7 @@ def _unlogged(logs: Floats) -> Floats:
     return np.where(logs <= NEVER, -np.inf, logs)
 
 
-def _open(path: Path, mode: Literal["rt", "wt"]) -> IO[str]:
-    if path.suffix == ".gz":
+def _open(path: Path, mode: Literal["rt", "wt"], suffix: str) -> IO[str]:
+    if suffix == ".gz":
         return gzip.open(path, mode, encoding="utf-8", newline="\n")
     return path.open(mode, encoding="utf-8", newline="\n")

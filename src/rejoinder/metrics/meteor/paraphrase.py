@@ -28,6 +28,7 @@ from rejoinder.data.parquet import check_polars_threads
 from rejoinder.errors import DataError
 from rejoinder.loading.foreign import array_archive
 from rejoinder.metrics.meteor.relation import find
+from rejoinder.output.writing import replacing_file
 
 _BYTES_AT_ONCE = 1 << 23
 _UNREADABLE = (
@@ -72,20 +73,15 @@ class ParaphraseTable:
 
     def save(self, path: Path) -> None:
         """Write the table to a file that `read` loads quickly."""
-        temporary = path.with_name(path.name + ".tmp")
         text = np.frombuffer("\n".join(self.words).encode("utf-8"), np.uint8)
-        try:
-            with temporary.open("wb") as file:
-                np.savez(
-                    file,
-                    words=text,
-                    keys=self.keys,
-                    counts=self.paraphrases.lengths.astype(np.int32),
-                    paraphrases=self.paraphrases.values.astype(np.int32),
-                )
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing_file(path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                words=text,
+                keys=self.keys,
+                counts=self.paraphrases.lengths.astype(np.int32),
+                paraphrases=self.paraphrases.values.astype(np.int32),
+            )
 
     @cached_property
     def _code_of_word(self) -> dict[str, int]:

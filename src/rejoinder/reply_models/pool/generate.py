@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rejoinder.arguments import checked, fitting, of_type, one_or_more, optional, path, text, texts
-from rejoinder.data.output import check_target
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.unanswered import UnansweredSource
 from rejoinder.errors import CallError
+from rejoinder.output.named import named_files, paths_of
+from rejoinder.output.targets import output_path, reserved
 from rejoinder.reply_models.base import ReplyModel
 from rejoinder.reply_models.decoding import Decoding
 from rejoinder.reply_models.pool.offensive import Filter, MetricFilter, WordFilter
 from rejoinder.reply_models.pool.pool import Pool
-from rejoinder.reply_models.pool.run import PoolRun, PoolSummary
+from rejoinder.reply_models.pool.run import PoolRun, PoolSummary, pool_output
 from rejoinder.reply_models.pool.systems import System, also_of, check_decodes, check_names, systems_of
+from rejoinder.threads import use_thread_pools
 from rejoinder.types import Example
 
 Model = str | Path | ReplyModel
@@ -86,17 +88,20 @@ def generate(
     `contexts` is a file, a frame, or a list of records or of contexts, which are lists of turns. With an `output` the
     replies go into that .jsonl file, and `resume` continues an interrupted run.
     """
-    target = None if output is None else Path(output)
-    if target is not None:
-        check_target(target, (".jsonl",), inputs=[str(contexts)] if isinstance(contexts, str | Path) else [])
-    pool = _pool(systems, list(also), drop, decoding, keep_offensive=keep_offensive, seed=seed)
-    with closing(UnansweredSource(_records(contexts), fields, on_error)) as source:
+    use_thread_pools()
+    target = None if output is None else output_path(output)
+    with ExitStack() as stack:
+        if target is not None:
+            reads = [*paths_of(contexts), *named_files(systems, drop)]
+            stack.enter_context(reserved(pool_output(target), reads=reads))
+        pool = _pool(systems, list(also), drop, decoding, keep_offensive=keep_offensive, seed=seed)
+        source = stack.enter_context(closing(UnansweredSource(_records(contexts), fields, on_error)))
         run = PoolRun(pool, source, source.name, quiet)
         examples: Iterable[Example]
         if target is None:
-            with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder:
-                written = Path(folder, "replies.jsonl")
-                summary, examples = run.write(written), list(Source(written))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rejoinder-"))
+            written = Path(folder, "replies.jsonl")
+            summary, examples = run.write(written), list(Source(written))
         else:
             summary, examples = run.write(target, resume=resume), Source(target)
         return GeneratedReplies(examples, summary, tuple(map(str, source.skipped.values())))

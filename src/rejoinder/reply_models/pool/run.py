@@ -7,6 +7,7 @@ progress. At the end they are replaced by the complete `replies.jsonl`, with `re
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -16,13 +17,16 @@ from typing import Any
 
 from rejoinder._version import __version__
 from rejoinder.data.digests import digest_of
-from rejoinder.data.output import write_text
 from rejoinder.data.survey import in_batches
 from rejoinder.data.unanswered import each_once
-from rejoinder.errors import CallError, DataError, RejoinderError
+from rejoinder.errors import LONGEST_SHOWN, CallError, DataError
+from rejoinder.output.targets import Output
+from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.output.writing import write_text
 from rejoinder.progress import bar
 from rejoinder.reply_models.pool.pool import Pool, Tally, true_reply
 from rejoinder.reply_models.pool.systems import RANDOM
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Example
 
 _BATCH = 64
@@ -50,11 +54,12 @@ class PoolSummary:
         return {"contexts": self.contexts, "systems": counts, "trained_on": self.trained_on}
 
     def __str__(self) -> str:
-        width = max(len("system"), *map(len, self.systems))
+        names = {system: one_line(system, LONGEST_SHOWN) for system in self.systems}
+        width = max(len("system"), *map(len, names.values()))
         lines = [f"{'system':<{width}}  replies  duplicate  offensive  empty  missing"]
         for system, counts in self.to_dict()["systems"].items():
             cells = (f"{counts[kind]:>{len(kind)}}" for kind in counts)
-            lines.append(f"{system:<{width}}  {'  '.join(cells)}")
+            lines.append(f"{names[system]:<{width}}  {'  '.join(cells)}")
         return "\n".join(lines)
 
 
@@ -70,23 +75,19 @@ class PoolRun:
     def write(self, target: Path, *, resume: bool = False) -> PoolSummary:
         """Write the pool to the target."""
         count, digest, trained_on, pool = self._look_through()
-        part, state = Path(f"{target}.part"), Path(f"{target}.part.json")
-        run = self._run(digest)
-        done, tally = _restored(part, state, run) if resume else (0, Counter())
+        part, run = UnfinishedRows(target), self._run(digest)
+        done, tally = _restored(part, run) if resume else (0, Counter())
         if not done:
-            state.unlink(missing_ok=True)
-            part.write_bytes(b"")
             tally = Counter()
-        try:
-            self._fill(pool, part, done, count, tally, lambda so_far: _write_state(state, part, run, so_far, tally))
-        except RejoinderError:  # the data or the call are wrong: resuming would not help
-            part.unlink()
-            state.unlink(missing_ok=True)
-            raise
+            part.start(_state(part, run, 0, tally))
+        with part.kept_only_for_resuming():
+            self._fill(
+                pool, part, done, count, tally, lambda so_far: part.write_state(_state(part, run, so_far, tally))
+            )
         summary = PoolSummary(count, tuple(pool.signatures), tally, trained_on)
         write_text(about_path(target), json.dumps({**run, **summary.to_dict()}, indent=2, ensure_ascii=False) + "\n")
-        part.replace(target)
-        state.unlink(missing_ok=True)
+        part.rows.replace(target)
+        part.discard()
         return summary
 
     def _look_through(self) -> tuple[int, str, dict[str, int], Pool]:
@@ -116,9 +117,11 @@ class PoolRun:
             "deduplicate": self.pool.deduplicate,
         }
 
-    def _fill(self, pool: Pool, part: Path, done: int, count: int, tally: Tally, keep: Callable[[int], None]) -> None:
+    def _fill(
+        self, pool: Pool, part: UnfinishedRows, done: int, count: int, tally: Tally, keep: Callable[[int], None]
+    ) -> None:
         with (
-            part.open("a", encoding="utf-8", newline="\n") as file,
+            part.appending() as file,
             bar("replying", total=count, unit="contexts", quiet=self.quiet) as moving,
         ):
             moving.update(done)
@@ -138,26 +141,48 @@ def about_path(target: Path) -> Path:
     return target.with_suffix(".pool.json")
 
 
-def _write_state(state: Path, part: Path, run: dict[str, Any], done: int, tally: Tally) -> None:
-    so_far = {"run": run, "done": done, "bytes": part.stat().st_size, "tally": dict(tally)}
-    write_text(state, json.dumps(so_far, ensure_ascii=False))
+def pool_output(target: Path) -> Output:
+    """The file for replies, with the other files that are written with it."""
+    unfinished, about = UnfinishedRows(target), about_path(target)
+
+    def check() -> None:
+        unfinished.check()
+        if os.path.lexists(about) and not _is_about_replies(about):
+            raise CallError(f"{about} was not written with replies, but {target} would need it: expected another name")
+
+    return Output(target, (".jsonl",), beside=(unfinished.rows, unfinished.state, about), check=check)
 
 
-def _restored(part: Path, state: Path, run: dict[str, Any]) -> tuple[int, Tally]:
+def _is_about_replies(path: Path) -> bool:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(known, dict) and {"signatures", "systems"} <= known.keys()
+
+
+def _state(part: UnfinishedRows, run: dict[str, Any], done: int, tally: Tally) -> dict[str, Any]:
+    size = part.rows.stat().st_size if done else 0
+    return {"run": run, "done": done, "bytes": size, "tally": dict(tally)}
+
+
+def _restored(part: UnfinishedRows, run: dict[str, Any]) -> tuple[int, Tally]:
     """How many contexts an interrupted run finished, and its tally; incomplete rows after them are cut off."""
-    if not part.exists() or not state.exists():
+    kept = part.read_state() if part.exist() else None
+    if kept is None:
         return 0, Counter()
     try:
-        kept = json.loads(state.read_text(encoding="utf-8"))
         same, done, size, tally = kept["run"] == run, int(kept["done"]), int(kept["bytes"]), Counter(kept["tally"])
     except (ValueError, LookupError, TypeError):
         raise DataError(
-            f"is damaged: expected the state of an unfinished run; {_START_OVER}", file=str(state)
+            f"is damaged: expected the state of an unfinished run; {_START_OVER}", file=str(part.state)
         ) from None
     if not same:
-        raise CallError(f"{part} belongs to another run: its contexts, systems, seed or version differ; {_START_OVER}")
-    if part.stat().st_size < size:
-        raise DataError(f"is damaged: expected at least {size} bytes; {_START_OVER}", file=str(part))
-    with part.open("r+b") as file:
+        raise CallError(
+            f"{part.rows} belongs to another run: its contexts, systems, seed or version differ; {_START_OVER}"
+        )
+    if part.rows.stat().st_size < size:
+        raise DataError(f"is damaged: expected at least {size} bytes; {_START_OVER}", file=str(part.rows))
+    with part.rows.open("r+b") as file:
         file.truncate(size)
     return done, tally
