@@ -30,6 +30,9 @@ class Example:
     """One label per context turn; absent: two speakers alternate, and the response is by the one who is next."""
     context_id: str = ""
     """Pairs the examples of several systems; absent: those with equal context and references are paired."""
+    dialogue_id: str = ""
+    """The dialogue that the context is from: its turns are not independent; absent: contexts that continue each other
+    are taken as one dialogue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -29,7 +30,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="OURS=THEIRS",
         help="the data's own name for a field: --field context=history (id, context, response, references, system, "
-        "speakers, context_id, messages); may be repeated",
+        "speakers, context_id, dialogue_id, messages); may be repeated",
     )
     group.add_argument(
         "--separator",
@@ -163,6 +164,11 @@ def put(result: object, file: TextIO | None = None) -> None:
     from rejoinder.text.terminal import terminal_safe
 
     print(terminal_safe(str(result), newlines=True), file=file)
+
+
+def terminal_width() -> int:
+    """The width of the terminal, which tables and sentences fit into; 80 where the output goes elsewhere."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 def print_json(values: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
 """A record (one JSON object, one row of a table) to an Example, with every field checked.
 
 Fields: `response` (or chat-style `messages`), `context`, `references` (or one `reference`), `id`, `system`,
-`speakers`, `context_id`. Only the reply is required. A context is a list of utterances, or one string that is split at
-a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON, and an empty
-reply next to messages counts as missing.
+`speakers`, `context_id`, `dialogue_id`. Only the reply is required. A context is a list of utterances, or one string
+that is split at a separator; a missing id becomes the record's number. In a table, a cell may contain a list as JSON,
+and an empty reply next to messages counts as missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ from rejoinder.data.values import FieldError, as_list, is_missing, json_list, ki
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
-FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
+FIELDS = (
+    "id",
+    "context",
+    "response",
+    "references",
+    "system",
+    "speakers",
+    "context_id",
+    "dialogue_id",
+    "messages",
+    "scores",
+    "split",
+)
 """What `--field` may rename."""
 
 _PLAIN = (str, list, type(None))
@@ -98,6 +110,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         system=get.label("system"),
         speakers=speakers,
         context_id=get.label("context_id"),
+        dialogue_id=get.label("dialogue_id"),
     )
 
 
@@ -107,7 +120,8 @@ def _is_plain(example: Example) -> bool:
     if not example.id or not all(type(texts) is tuple for texts in lists):
         return False
     try:
-        joined = "".join((example.id, example.response, example.system, example.context_id, *chain(*lists)))
+        labels = (example.id, example.system, example.context_id, example.dialogue_id)
+        joined = "".join((*labels, example.response, *chain(*lists)))
     except TypeError:
         return False
     fits = not example.speakers or len(example.speakers) == len(example.context)
