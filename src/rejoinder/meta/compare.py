@@ -81,7 +81,10 @@ def compare(
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
         table = read_score_table(scores, metrics, mapping, pair_field, cluster, seed=seed, resamples=resamples)
-        return compare_table(table, primary=primary, margin=margin, named=() if metrics is None else table.metrics)
+        decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+        if primary is None and metrics is None:
+            decisive = replace(decisive, reason="the first column")
+        return compare_table(table, primary=decisive, margin=margin)
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
@@ -130,14 +133,14 @@ def _contexts(table: ScoreTable) -> Any:
 def compare_table(
     table: ScoreTable,
     *,
-    primary: str | None = None,
+    primary: str | Primary | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
-    decisive = Primary.of(table, primary, named)
+    decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)

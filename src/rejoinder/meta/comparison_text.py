@@ -169,20 +169,20 @@ def latex(comparison: Comparison) -> str:
 def _latex_human(human: HumanMeans) -> str:
     """The estimated human means, and the differences of all pairs."""
     lines = [
-        r"\begin{tabular}{lrrr}",
+        r"\begin{tabular}{lrrrr}",
         r"\toprule",
-        rf"{_latex(human.dimension)} (people) & estimate & 95\,\% interval & labels or $p$ \\",
+        rf"{_latex(human.dimension)} (people) & estimate & 95\,\% interval & labels & $p$ \\",
         r"\midrule",
     ]
     for system, result in human.means.items():
         shown = f"{number(result.interval.estimate)} & {bounds_text(result.interval)}"
-        lines.append(rf"{_latex(system)} & {shown} & {result.n_labelled} \\")
+        lines.append(rf"{_latex(system)} & {shown} & {result.n_labelled} & \\")
     lines.append(r"\midrule")
     for row in human.differences:
         a, b = (_bold(_latex(name), row.better == name) for name in (row.a, row.b))
         gap = row.result.interval
         shown = f"{_bold(number(gap.estimate), row.settled)} & {bounds_text(gap)}"
-        lines.append(rf"{b} $-$ {a} & {shown} & {_latex(p_text(row.p_adjusted))} \\")
+        lines.append(rf"{b} $-$ {a} & {shown} & & {_latex(p_text(row.p_adjusted))} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 

@@ -53,8 +53,8 @@ class _TableSource(Source):
         if not isinstance(record, dict):
             raise FieldError("", "expected a row with id, system and numbers")
         row = _row_of(record, number, self.fields)
-        for name in row.values.keys() - self.columns.keys():
-            self.columns[name] = [None] * self.count
+        for name in row.values:
+            self.columns.setdefault(name, [None] * self.count)
         for name, column in self.columns.items():
             column.append(row.values.get(name))
         self.count += 1

@@ -62,7 +62,7 @@ def needed_examples(
     """
     if not 0 < power < 1 or not 0 < alpha < 1:
         raise ValueError(f"power and alpha must be between 0 and 1, not {power} and {alpha}")
-    if math.isnan(effect):
+    if math.isnan(effect) or math.isnan(design_effect):
         return math.nan
     if effect == 0:
         return math.inf
