@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.data.record import FIELDS, FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
@@ -85,12 +86,8 @@ def compare(
         if primary is None and metrics is None:
             decisive = replace(decisive, reason="the first column")
         return compare_table(table, primary=decisive, margin=margin)
-    if not origins:
-        raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
-    if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
-        raise CallError("standard input can be read only once: expected - for at most one of the files")
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(Source(origin, mapping, on_error))) for origin in origins]
+        sources = _opened(origins, mapping, on_error, stack)
         joined, seen = join(sources, labels_of(origins), quiet=quiet)
         if len(seen.systems) < 2:
             raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
@@ -111,8 +108,17 @@ def compare(
     if labelled is None:
         return compared
     judged, values = labelled
-    human = human_means(table, _contexts(table), values, judged, predictor or compared.primary.metric, margin)
+    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
     return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
+
+
+def _opened(origins: Sequence[Any], mapping: FieldMap, on_error: OnError, stack: ExitStack) -> list[Source]:
+    """The sources of replies, closed with the stack."""
+    if not origins:
+        raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
+    if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
+        raise CallError("standard input can be read only once: expected - for at most one of the files")
+    return [stack.enter_context(closing(Source(origin, mapping, on_error))) for origin in origins]
 
 
 def _mapping(fields: FieldMap, pair_by: str | None, cluster: str | None) -> tuple[FieldMap, str | None]:
@@ -126,7 +132,7 @@ def _mapping(fields: FieldMap, pair_by: str | None, cluster: str | None) -> tupl
     return FieldMap(names, fields.separator), pair_field
 
 
-def _contexts(table: ScoreTable) -> Any:
+def _clusters(table: ScoreTable) -> Ints:
     return np.arange(len(table)) if table.grouping is None else table.grouping.clusters
 
 
