@@ -109,17 +109,25 @@ class Comparison:
         Name -> the better system, "(no significant difference)", or "(mixed results)" where variants disagree. Variants
         of the primary metric, and metrics that do not say what is better, have no voice.
         """
+        found = {}
+        for name, verdicts in self.families.items():
+            better = {verdict.better for verdict in verdicts if verdict.better is not None}
+            found[name] = next(iter(better)) if len(better) == 1 else "(mixed results)" if better else _OPEN
+        return found
+
+    @cached_property
+    def families(self) -> dict[str, list[Verdict]]:
+        """The verdicts of each secondary metric that has a voice, those of its variants together."""
         members: dict[str, list[Verdict]] = {}
         for verdict in self.secondary_verdicts:
             family = self._family(verdict.metric)
             if verdict.higher_is_better is not None and family != self._family(self.primary.metric):
                 members.setdefault(family, []).append(verdict)
-        found = {}
-        for family, verdicts in members.items():
-            name = verdicts[0].metric if len(verdicts) == 1 else f"{family} ({len(verdicts)} variants)"
-            better = {verdict.better for verdict in verdicts if verdict.better is not None}
-            found[name] = next(iter(better)) if len(better) == 1 else "(mixed results)" if better else _OPEN
-        return found
+        variants = {family: {verdict.metric for verdict in verdicts} for family, verdicts in members.items()}
+        return {
+            next(iter(labels)) if len(labels := variants[family]) == 1 else f"{family} ({len(labels)} variants)": found
+            for family, found in members.items()
+        }
 
     def _family(self, label: str) -> str:
         """The metric without its parameters: bleu of bleu-2."""

@@ -81,6 +81,9 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
             f"{metric} describes replies and does not say which are better: {settled} of "
             f"{counted(len(verdicts), 'pair')} of systems differ significantly."
         )
+    elif all(verdict.outcome == "too few" for verdict in verdicts):
+        few = f"{verdicts[0].counted_units} are too few to show any difference between {len(systems)} systems"
+        yield f"{few} on {metric}{needed_text(verdicts[0])}."
     else:
         yield f"{_best_of(comparison.best, comparison.unbeaten, systems)} on {metric}."
         yield from _open_pairs(verdicts)
@@ -157,22 +160,25 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
 
 def _other_rankings(comparison: Comparison) -> Iterator[str]:
     """Which system the other metrics put first."""
-    best: dict[str, list[str]] = {}
-    for metric in comparison.table.metrics:
-        pairs = [verdict for verdict in comparison.secondary_verdicts if verdict.metric == metric]
-        if pairs and pairs[0].higher_is_better is not None:
-            best.setdefault(best_of(pairs, comparison.table.system_names) or "", []).append(metric)
-    parts = [f"{system} on {_listed(metrics)}" for system, metrics in best.items() if system]
-    if best.get(""):
-        parts.append(f"no single best system on {_listed(best[''])}")
+    systems = comparison.table.system_names
+    names = {
+        best: [name for name, verdicts in comparison.families.items() if best_of_family(verdicts, systems) == best]
+        for best in (*systems, None)
+    }
+    parts = [
+        f"{best} is better than all others on {_listed(metrics)}" if best else f"no single best on {_listed(metrics)}"
+        for best, metrics in names.items()
+        if metrics
+    ]
     if parts:
-        yield f"Better than all others by secondary metrics, corrected together: {'; '.join(parts)}."
+        yield f"Secondary metrics, corrected together: {'; '.join(parts)}."
 
 
-def best_of(pairs: Sequence[Verdict], systems: Sequence[str]) -> str | None:
-    """The system that is significantly better than every other; None if there is none."""
+def best_of_family(verdicts: Sequence[Verdict], systems: Sequence[str]) -> str | None:
+    """The system that is better than every other by all variants of a metric; None if there is none."""
+    variants = {verdict.metric for verdict in verdicts}
     for system in systems:
-        if sum(pair.better == system for pair in pairs) == len(systems) - 1:
+        if sum(verdict.better == system for verdict in verdicts) == len(variants) * (len(systems) - 1):
             return system
     return None
 
