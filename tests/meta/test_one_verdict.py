@@ -146,7 +146,7 @@ def test_margins() -> None:
 
     same = outcome(0.0, 0.1)
     assert (same.outcome, same.better) == ("equivalent", None)
-    assert same.sentence().startswith("m: s0 and s1 are equivalent within 0.1 (s1 - s0: 90 % interval [-0.0")
+    assert same.sentence().startswith("m: s0 and s1 are equivalent within 0.1 (s1 - s0: 90% interval [-0.0")
     assert same.to_dict()["margin"]["equivalent"] is True
     assert outcome(0.0, 0.02).outcome == "open"
     assert outcome(0.03, 0.03).no_worse == "s1"

@@ -87,7 +87,7 @@ class HumanDifference:
 
     def _within(self, found: Equivalence) -> str:
         """The verdict where the difference is not significant, but smaller than the margin on one side or both."""
-        bounds = f"{self.b} - {self.a}: {100 * found.confidence:.3g} % interval {bounds_text(found.interval)}"
+        bounds = f"{self.b} - {self.a}: {100 * found.confidence:.3g}% interval {bounds_text(found.interval)}"
         if found.equivalent:
             return f"People would rate {self.a} and {self.b} alike within {found.margin:g} ({bounds})."
         first, second = (self.b, self.a) if found.not_lower else (self.a, self.b)

@@ -230,7 +230,7 @@ def within(verdict: Verdict) -> str:
     if verdict.outcome in ("better", "higher"):
         return f"; the difference is below the margin of {found.margin:g}" if found.equivalent else ""
     bounds = bounds_text(found.interval, decimals_of(found.interval))
-    return f" within {found.margin:g} ({verdict.b} - {verdict.a}: {100 * found.confidence:.3g} % interval {bounds})"
+    return f" within {found.margin:g} ({verdict.b} - {verdict.a}: {100 * found.confidence:.3g}% interval {bounds})"
 
 
 def needed_text(verdict: Verdict) -> str:
