@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.meta import comparison_text
-from rejoinder.meta.headline import headline
+from rejoinder.meta.headline import Voice, headline
 from rejoinder.meta.human_means import HumanDifference, HumanMeans
 from rejoinder.meta.ranking import Ranking
 from rejoinder.meta.verdict import Verdict
@@ -85,16 +85,11 @@ class Comparison:
         return self.human.differences if self.human else self.decisive_verdicts
 
     @cached_property
-    def best(self) -> str | None:
+    def better(self) -> str | None:
         """The system that is significantly better than every other one; None if there is none."""
         others = len(self.table.system_names) - 1
         wins = {system: sum(pair.better == system for pair in self._decisive) for system in self.table.system_names}
         return next((system for system, count in wins.items() if count == others), None)
-
-    @property
-    def better(self) -> str | None:
-        """The same: of two systems, the better one."""
-        return self.best
 
     @cached_property
     def unbeaten(self) -> tuple[str, ...]:
@@ -103,31 +98,17 @@ class Comparison:
         return tuple(system for system in self.table.system_names if system not in beaten)
 
     @cached_property
-    def voices(self) -> dict[str, str]:
-        """What each secondary metric shows for two systems; variants of one metric (BLEU-1..4) count once.
+    def voices(self) -> tuple[Voice, ...]:
+        """What the secondary metrics say; variants of one metric (BLEU-1..4) have one voice.
 
-        Name -> the better system, "(no significant difference)", or "(mixed results)" where variants disagree. Variants
-        of the primary metric, and metrics that do not say what is better, have no voice.
+        Variants of the primary metric, and metrics that do not say what is better, have none.
         """
-        found = {}
-        for name, verdicts in self.families.items():
-            better = {verdict.better for verdict in verdicts if verdict.better is not None}
-            found[name] = next(iter(better)) if len(better) == 1 else "(mixed results)" if better else _OPEN
-        return found
-
-    @cached_property
-    def families(self) -> dict[str, list[Verdict]]:
-        """The verdicts of each secondary metric that has a voice, those of its variants together."""
         members: dict[str, list[Verdict]] = {}
         for verdict in self.secondary_verdicts:
             family = self._family(verdict.metric)
             if verdict.higher_is_better is not None and family != self._family(self.primary.metric):
                 members.setdefault(family, []).append(verdict)
-        variants = {family: {verdict.metric for verdict in verdicts} for family, verdicts in members.items()}
-        return {
-            next(iter(labels)) if len(labels := variants[family]) == 1 else f"{family} ({len(labels)} variants)": found
-            for family, found in members.items()
-        }
+        return tuple(Voice(family, tuple(verdicts)) for family, verdicts in members.items())
 
     def _family(self, label: str) -> str:
         """The metric without its parameters: bleu of bleu-2."""
@@ -166,6 +147,3 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text()
-
-
-_OPEN = "(no significant difference)"

@@ -5,7 +5,9 @@ Terminal, JSON and report take their words from `headline`; what it says of a pa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,33 +18,50 @@ from rejoinder.text.grid import number
 
 if TYPE_CHECKING:
     from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.human_means import HumanMeans
 
 _MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Voice:
+    """What one secondary metric says, with all its variants."""
+
+    family: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def name(self) -> str:
+        """The metric; of several variants, how many they are."""
+        labels = list(dict.fromkeys(verdict.metric for verdict in self.verdicts))
+        return labels[0] if len(labels) == 1 else f"{self.family} ({len(labels)} variants)"
+
+    @property
+    def winners(self) -> frozenset[str]:
+        """The systems that are better than every other by at least one variant."""
+        systems = {name for verdict in self.verdicts for name in (verdict.a, verdict.b)}
+        wins = Counter((verdict.metric, verdict.better) for verdict in self.verdicts if verdict.better is not None)
+        return frozenset(str(system) for (_, system), count in wins.items() if count == len(systems) - 1)
 
 
 def headline(comparison: Comparison) -> list[str]:
     """The verdict, one sentence each; the first says which system is better."""
     if comparison.human is not None:
-        found = _of_people(comparison)
-    elif len(comparison.table.system_names) == 2:
-        found = _of_two(comparison)
-    else:
-        found = _of_several(comparison)
-    return [sentence[0].upper() + sentence[1:] if _opens(sentence) else sentence for sentence in found]
-
-
-def _opens(sentence: str) -> bool:
-    """Whether a sentence begins with a word of ours, not with a name."""
-    return sentence.startswith(("no ", "too ", "the "))
+        return list(_of_people(comparison, comparison.human))
+    if len(comparison.table.system_names) == 2:
+        return list(_of_two(comparison))
+    return list(_of_several(comparison))
 
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    yield f"{claim(verdict, f' on {verdict.metric}')}."
+    found = claim(verdict, f" on {verdict.metric}")
+    begins_with_a_name = verdict.outcome not in ("open", "untested")
+    yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
     needed = needed_text(verdict).removeprefix("; ")
     if needed:
-        yield f"{needed[0].upper()}{needed[1:]}."
+        yield f"{_capitalised(needed)}."
     yield from _sensitivity([verdict])
     yield from comparison.primary.reason_given(comparison.table.metrics)
     yield from secondary_evidence(comparison)
@@ -85,21 +104,32 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
         few = f"{verdicts[0].counted_units} are too few to show any difference between {len(systems)} systems"
         yield f"{few} on {metric}{needed_text(verdicts[0])}."
     else:
-        yield f"{_best_of(comparison.best, comparison.unbeaten, systems)} on {metric}."
+        yield f"{_best_of(comparison.better, comparison.unbeaten, systems)} on {metric}."
+        yield from _closest_to_the_best(comparison.better, verdicts)
         yield from _open_pairs(verdicts)
+    if comparison.margin is not None:
+        within = sum(verdict.equivalence is not None and verdict.equivalence.equivalent for verdict in verdicts)
+        yield f"{within} of {counted(len(verdicts), 'pair')} are equivalent within {comparison.margin:g}."
     yield from _sensitivity(verdicts)
     yield from comparison.primary.reason_given(comparison.table.metrics)
-    yield from _other_rankings(comparison)
+    yield from secondary_evidence(comparison)
 
 
 def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str]) -> str:
     if best is not None:
         return f"{best} is better than all {len(systems) - 1} others"
     if len(unbeaten) == len(systems):
-        return f"no significant difference between any of the {len(systems)} systems"
+        return f"No significant difference between any of the {len(systems)} systems"
     if len(unbeaten) == 1:
-        return f"{unbeaten[0]} is the best, but not significantly better than all others,"
-    return f"no single best system: no other is significantly better than {_listed(unbeaten, 'or')}"
+        return f"{unbeaten[0]} is not significantly better than all others, but no other is better than it"
+    return f"No single best system: no other is significantly better than {_listed(unbeaten, 'or')}"
+
+
+def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """How large the lead of the best system is: over the one that comes closest."""
+    if best is not None:
+        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.gap.estimate)
+        yield f"The smallest lead: {claim(closest)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -115,72 +145,51 @@ def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"The closest to it: {closest.a} and {closest.b}; {needed}."
 
 
-def _of_people(comparison: Comparison) -> Iterator[str]:
-    human = comparison.human
-    assert human is not None  # narrows the type; `headline` has checked it
+def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
     systems = comparison.table.system_names
     if len(systems) == 2:
         yield human.differences[0].sentence()
     else:
-        yield f"By people's ratings ({human.dimension}): {_best_of(comparison.best, comparison.unbeaten, systems)}."
+        best = _best_of(comparison.better, comparison.unbeaten, systems)
+        yield f"{best} by people's ratings ({human.dimension})."
         unsettled = sum(difference.better is None for difference in human.differences)
         if unsettled:
             yield f"{unsettled} of {counted(len(human.differences), 'pair')} of systems are not settled."
     labels = sum(result.n_labelled for result in human.means.values())
     counts = f"{counted(labels, 'label')} ({human.dimension})"
     yield f"Estimated from {counts} and the {human.predictor} scores of all replies."
-    stance = {True: "agrees", False: "shows no significant difference"}
-    (first, *_) = comparison.decisive_verdicts
+    first = comparison.decisive_verdicts[0]
     if len(systems) == 2 and comparison.better is not None and first.higher_is_better is not None:
-        said = stance[first.better is not None] if first.better in (None, comparison.better) else "disagrees"
-        yield f"The metric {first.metric} by itself {said}."
+        agrees = "agrees" if first.better == comparison.better else "shows the opposite"
+        yield f"The metric {first.metric} alone {agrees if first.better else 'shows no significant difference'}."
     yield from secondary_evidence(comparison)
 
 
 def secondary_evidence(comparison: Comparison) -> Iterator[str]:
-    """What the other metrics show for two systems, each family of metrics as one voice."""
-    voices = comparison.voices
-    if not voices:
-        return
-    a, b = comparison.table.system_names
+    """What the other metrics show, each with its variants as one voice."""
+    several = len(comparison.table.system_names) > 2
     parts = []
-    for system in (a, b):
-        names = [name for name, better in voices.items() if better == system]
+    for system in comparison.table.system_names:
+        names = [voice.name for voice in comparison.voices if voice.winners == {system}]
         if names:
-            parts.append(f"{system} is better on {_listed(names)}")
-    for word in ("no significant difference", "mixed results"):
-        names = [name for name, better in voices.items() if better == f"({word})"]
-        if names:
-            parts.append(f"{word} on {_listed(names)}")
-    higher = [v for v in comparison.secondary_verdicts if v.outcome == "higher"]
-    parts += [f"{verdict.leader} is higher on {verdict.metric}" for verdict in higher]
+            parts.append(f"{system} is better{' than all others' if several else ''} on {_listed(names)}")
+    open_, mixed = (
+        [voice.name for voice in comparison.voices if condition(len(voice.winners))]
+        for condition in (lambda count: count == 0, lambda count: count > 1)
+    )
+    if open_:
+        parts.append(f"{'no single best system' if several else 'no significant difference'} on {_listed(open_)}")
+    if mixed:
+        parts.append(f"mixed results on {_listed(mixed)}")
+    if not several:
+        higher = [verdict for verdict in comparison.secondary_verdicts if verdict.outcome == "higher"]
+        parts += [f"{verdict.leader} is higher on {verdict.metric}" for verdict in higher]
     if parts:
         yield f"Secondary metrics, corrected together: {'; '.join(parts)}."
 
 
-def _other_rankings(comparison: Comparison) -> Iterator[str]:
-    """Which system the other metrics put first."""
-    systems = comparison.table.system_names
-    names = {
-        best: [name for name, verdicts in comparison.families.items() if best_of_family(verdicts, systems) == best]
-        for best in (*systems, None)
-    }
-    parts = [
-        f"{best} is better than all others on {_listed(metrics)}" if best else f"no single best on {_listed(metrics)}"
-        for best, metrics in names.items()
-        if metrics
-    ]
-    if parts:
-        yield f"Secondary metrics, corrected together: {'; '.join(parts)}."
-
-
-def best_of_family(verdicts: Sequence[Verdict], systems: Sequence[str]) -> str | None:
-    """The system that is better than every other by all variants of a metric; None if there is none."""
-    variants = {verdict.metric for verdict in verdicts}
-    for system in systems:
-        if sum(verdict.better == system for verdict in verdicts) == len(variants) * (len(systems) - 1):
-            return system
-    return None
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
