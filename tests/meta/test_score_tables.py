@@ -53,7 +53,8 @@ def test_all_formats_and_chosen_columns(run: Run, write_lines: WriteLines, tmp_p
 def test_several_ratings_of_one_reply_belong_together() -> None:
     twice = [{**row, "rating": row["rating"] + extra} for row in rows() for extra in (0, 1)]
     (verdict,) = rejoinder.compare(scores=twice, metrics=["rating"]).verdicts
-    assert (verdict.n, verdict.difference) == (10, pytest.approx(1.0))
+    assert verdict.n == 10
+    assert verdict.difference == pytest.approx(1.0)
     lists = [{**row, "rating": [row["rating"], row["rating"] + 1, None]} for row in rows()]
     assert rejoinder.compare(scores=lists, metrics="rating").verdicts[0].difference == pytest.approx(1.0)
 

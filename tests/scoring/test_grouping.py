@@ -17,12 +17,10 @@ def found(*examples: Example, **settings: str) -> Grouping:
     return finder.found()
 
 
-def turns(dialogue: str, n: int, system: str = "", **more: str) -> list[Example]:
+def turns(dialogue: str, n: int, system: str = "") -> list[Example]:
     """One example per turn: each context continues the one before by two utterances."""
     said = [f"{dialogue} {turn}" for turn in range(2 * n)]
-    return [
-        Example(f"{dialogue}-{turn}", tuple(said[: 2 * turn + 1]), "reply", system=system, **more) for turn in range(n)
-    ]
+    return [Example(f"{dialogue}-{turn}", tuple(said[: 2 * turn + 1]), "reply", system=system) for turn in range(n)]
 
 
 def test_each_context_is_its_own_cluster() -> None:

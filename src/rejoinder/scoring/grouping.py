@@ -60,11 +60,9 @@ class GroupFinder:
     """The data's own name for that field."""
     cluster: str | None = None
     """The data's own name for the field that was read as `dialogue_id`."""
-    _contexts: array[int] = field(default_factory=lambda: array("q"))
-    _dialogues: array[int] = field(default_factory=lambda: array("q"))
-    _continued: _Continuations = field(default_factory=lambda: _Continuations())
 
     def __post_init__(self) -> None:
+        self._contexts, self._dialogues, self._continued = array("q"), array("q"), _Continuations()
         if self.pair_by is not None and self.pair_by not in PAIR_FIELDS:
             raise CallError(f"cannot pair by {self.pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
 
