@@ -203,9 +203,9 @@ def test_verdict_sentences() -> None:
     assert sentence(SHORT, SHORT, "length") == "length: A and B have identical scores."
     few = sentence(SHORT[:5], LONG[:5], Long())
     assert few.startswith(
-        "long: 5 contexts are too few to show any difference between A and B (observed: 3.400 in favour"
+        "long: 5 contexts are too few to show any difference between A and B (observed: B is ahead by 3.400"
     )
-    assert few.endswith("of B); at least 6 contexts are needed.")
+    assert few.endswith("); at least 6 contexts are needed.")
     assert sentence(SHORT[:6], LONG[:6], Long()).startswith("long: B is better than A by 3.333 [")
     constant = replies([9, 10, 11, 10, 9, 10, 11, 10, 9, 12])
     assert sentence(SHORT, constant, Long()).endswith(

@@ -173,12 +173,10 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         names = [voice.name for voice in comparison.voices if voice.winners == {system}]
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {_listed(names)}")
-    open_, mixed = (
-        [voice.name for voice in comparison.voices if condition(len(voice.winners))]
-        for condition in (lambda count: count == 0, lambda count: count > 1)
-    )
-    if open_:
-        parts.append(f"{'no single best system' if several else 'no significant difference'} on {_listed(open_)}")
+    unsettled = [voice.name for voice in comparison.voices if not voice.winners]
+    mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
+    if unsettled:
+        parts.append(f"{'no single best system' if several else 'no significant difference'} on {_listed(unsettled)}")
     if mixed:
         parts.append(f"mixed results on {_listed(mixed)}")
     if not several:

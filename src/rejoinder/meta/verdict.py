@@ -206,9 +206,10 @@ def claim(verdict: Verdict, on: str = "") -> str:
     if outcome == "untested":
         return f"too few scored replies to compare {a} and {b}{on}"
     if outcome == "too few":
+        ahead = "higher" if verdict.higher_is_better is None else "ahead"
+        observed = f"{verdict.leader} is {ahead} by {interval_text(verdict.gap)}" if verdict.difference else "none"
         return (
-            f"{verdict.counted_units} are too few to show any difference between {a} and {b}{on} "
-            f"(observed: {interval_text(verdict.gap)} in favour of {verdict.leader})"
+            f"{verdict.counted_units} are too few to show any difference between {a} and {b}{on} (observed: {observed})"
         )
     p = p_statement(verdict.p_adjusted)
     if outcome in ("better", "higher"):
