@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.data.source import Source
+from rejoinder.data.survey import survey
+from rejoinder.metrics.length import Length
 from rejoinder.scoring import grouping
 from rejoinder.scoring.grouping import GroupFinder, Grouping
+from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.score_file import read_scores
 from rejoinder.types import Example
 
 
@@ -113,3 +121,12 @@ def test_the_interval_of_20_contexts_with_5_replies_covers_the_mean() -> None:
     naive = mean_intervals(scores, None, 400)
     assert np.mean([interval.covers(0.0) for interval in found_]) >= 0.91
     assert np.mean([interval.covers(0.0) for interval in naive]) < 0.8
+
+
+def test_a_score_file_keeps_the_intervals_of_its_contexts(tmp_path: Path) -> None:
+    """The file has no contexts, so its metadata have the intervals."""
+    lengths = np.random.default_rng(0).integers(1, 20, 20)
+    examples = [Example(f"{c}-{r}", (f"q{c}",), "w " * lengths[c]) for c in range(20) for r in range(5)]
+    with closing(Source(examples)) as source:
+        table = LocalRun(source, survey(source), {"length": Length()}, quiet=True).score(tmp_path / "scores.jsonl")
+    assert read_scores(tmp_path / "scores.jsonl").summary()["length"][""] == table.summary()["length"][""]
