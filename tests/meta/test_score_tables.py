@@ -109,6 +109,13 @@ def test_bad_tables(records: list[Any], message: str) -> None:
     assert str(raised.value) == message
 
 
+def test_bad_rows_can_be_skipped_and_context_ids_pair() -> None:
+    other_ids = [{**row, "id": f"{row['system']}-{row['id']}", "context_id": row["id"]} for row in rows()]
+    compared = rejoinder.compare(scores=[*other_ids, {"id": "x", "rating": 3}], metrics="rating", on_error="skip")
+    assert [line.partition(": ")[0] for line in compared.skipped] == ["<list>:21"]
+    assert (compared.verdicts[0].result.paired, compared.verdicts[0].n) == (True, 10)
+
+
 def test_wrong_calls() -> None:
     with pytest.raises(CallError, match=r"^unknown column of <list>: 'ratin'; did you mean rating\?$"):
         rejoinder.compare(scores=rows(), metrics=["ratin"])

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pair-by",
         metavar="FIELD",
         help="pair the replies of different systems by equal values of this field "
-        "(default: context_id, else equal context and references; with --scores: id)",
+        "(default: context_id, else equal context and references; with --scores: context_id, else id)",
     )
     parser.add_argument(
         "--cluster",

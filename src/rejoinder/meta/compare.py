@@ -81,11 +81,13 @@ def compare(
     if scores is not None:
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
-        table = read_score_table(scores, metrics, mapping, pair_field, cluster, seed=seed, resamples=resamples)
+        table, skipped = read_score_table(
+            scores, metrics, mapping, pair_field, cluster, on_error, seed=seed, resamples=resamples
+        )
         decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
         if primary is None and metrics is None:
             decisive = replace(decisive, reason="the first column")
-        return compare_table(table, primary=decisive, margin=margin)
+        return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
     with ExitStack() as stack:
         sources = _opened(origins, mapping, on_error, stack)
         joined, seen = join(sources, labels_of(origins), quiet=quiet)

@@ -1,8 +1,8 @@
 """Numbers that exist already, such as human ratings, thumbs or another tool's results, as a table to compare.
 
 A table has one row per reply, or per rating of a reply: `id`, `system`, and columns of numbers. Rows of several systems
-with the same id are paired; `context_id` or another field may be named instead. Score files are such tables, and their
-metadata say which columns are better when lower.
+with the same `context_id`, or without one the same id, are paired; another field may be named instead. Score files are
+such tables, and their metadata say which columns are better when lower.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.record import FIELDS, FieldMap
-from rejoinder.data.source import Source
+from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed
 from rejoinder.metrics.base import Metric
@@ -42,10 +42,10 @@ class _Row:
 
 
 class _TableSource(Source):
-    """A source whose records need no texts; `values` collects the columns of each."""
+    """A source whose records need no texts; `columns` collects what their other fields hold."""
 
-    def __init__(self, origin: Any, fields: FieldMap) -> None:
-        super().__init__(origin, fields)
+    def __init__(self, origin: Any, fields: FieldMap, on_error: OnError) -> None:
+        super().__init__(origin, fields, on_error)
         self.columns: dict[str, list[Any]] = {}
         self.count = 0
 
@@ -67,13 +67,17 @@ def read_score_table(
     fields: FieldMap,
     pair_by: str | None,
     cluster: str | None,
+    on_error: OnError,
     *,
     seed: int,
     resamples: int,
-) -> ScoreTable:
-    """The table of a file or a data frame; `metrics` may name the columns, else all that hold only numbers."""
-    finder, systems, codes, ids = GroupFinder(pair_by or "id", cluster=cluster), dict[str, int](), list[int](), []
-    with closing(_TableSource(origin, fields)) as source:
+) -> tuple[ScoreTable, tuple[str, ...]]:
+    """The table of a file or a data frame, and messages about rows that were skipped.
+
+    `metrics` may name the columns; without it, all that hold only numbers are taken.
+    """
+    finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
+    with closing(_TableSource(origin, fields, on_error)) as source:
         for example in source:
             finder.add([example])
             ids.append(example.id)
@@ -83,7 +87,7 @@ def read_score_table(
     meta = metadata_of(Path(origin))[0] if isinstance(origin, str | Path) and str(origin) != "-" else {}
     columns, notes = _numbers(source, _named(metrics))
     known = {label: values for label, values in meta.get("ranges", {}).items() if label in columns}
-    return ScoreTable(
+    table = ScoreTable(
         scores=columns,
         signatures={label: meta.get("signatures", {}).get(label, label) for label in columns},
         system_names=tuple(systems),
@@ -96,6 +100,7 @@ def read_score_table(
         seed=seed,
         resamples=resamples,
     )
+    return table, tuple(map(str, source.skipped.values()))
 
 
 def _named(metrics: Metrics | Choice | None) -> list[str] | None:
