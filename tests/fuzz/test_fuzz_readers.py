@@ -33,7 +33,7 @@ RECORDS: list[dict[str, Any]] = [
     {"id": "1", "context": ["hi", "hello"], "response": "how are you", "references": ["fine", "and you?"]},
     {"id": 2, "context": "one\ntwo", "response": "three", "reference": "four", "system": "A", "speakers": ["x", "y"]},
     {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"text": "yo"}, "!"]}]},
-    {"response": "ok", "scores": {"fluency": [1, 2.5, None]}, "split": "test", "context_id": "c"},
+    {"response": "ok", "scores": {"fluency": [1, 2.5, None]}, "split": "test", "context_id": "c", "dialogue_id": 7},
     {"turns": ["a", "b", "c"], "speakers": ["x", "y", "x"], "id": "d", "response": "e", "scores": 3},
 ]
 
@@ -68,9 +68,9 @@ def read_by_every_source(path: Path) -> None:
 
 def check_example(example: Example) -> None:
     """Every field is text that can be written."""
-    identifier, context, response, references, system, speakers, context_id = astuple(example)
+    identifier, context, response, references, system, speakers, context_id, dialogue_id = astuple(example)
     assert identifier
-    for text in (identifier, response, system, context_id, *context, *references, *speakers):
+    for text in (identifier, response, system, context_id, dialogue_id, *context, *references, *speakers):
         assert isinstance(text, str)
         assert "\0" not in text
         text.encode()
