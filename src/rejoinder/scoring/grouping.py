@@ -20,7 +20,7 @@ from rejoinder.types import Example
 
 PAIR_FIELDS = ("id", "context_id", "context")
 
-MOST_COMPARED = 1_000_000
+MOST_COMPARED = 250_000
 """Examples beyond which contexts that continue each other are not looked for: their prefixes would fill the memory."""
 
 FEWEST_LINKED = 0.05
@@ -72,6 +72,8 @@ class GroupFinder:
             row = len(self._contexts)
             if row < MOST_COMPARED:
                 self._continued.add(row, example)
+            elif row == MOST_COMPARED:
+                self._continued = _Continuations()  # releases the memory
             self._contexts.append(hash(self._key(example)))
             self._dialogues.append(hash(example.dialogue_id) if example.dialogue_id else 0)
 
