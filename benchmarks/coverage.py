@@ -1,7 +1,7 @@
 """Do the 95 % intervals cover the true value in 95 % of samples? Each is put to it on 1,000 simulated data
 sets.
 
-    python benchmarks/coverage.py [--datasets 1000] [--resamples 1000]
+    python benchmarks/coverage.py [--datasets 1000] [--resamples 1000] [--only WORD]
 
 Every data set has 50 contexts with 4 replies each, and the replies of one context are alike (intraclass
 correlation .4), as judged sets are; the known truth comes from the model that made them. Claimed: 93..97 %.
@@ -11,6 +11,9 @@ of G - 1 and takes normal for t quantiles. The expanded percentile repairs that,
 Means also get the BCa correction, since it costs nothing there and a skewed score needs it. The columns
 `percentile`, measured on the same resamples, show what is gained. Prediction-powered means get cluster-robust
 t intervals whose degrees of freedom pay for the tuned weights.
+
+After the intervals come the verdicts of `rejoinder compare`: how often it finds a difference where there is none (at
+most 6 %), and how often it detects one where it says that it would (about 80 %).
 
 Below the line stand cases beyond the claim, printed whatever they are: means over 20 contexts; Pearson with a
 heavy-tailed score, where Spearman should be used; and correlations over few systems.
@@ -247,6 +250,49 @@ def fixed_system_cases() -> Iterator[Case]:
         yield Case(f"the same {n_systems} systems, other contexts", intervals, truth, claimed=False)
 
 
+def clustered_cases() -> Iterator[Case]:
+    """Means over contexts with many replies, as `rejoinder score` prints them: intraclass correlation .5."""
+    for contexts, each in ((20, 5), (50, 20)):
+
+        def intervals(
+            rng: np.random.Generator, n: int, contexts: int = contexts, each: int = each
+        ) -> dict[str, Interval]:
+            of = np.repeat(np.arange(contexts), each)
+            values = np.sqrt(0.5) * (rng.normal(size=contexts)[of] + rng.normal(size=of.size))
+            seed = int(rng.integers(2**31))
+            return {
+                "mean": mean_interval(values, of, n, seed=seed),
+                "without contexts": mean_interval(values, None, n, seed=seed),
+            }
+
+        title = f"score, {contexts} contexts x {each} replies"
+        yield Case(title, intervals, {"mean": 0.0, "without contexts": 0.0})
+
+
+def few_pairs_cases() -> Iterator[Case]:
+    """Differences over 10 and 20 contexts, of skewed and of rare yes-or-no scores."""
+    for contexts in (10, 20):
+
+        def skewed(rng: np.random.Generator, n: int, contexts: int = contexts) -> dict[str, Interval]:
+            a, b = rng.exponential(size=(2, contexts))
+            gamma = rng.exponential(size=contexts) - 1
+            seed = int(rng.integers(2**31))
+            return {
+                "skewed scores": compare_paired(a, b, n_permutations=n, seed=seed).difference,
+                "skewed differences": compare_paired(np.zeros(contexts), gamma, n_permutations=n, seed=seed).difference,
+            }
+
+        truth = {"skewed scores": 0.0, "skewed differences": 0.0}
+        yield Case(f"difference, {contexts} contexts", skewed, truth, claimed=False)
+
+        def rare(rng: np.random.Generator, n: int, contexts: int = contexts) -> dict[str, Interval]:
+            a, b = (rng.random((2, contexts)) < 0.1).astype(float)
+            found = compare_paired(a, b, n_permutations=n, seed=int(rng.integers(2**31)), limits=(0.0, 1.0))
+            return {"1 in 10 yes": found.difference}
+
+        yield Case(f"difference, {contexts} contexts", rare, {"1 in 10 yes": 0.0}, claimed=False)
+
+
 def percentile(replicates: Floats) -> Interval:
     """The plain percentile interval, for comparison."""
     low, high = np.nanquantile(replicates, [0.025, 0.975])
@@ -265,7 +311,16 @@ def coverage(case: Case, n_datasets: int, n_resamples: int, seed: int = 0) -> di
 
 def all_cases() -> Iterator[Case]:
     """Every interval that the package gives."""
-    for cases in (mean_cases, correlation_cases, comparison_cases, prediction_cases, system_cases, fixed_system_cases):
+    for cases in (
+        mean_cases,
+        clustered_cases,
+        few_pairs_cases,
+        correlation_cases,
+        comparison_cases,
+        prediction_cases,
+        system_cases,
+        fixed_system_cases,
+    ):
         yield from cases()
 
 
@@ -274,15 +329,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--only", default="", help="run only the cases whose title contains this")
     arguments = parser.parse_args()
     error = 100 * (0.95 * 0.05 / arguments.datasets) ** 0.5
     print(f"coverage of 95 % intervals, {arguments.datasets} data sets, standard error {error:.1f} points\n")
     print(f"{'case':<50} {'interval':<20} {'covers':>7}  claim 93..97")
     for case in sorted(all_cases(), key=lambda case: not case.claimed):
+        if arguments.only not in case.title:
+            continue
         for name, share in coverage(case, arguments.datasets, arguments.resamples).items():
-            judged = case.claimed and "percentile" not in name
+            judged = case.claimed and "percentile" not in name and "without" not in name
             verdict = ("holds" if 0.93 <= share <= 0.97 else "MISSED") if judged else "not claimed"
             print(f"{case.title:<50} {name:<20} {100 * share:>6.1f}%  {verdict}", flush=True)
+    from verdict_rates import print_rates  # beside this file, where tests that load it do not look
+
+    print_rates(arguments.datasets, arguments.only)
 
 
 if __name__ == "__main__":

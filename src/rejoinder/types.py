@@ -31,7 +31,8 @@ class Example:
     context_id: str = ""
     """Pairs the examples of several systems; absent: those with equal context and references are paired."""
     dialogue_id: str = ""
-    """The conversation that the example was taken from."""
+    """The dialogue that the context is from: its turns are not independent; absent: contexts that continue each other
+    are taken as one dialogue."""
 
 
 @dataclass(frozen=True, slots=True)

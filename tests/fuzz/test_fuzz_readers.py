@@ -31,7 +31,7 @@ RECORDS: list[dict[str, Any]] = [
     {"id": "1", "context": ["hi", "hello"], "response": "how are you", "references": ["fine", "and you?"]},
     {"id": 2, "context": "one\ntwo", "response": "three", "reference": "four", "system": "A", "speakers": ["x", "y"]},
     {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"text": "yo"}, "!"]}]},
-    {"response": "ok", "scores": {"fluency": [1, 2.5, None]}, "split": "test", "context_id": "c"},
+    {"response": "ok", "scores": {"fluency": [1, 2.5, None]}, "split": "test", "context_id": "c", "dialogue_id": 7},
     {"turns": ["a", "b", "c"], "speakers": ["x", "y", "x"], "id": "d", "response": "e", "scores": 3},
 ]
 

@@ -16,6 +16,7 @@ import rejoinder
 from rejoinder.errors import CallError
 from rejoinder.meta.compare import compare_table
 from rejoinder.metrics.length import Length
+from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -69,11 +70,13 @@ def test_the_order_of_replies_does_not_change_a_paired_comparison() -> None:
     assert first["comparisons"] == second["comparisons"]
 
 
-def test_several_replies_to_one_context_count_as_their_mean() -> None:
+def test_every_reply_counts_equally_as_in_score() -> None:
     twice = [*LONG, *({**reply, "id": f"{reply['id']}b", "response": "word"} for reply in LONG[:5])]
-    (verdict,) = rejoinder.compare(SHORT, twice, metrics="length").verdicts
+    compared = rejoinder.compare(SHORT, twice, metrics="length")
+    (verdict,) = compared.verdicts
     assert verdict.result.n_a == verdict.result.n_b == 10
-    assert verdict.result.mean_b == pytest.approx(np.mean([3.5, 4.5, 4, 5, 3.5, 7, 9, 8, 7, 9]))
+    assert verdict.result.mean_b == pytest.approx(rejoinder.score(twice, "length")["length"].mean())
+    assert compared.table.summary()["length"]["B"].mean == pytest.approx(verdict.result.mean_b)
 
 
 def test_unpaired_where_the_contexts_differ() -> None:
@@ -117,7 +120,7 @@ def overlapping(easy: int, **lengths: tuple[int, int]) -> Records:
 def test_the_ranking_does_not_contradict_the_verdicts() -> None:
     """A has the highest mean of all replies only because it also answered easy contexts; on shared ones it is worst."""
     compared = rejoinder.compare(overlapping(100, A=(5, 60), B=(10, 0), C=(20, 0)), metrics=[Long()])
-    assert "long: B is better than A by" in str(compared)
+    assert "long: B is better than A by" in compared.text(200, details=True)
     (ranked,) = compared.rankings
     assert [(place.system, place.cluster) for place in ranked.places] == [("C", 1), ("B", 2), ("A", 3)]
     assert ranked.places[2].mean == compared.verdicts[0].result.mean_a
@@ -138,8 +141,11 @@ def test_no_ranking_against_a_significant_difference() -> None:
     a, b, c = np.full(40, 20.0), np.where(np.arange(40) < 24, 19.0, 29.0), np.full(24, 5.0)
     system = np.repeat([0, 1, 2], [40, 40, 24]).astype(np.int32)
     scores = {"metric": np.concatenate([a, b, c])}
-    table = ScoreTable(scores, {"metric": "metric|v:0"}, ("A", "B", "C"), system, resamples=9)
-    compared = compare_table(table, np.concatenate([np.arange(40), np.arange(40), np.arange(24)]))
+    contexts = np.concatenate([np.arange(40), np.arange(40), np.arange(24)])
+    table = ScoreTable(
+        scores, {"metric": "m"}, ("A", "B", "C"), system, grouping=Grouping(contexts, contexts), resamples=9
+    )
+    compared = compare_table(table)
     assert compared.verdicts[0].sentence().startswith("metric: B is better than A by 3.000")
     assert compared.rankings == ()
     assert compared.notes[-1].startswith("no ranking by metric: ")
@@ -154,8 +160,9 @@ def test_unpaired_systems_are_ranked_by_all_their_replies() -> None:
 def test_a_system_without_scores_is_ranked_last() -> None:
     scores = np.concatenate([np.arange(20) % 5, np.arange(20) % 5 + 9, np.full(20, np.nan)])
     system = np.repeat([0, 1, 2], 20).astype(np.int32)
-    table = ScoreTable({"metric": scores}, {"metric": "metric|v:0"}, ("A", "B", "C"), system, resamples=9)
-    (ranked,) = compare_table(table, np.tile(np.arange(20), 3)).rankings
+    pairs = Grouping(np.tile(np.arange(20), 3), np.tile(np.arange(20), 3))
+    table = ScoreTable({"metric": scores}, {"metric": "m"}, ("A", "B", "C"), system, grouping=pairs, resamples=9)
+    (ranked,) = compare_table(table).rankings
     assert [(place.system, place.cluster) for place in ranked.places] == [("B", 1), ("A", 2), ("C", 0)]
     assert ranked.sentence() == "metric: B (11.000) | A (2.000) | C (-)"
 
@@ -171,12 +178,12 @@ def test_many_systems_can_still_differ_significantly(monkeypatch: pytest.MonkeyP
 
 def test_several_comparisons_are_said_to_be_corrected(demo: Path) -> None:
     told = rejoinder.compare(demo, metrics=["length"])
-    assert "p (Holm)" in str(told).splitlines()[0]
-    assert "Intervals are not corrected for the number of comparisons." in str(told).splitlines()
+    assert "p (Holm)" in told.text(200, details=True)
+    assert "Intervals are not corrected for the number of comparisons." in told.text(200, details=True)
     assert "$p$ (Holm)" in told.to_latex()
     two = rejoinder.compare(SHORT, LONG, metrics="length")
     assert "Holm" not in str(two) + two.to_latex()
-    assert "not corrected" not in str(two)
+    assert "Holm" in str(rejoinder.compare(SHORT, LONG, metrics=["length", "distinct-1"]))
 
 
 def test_verdict_sentences() -> None:
@@ -186,31 +193,44 @@ def test_verdict_sentences() -> None:
     assert sentence(SHORT, LONG, "length").startswith("length: B is higher than A by 3.500 [")
     assert sentence(LONG, SHORT, "length").startswith("length: A is higher than B by 3.500 [")
     assert sentence(SHORT, LONG, Shortness()).startswith("shortness: A is better than B by 3.500 [")
-    assert sentence(LONG, SHORT, Shortness()).endswith("(p = 0.002).")
+    assert sentence(LONG, SHORT, Shortness()).endswith("(p = 0.002, a large effect).")
     alike = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6]), Shortness())
     assert alike.startswith("shortness: no significant difference between A and B (0.100 [")
     assert "; if this is the true difference, about " in alike
     assert alike.endswith(" more contexts would detect it with 80% power.")
     unpaired = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6], first=50), Shortness())
     assert unpaired.endswith(" more replies per system would detect it with 80% power.")
-    assert sentence(SHORT, SHORT, "length").endswith("(0.000 [0.000, 0.000], p = 1.000).")
+    assert sentence(SHORT, SHORT, "length") == "length: A and B have identical scores."
+    few = sentence(SHORT[:5], LONG[:5], Long())
+    assert few.startswith(
+        "long: 5 contexts are too few to show any difference between A and B (observed: B is ahead by 3.400"
+    )
+    assert few.endswith("); at least 6 contexts are needed.")
+    assert sentence(SHORT[:6], LONG[:6], Long()).startswith("long: B is better than A by 3.333 [")
+    constant = replies([9, 10, 11, 10, 9, 10, 11, 10, 9, 12])
+    assert sentence(SHORT, constant, Long()).endswith(
+        "by 6.000 [6.000, 6.000] (p = 0.002, the same difference everywhere)."
+    )
     assert sentence(SHORT[:1], LONG[:1], "length") == "length: too few scored replies to compare A and B."
 
 
 def test_what_cannot_be_told_is_a_dash() -> None:
     compared = rejoinder.compare(SHORT[:1], LONG[:1], metrics="length")
     assert "nan" not in str(compared)
-    row = str(compared).splitlines()[2].split()
-    assert row == ["length", "A", "→", "B", "3.000", "6.000", "+3.000", "-", "100%", "-"]
+    assert str(compared).splitlines()[0] == "Too few scored replies to compare A and B on length."
+    assert str(compared).splitlines()[4].split() == ["length", "3.000", "6.000", "+3.000", "-", "1"]
     assert json.dumps(compared.to_dict(), allow_nan=False)
 
 
 def test_the_table_as_text() -> None:
-    lines = str(rejoinder.compare(SHORT, LONG, metrics="length")).splitlines()
-    assert lines[0].split("  ")[0] == "metric"
-    assert lines[2].startswith("length  A → B   4.100   7.600  +3.500 [")
-    assert lines[2].endswith("100%  0.002  *")
-    assert lines[-1].startswith("length: B is higher than A by 3.500")
+    lines = rejoinder.compare(SHORT, LONG, metrics=[Long()]).text(200).splitlines()
+    assert lines[0].startswith("B is better than A by 3.500 [")
+    assert lines[0].endswith("] on long (p = 0.002, a large effect).")
+    means = "Means on a scale from 0 to 100: A 4.100, B 7.600, over 10 contexts; A is better in 0% of them, B in 100%."
+    assert lines[2].startswith(f"{means} A difference above 0.")
+    assert lines[4].split() == ["metric", "A", "B", "difference", "[95", "%]", "p", "n"]
+    assert lines[6].split()[:3] == ["long", "4.100", "7.600*"]
+    assert lines[6].split()[-2:] == ["0.002", "10"]
 
 
 def test_as_plain_values() -> None:
@@ -219,6 +239,7 @@ def test_as_plain_values() -> None:
     assert set(told["summary"]["length"]) == {"A", "B"}
     (verdict,) = told["comparisons"]
     expected = {"metric": "length", "a": "A", "b": "B", "n": 10, "paired": True, "significant": True, "win_rate": 1.0}
+    expected |= {"better": None, "outcome": "higher"}
     assert expected.items() <= verdict.items()
     assert verdict["low"] < verdict["difference"] < verdict["high"]
     assert verdict["verdict"].startswith("length: B is higher")
@@ -229,8 +250,8 @@ def test_as_latex() -> None:
     names = {"a": "my_bot 100%", "b": "<b> & {c}"}
     records = replies([3, 4, 5], system=names["a"]) + replies([9, 9, 9], system=names["b"])
     table = rejoinder.compare(records, metrics="length").to_latex()
-    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 5.000 & [" in table
-    assert table.startswith(r"\begin{tabular}{lllrrr}")
+    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 4.000 & 9.000 & 5.000 & [" in table
+    assert table.startswith(r"\begin{tabular}{lllrrrrr}")
     assert table.endswith(r"\end{tabular}")
     bold = rejoinder.compare(SHORT, LONG, metrics="length").to_latex()
     assert r"\textbf{3.500}" in bold

@@ -215,4 +215,4 @@ def test_three_systems_are_ranked() -> None:
     ]
     comparison = compare(examples, metrics=["rouge-l", "length"], resamples=50)
     assert [ranking.metric for ranking in comparison.rankings] == ["rouge-l"]  # length does not say which is better
-    assert "Best first" in str(comparison)
+    assert "Best first" in comparison.text(details=True)

@@ -9,12 +9,15 @@ import pytest
 
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError
-from rejoinder.meta.pairing import join, labels_of, pair_keys
+from rejoinder.meta.pairing import join, labels_of
+from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.types import Example
 
 
 def keys(*examples: Example, by: str | None = None) -> list[int]:
-    found: list[int] = pair_keys(examples, by).tolist()
+    finder = GroupFinder(by)
+    finder.add(examples)
+    found: list[int] = finder.found().contexts.tolist()
     return found
 
 

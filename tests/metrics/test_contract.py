@@ -126,14 +126,14 @@ def test_any_text_scores_within_the_range(metric: Metric, texts: list[str]) -> N
     assert ((known >= metric.range[0]) & (known <= metric.range[1] + 1e-12)).all()
 
 
-def test_an_empty_reply_scores_the_minimum_with_a_warning(metric: Metric, bundled: list[Example]) -> None:
+def test_an_empty_reply_scores_the_worst_value_with_a_warning(metric: Metric, bundled: list[Example]) -> None:
     empty = [
         Example(e.id, e.context, blank, e.references, e.system) for e, blank in zip(bundled, ["", "  "], strict=False)
     ]
     with pytest.warns(ScoreWarning, match="2 empty replies"):
         scores = metric.score([*empty, *bundled[2:]])
-    assert (scores[:2] == metric.range[0]).all()
-    assert np.nanmin(scores) == metric.range[0]
+    assert (scores[:2] == metric.worst).all()
+    assert (np.nanmin(scores) if metric.higher_is_better else np.nanmax(scores)) == metric.worst
 
 
 @pytest.mark.parametrize("name", WITH_REFERENCES)

@@ -78,10 +78,10 @@ def test_what_repetition_cannot_score_is_told() -> None:
     examples = [Example(text, (), text) for text in ("a b a b", "a", "")] + [Example("c", ("a b",), "a b")]
     with pytest.warns(ScoreWarning) as told:
         table = rejoinder.score(examples, ["repetition", "repetition(of=context)"])
-    np.testing.assert_array_equal(table["repetition"], [1 / 3, np.nan, 0, 1])
+    np.testing.assert_array_equal(table["repetition"], [1 / 3, np.nan, 1, 1])
     np.testing.assert_array_equal(table["repetition(of=context)"], [np.nan, np.nan, np.nan, 1])
     assert [str(warning.message) for warning in told] == [
-        "1 reply is empty and scored the lowest value of each metric",
+        "1 reply is empty and scored the worst value of each metric",
         "repetition could not score 1 of 4 replies (too short to hold an n-gram)",
         "repetition(of=context) could not score 3 of 4 replies (too short to hold an n-gram, or no context)",
     ]

@@ -131,4 +131,4 @@ def test_progress_is_shown_on_a_terminal_only(folder: Path) -> None:
     assert "<00:" in shown, "time left"
     assert on_a_terminal(folder, "--quiet") == ""
     piped = start(folder).communicate()[1]
-    assert piped == b"note: 45 replies are empty and scored the lowest value of each metric\n"
+    assert piped == b"note: 45 replies are empty and scored the worst value of each metric\n"

@@ -57,7 +57,7 @@ def test_a_need_that_no_example_meets_is_an_error_one_that_some_meet_a_warning()
 
 
 def test_empty_replies_are_warned_of() -> None:
-    with pytest.warns(ScoreWarning, match=r"^2 replies are empty and scored the lowest value of each metric$"):
+    with pytest.warns(ScoreWarning, match=r"^2 replies are empty and scored the worst value of each metric$"):
         table = rejoinder.score([*EXAMPLES, Example("4", (), ""), Example("5", (), " \n")], "length")
     assert table["length"].tolist() == [3.0, 2.0, 1.0, 0.0, 0.0]
 

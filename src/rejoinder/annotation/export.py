@@ -71,5 +71,6 @@ def _record(example: Example) -> dict[str, Any]:
         "system": example.system,
         "speakers": list(example.speakers),
         "context_id": example.context_id,
+        "dialogue_id": example.dialogue_id,
     }
     return {key: value for key, value in found.items() if value or key in {"id", "context", "response"}}

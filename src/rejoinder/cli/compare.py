@@ -4,17 +4,51 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, put, run_settings, say, say_skipped
+from rejoinder.cli.options import (
+    add_scoring,
+    chosen_metrics,
+    print_json,
+    put,
+    run_settings,
+    say,
+    say_skipped,
+    terminal_width,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("replies", nargs="+", help="one file per system, or one file with several systems")
+    parser.add_argument("replies", nargs="*", help="one file per system, or one file with several systems")
+    parser.add_argument(
+        "--primary",
+        metavar="METRIC",
+        help="the metric that decides which system is better; the others are secondary evidence "
+        "(default: the first -m, else default, else the first that the data allow)",
+    )
+    parser.add_argument(
+        "--margin",
+        type=float,
+        metavar="X",
+        help="differences below X do not matter: also test whether the systems are equivalent, or one no worse than "
+        "the other, within X (in units of the primary metric; with --labels, of the labels)",
+    )
+    parser.add_argument(
+        "--scores",
+        metavar="FILE",
+        help="compare numbers that exist already, without texts: a table of id, system and columns of numbers, such as "
+        "human ratings; -m names columns (default: all that hold only numbers)",
+    )
     parser.add_argument(
         "--pair-by",
         metavar="FIELD",
         help="pair the replies of different systems by equal values of this field "
-        "(default: context_id, else equal context and references)",
+        "(default: context_id, else equal context and references; with --scores: context_id, else id)",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FIELD",
+        help="replies with equal values of this field are not independent, and are resampled and permuted together "
+        "(default: dialogue_id, else contexts that continue each other)",
     )
     labels = parser.add_argument_group("with a few human labels")
     labels.add_argument(
@@ -25,8 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     labels.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
     labels.add_argument(
-        "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the first one)"
+        "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the primary one)"
     )
+    parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_scoring(parser)
 
@@ -35,10 +70,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     from rejoinder.meta.compare import compare
 
+    columns = arguments.metric or None
     comparison = compare(
         *arguments.replies,
-        metrics=chosen_metrics(arguments),
+        metrics=chosen_metrics(arguments) if arguments.scores is None else columns,
+        primary=arguments.primary,
+        margin=arguments.margin,
+        scores=arguments.scores,
         pair_by=arguments.pair_by,
+        cluster=arguments.cluster,
         labels=arguments.labels,
         dimension=arguments.dimension,
         predictor=arguments.predictor,
@@ -46,8 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         print_json(comparison.to_dict())
+    elif arguments.latex:
+        put(comparison.to_latex())
     else:
-        put(comparison.to_latex() if arguments.latex else comparison)
+        put(comparison.text(terminal_width(), details=arguments.details))
     for note in (*comparison.table.notes, *comparison.notes):
         say(f"note: {note}", arguments)
     say_skipped(comparison.skipped, arguments)

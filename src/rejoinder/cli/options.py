@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -208,6 +209,11 @@ def put(result: object, file: TextIO | None = None) -> None:
     from rejoinder.text.terminal import terminal_safe
 
     print(terminal_safe(str(result), newlines=True), file=file)
+
+
+def terminal_width() -> int:
+    """The width of the terminal, which tables and sentences fit into; 80 where the output goes elsewhere."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 def print_json(values: Mapping[str, Any]) -> None:

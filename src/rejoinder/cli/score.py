@@ -20,6 +20,7 @@ from rejoinder.cli.options import (
     report_outputs,
     say,
     say_skipped,
+    terminal_width,
 )
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argpa
     if arguments.json:
         print_json({**scoring.meta(table), "skipped": skipped})
     else:
-        put(table)
+        put(table.text(terminal_width()))
     for note in table.notes:
         say(f"note: {note}", arguments)
     say_skipped(skipped, arguments)

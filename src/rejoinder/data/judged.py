@@ -44,6 +44,15 @@ class JudgedSource(Source):
         return example
 
 
+class LabelSource(JudgedSource):
+    """Human scores by id and system; the texts may be missing."""
+
+    def _example(self, record: Any, number: int) -> Example:
+        if not isinstance(record, dict) or any(record.get(self.fields.of(name)) for name in ("response", "messages")):
+            return super()._example(record, number)
+        return super()._example(type(record)({**record, self.fields.of("response"): ""}), number)
+
+
 def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
     """Dimension -> one number per rater; FieldError if the value is anything else."""
     value = as_list(value)

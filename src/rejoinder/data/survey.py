@@ -57,7 +57,9 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey
 def _bytes_of(example: Example) -> bytes:
     """All of an example; it includes the lengths of the lists, so different examples have different bytes."""
     lists = (example.context, example.references, example.speakers)
-    labels = (example.id, example.system, example.context_id, example.response)
+    labels = [example.id, example.system, example.context_id, example.response]
+    if example.dialogue_id:
+        labels.append(example.dialogue_id)
     return "\0".join((*labels, *map(str, map(len, lists)), *chain(*lists), "")).encode()
 
 

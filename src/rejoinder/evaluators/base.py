@@ -194,12 +194,12 @@ class Evaluator(Metric, Learned):
         return self._with(dataclasses.replace(self.fitted, calibration=calibration))
 
     def score_batch(self, batch: Batch) -> Scores:
-        """The prediction, calibrated if there is a calibration; the lowest score for an empty reply, NaN if a need is
+        """The prediction, calibrated if there is a calibration; the worst score for an empty reply, NaN if a need is
         not met."""
         calibration = self.fitted.calibration
         raw = self._predicted(batch)
         scores = raw.copy() if calibration is None else calibration.human(raw)
-        scores[batch.blank] = self.range[0]
+        scores[batch.blank] = self.worst
         return self._where_needs_are_met(scores, batch)
 
     @property

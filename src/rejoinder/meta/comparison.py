@@ -1,111 +1,65 @@
-"""The result of a comparison of systems: as a table, sentences, JSON or LaTeX."""
+"""The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rejoinder.meta.human_means import HumanMeans
+from rejoinder.errors import UnknownNameError
+from rejoinder.meta import comparison_text
+from rejoinder.meta.headline import Voice, headline
+from rejoinder.meta.human_means import HumanDifference, HumanMeans
 from rejoinder.meta.ranking import Ranking
-from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.stats.compare_means import MeanComparison
-from rejoinder.stats.formatting import bounds_text, interval_text, p_statement, p_text, share_text, signed
-from rejoinder.stats.intervals import Interval
-from rejoinder.stats.multiple import ALPHA
-from rejoinder.text.grid import grid, number
-from rejoinder.text.latex import latex_safe, latex_table
-from rejoinder.text.terminal import one_line
-
-_MOST_SENTENCES = 12
+from rejoinder.meta.verdict import Verdict
+from rejoinder.scoring.table import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """How two systems compare on one metric."""
+class Primary:
+    """The metric that decides, and why it was chosen."""
 
     metric: str
-    a: str
-    b: str
-    result: MeanComparison
-    p_adjusted: float
-    """Holm-corrected for all comparisons by this metric."""
-    higher_is_better: bool | None
-    """None for a metric such as length, which describes replies but does not say which are better."""
+    reason: str
 
-    @property
-    def significant(self) -> bool:
-        """Whether the corrected p-value is below .05."""
-        return self.p_adjusted < ALPHA
+    @classmethod
+    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> Primary:
+        """The metric that was wanted; else the first named one, else `default`, else the first that can be used."""
+        if wanted is not None:
+            if wanted not in table.metrics:
+                raise UnknownNameError("primary metric", wanted, table.metrics)
+            return cls(wanted, "as chosen")
+        if named:
+            return cls(named[0], "the first one named")
+        if "default" in table.metrics:
+            return cls("default", "the evaluator that comes with the package")
+        for label in table.metrics:
+            says_what_is_better = np.isfinite(table.ranges.get(label, (0.0, 1.0))[1])
+            if says_what_is_better and not np.isnan(table[label]).all():
+                return cls(label, "the first that these data allow")
+        return cls(table.metrics[0], "the first one")
 
-    @property
-    def difference(self) -> float:
-        """B's mean minus A's."""
-        return self.result.difference.estimate
-
-    def sentence(self) -> str:
-        """The verdict in words."""
-        gap = self.result.difference
-        p = p_statement(self.p_adjusted)
-        if np.isnan(self.p_adjusted):
-            return f"{self.metric}: too few scored replies to compare {self.a} and {self.b}."
-        if not self.significant:
-            return (
-                f"{self.metric}: no significant difference between {self.a} and {self.b} "
-                f"({interval_text(gap)}, {p}){self._needed()}."
-            )
-        if self.higher_is_better is None:
-            word, first, second = "higher", *((self.b, self.a) if gap.estimate > 0 else (self.a, self.b))
-        else:
-            b_is_better = (gap.estimate > 0) == self.higher_is_better
-            word, first, second = "better", *((self.b, self.a) if b_is_better else (self.a, self.b))
-        size = gap if gap.estimate > 0 else Interval(-gap.estimate, -gap.high, -gap.low)
-        return f"{self.metric}: {first} is {word} than {second} by {interval_text(size)} ({p})."
-
-    def _needed(self) -> str:
-        """How many more contexts (unpaired: replies per system) an effect of the observed size would need."""
-        more = self.result.needed_examples - min(self.result.n_a, self.result.n_b)
-        if not np.isfinite(more) or more < 1:
-            return ""
-        what = "contexts" if self.result.paired else "replies per system"
-        return f"; if this is the true difference, about {more:,.0f} more {what} would detect it with 80% power"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        result = self.result
-        return json_ready(
-            {
-                "metric": self.metric,
-                "a": self.a,
-                "b": self.b,
-                "mean_a": result.mean_a,
-                "mean_b": result.mean_b,
-                "difference": result.difference.estimate,
-                "low": result.difference.low,
-                "high": result.difference.high,
-                "p": result.p_value,
-                "p_adjusted": self.p_adjusted,
-                "significant": bool(self.significant),
-                "effect_size": result.effect_size,
-                "effect_name": result.effect_name,
-                "win_rate": result.outcomes.wins,
-                "tie_rate": result.outcomes.ties,
-                "loss_rate": result.outcomes.losses,
-                "needed_examples": result.needed_examples,
-                "n": min(result.n_a, result.n_b),
-                "paired": result.paired,
-                "verdict": self.sentence(),
-            }
-        )
+    def reason_given(self, metrics: Sequence[str]) -> Iterator[str]:
+        """A sentence about the choice, where there was one."""
+        if len(metrics) > 1:
+            yield f"Primary metric: {self.metric}, {self.reason}."
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Pairwise comparisons of systems by several metrics; `str()` is a table followed by one verdict per line."""
+    """Pairwise comparisons of systems; `str()` is the verdict in words, followed by a short table.
+
+    One metric is *primary*: it decides which system is better. With labels, people decide. The other metrics are
+    secondary evidence.
+    """
 
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
+    """Of each metric, the primary one first, and each pair of systems."""
+    primary: Primary
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
@@ -113,16 +67,69 @@ class Comparison:
     """One per metric that says which of three or more systems is better."""
     human: HumanMeans | None = None
     """Estimated human scores, where there are labels."""
+    margin: float | None = None
+    """Differences below it do not matter, where one was given."""
 
     @property
-    def _several(self) -> bool:
-        """Whether there is more than one pair of systems, so that p-values are corrected."""
-        return len(self.table.system_names) > 2
+    def decisive_verdicts(self) -> tuple[Verdict, ...]:
+        """Those of the primary metric."""
+        return tuple(verdict for verdict in self.verdicts if verdict.metric == self.primary.metric)
+
+    @property
+    def secondary_verdicts(self) -> tuple[Verdict, ...]:
+        """Those of the other metrics."""
+        return tuple(verdict for verdict in self.verdicts if verdict.metric != self.primary.metric)
+
+    @property
+    def _decisive(self) -> Sequence[Verdict | HumanDifference]:
+        return self.human.differences if self.human else self.decisive_verdicts
+
+    @cached_property
+    def better(self) -> str | None:
+        """The system that is significantly better than every other one; None if there is none."""
+        others = len(self.table.system_names) - 1
+        wins = {system: sum(pair.better == system for pair in self._decisive) for system in self.table.system_names}
+        return next((system for system, count in wins.items() if count == others), None)
+
+    @cached_property
+    def unbeaten(self) -> tuple[str, ...]:
+        """The systems that no other is significantly better than."""
+        beaten = {pair.a if pair.better == pair.b else pair.b for pair in self._decisive if pair.better is not None}
+        return tuple(system for system in self.table.system_names if system not in beaten)
+
+    @cached_property
+    def voices(self) -> tuple[Voice, ...]:
+        """What the secondary metrics say; variants of one metric (BLEU-1..4) have one voice.
+
+        Variants of the primary metric, and metrics that do not say what is better, have none.
+        """
+        members: dict[str, list[Verdict]] = {}
+        for verdict in self.secondary_verdicts:
+            family = self._family(verdict.metric)
+            if verdict.higher_is_better is not None and family != self._family(self.primary.metric):
+                members.setdefault(family, []).append(verdict)
+        return tuple(Voice(family, tuple(verdicts)) for family, verdicts in members.items())
+
+    def _family(self, label: str) -> str:
+        """The metric without its parameters: bleu of bleu-2."""
+        name, _, parameters = self.table.signatures.get(label, label).partition("|")
+        return name if parameters else label
+
+    def headline(self) -> list[str]:
+        """The verdict in words, one sentence each."""
+        return headline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             **self.table.to_dict(),
+            "verdict": " ".join(self.headline()),
+            "better": self.better,
+            "unbeaten": list(self.unbeaten),
+            "primary": self.primary.metric,
+            "primary_reason": self.primary.reason,
+            "decided_by": "people" if self.human else self.primary.metric,
+            "margin": self.margin,
             "warnings": [*self.table.notes, *self.notes],
             "skipped": list(self.skipped),
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
@@ -131,50 +138,12 @@ class Comparison:
         }
 
     def to_latex(self) -> str:
-        """A booktabs table of the differences, significant ones in bold."""
-        rows = []
-        for verdict in self.verdicts:
-            gap = verdict.result.difference
-            shown = number(gap.estimate)
-            shown = rf"\textbf{{{shown}}}" if verdict.significant else shown
-            names = [latex_safe(name) for name in (verdict.metric, verdict.a, verdict.b)]
-            rows.append([*names, shown, bounds_text(gap), latex_safe(p_text(verdict.p_adjusted))])
-        p = f"$p${' (Holm)' if self._several else ''}"
-        return latex_table(["metric", "A", "B", "B $-$ A", r"95\,\% interval", p], rows, left=3)
+        """A booktabs table of the differences, and one of the estimated human means where there are labels."""
+        return comparison_text.latex(self)
+
+    def text(self, width: int = 80, *, details: bool = False) -> str:
+        """The verdict and a short table, wrapped at the width; with `details` everything else."""
+        return comparison_text.text(self, width, details=details)
 
     def __str__(self) -> str:
-        rows = []
-        for verdict in self.verdicts:
-            result = verdict.result
-            rows.append(
-                [
-                    verdict.metric,
-                    f"{verdict.a} → {verdict.b}",
-                    number(result.mean_a),
-                    number(result.mean_b),
-                    interval_text(result.difference, sign=True),
-                    signed(result.effect_size, 2),
-                    share_text(result.outcomes.wins),
-                    p_text(verdict.p_adjusted),
-                    "*" if verdict.significant else "",
-                ]
-            )
-        p = "p (Holm)" if self._several else "p"
-        header = ["metric", "A → B", "mean A", "mean B", "B - A [95 %]", "effect", "B wins", p, ""]
-        parts = [grid(header, rows, left=2)]
-        if self._several:
-            parts[0] += "\nIntervals are not corrected for the number of comparisons."
-        if len(self.verdicts) <= _MOST_SENTENCES:  # beyond that, the table and the rankings are easier to read
-            parts.append("\n".join(one_line(verdict.sentence()) for verdict in self.verdicts))
-        if self.rankings:
-            parts.append(
-                "\n".join(
-                    [
-                        "Best first; a bar precedes a system that is significantly worse than one after the last bar:",
-                        *(one_line(r.sentence()) for r in self.rankings),
-                    ]
-                )
-            )
-        if self.human:
-            parts.append(str(self.human))
-        return "\n\n".join(parts)
+        return self.text()

@@ -17,7 +17,8 @@ from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.stats.formatting import interval_text, p_statement
+from rejoinder.stats.compare_means import Equivalence
+from rejoinder.stats.formatting import bounds_text, interval_text, p_statement
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.stats.prediction_moments import LabelledScores
@@ -28,7 +29,7 @@ from rejoinder.stats.prediction_powered import (
     prediction_powered_mean,
     selection_p_value,
 )
-from rejoinder.text.grid import grid, number
+from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Example, Scores
 
@@ -56,23 +57,42 @@ class HumanDifference:
     p_adjusted: float
     """Holm-corrected over all pairs of systems."""
     labels_needed: float
+    equivalence: Equivalence | None = None
+    """Whether the difference is smaller than a margin, where one was given."""
 
     @property
     def settled(self) -> bool:
         """Whether the corrected p-value is below .05."""
         return self.p_adjusted < ALPHA
 
+    @property
+    def better(self) -> str | None:
+        """The system that people would rate above the other; None where that is not settled."""
+        if not self.settled:
+            return None
+        return self.b if self.result.interval.estimate > 0 else self.a
+
     def sentence(self) -> str:
         """The verdict in words."""
         gap, p = self.result.interval, p_statement(self.p_adjusted)
         if self.settled:
-            better, worse = (self.b, self.a) if gap.estimate > 0 else (self.a, self.b)
+            worse = self.a if self.better == self.b else self.b
             size = gap if gap.estimate > 0 else Interval(-gap.estimate, -gap.high, -gap.low)
-            return f"People would rate {better} above {worse} by {interval_text(size)} ({p})."
+            return f"People would rate {self.better} above {worse} by {interval_text(size)} ({p})."
+        if self.equivalence is not None and (self.equivalence.not_lower or self.equivalence.not_higher):
+            return self._within(self.equivalence)
         question = f"Whether people would rate {self.b} above {self.a} is open"
         if np.isnan(self.p_adjusted):
             return f"{question}: too few contexts with labels, or labels that are all equal."
         return f"{question} ({interval_text(gap)}, {p}); {self._needed()}."
+
+    def _within(self, found: Equivalence) -> str:
+        """The verdict where the difference is not significant, but smaller than the margin on one side or both."""
+        bounds = f"{self.b} - {self.a}: {100 * found.confidence:.3g}% interval {bounds_text(found.interval)}"
+        if found.equivalent:
+            return f"People would rate {self.a} and {self.b} alike within {found.margin:g} ({bounds})."
+        first, second = (self.b, self.a) if found.not_lower else (self.a, self.b)
+        return f"People would rate {first} no worse than {second} within {found.margin:g} ({bounds})."
 
     def _needed(self) -> str:
         """How many more labels would settle the question."""
@@ -111,6 +131,7 @@ class HumanMeans:
                             "p": row.result.p_value,
                             "p_adjusted": row.p_adjusted,
                             "settled": bool(row.settled),
+                            "better": row.better,
                             "labels_needed": row.labels_needed,
                         }
                     ),
@@ -121,7 +142,8 @@ class HumanMeans:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
+    def table(self, width: int | None = None) -> str:
+        """One row per system: the estimated mean and that of the labels alone."""
         rows = [
             [
                 system,
@@ -137,7 +159,12 @@ class HumanMeans:
             "the labelled replies must be a random sample of all:"
         )
         header = ["system", "mean [95 %]", "labels alone", "labels", "gain"]
-        return "\n".join([one_line(title), grid(header, rows), *(one_line(row.sentence()) for row in self.differences)])
+        return (
+            f"{one_line(title) if width is None else wrapped(one_line(title), width)}\n{grid(header, rows, fit=width)}"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self.table(), *(one_line(row.sentence()) for row in self.differences)])
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, Scores]:
@@ -162,18 +189,28 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     return wanted[0], np.array(labels)
 
 
-def human_means(table: ScoreTable, keys: Ints, labels: Scores, dimension: str, predictor: str) -> HumanMeans:
-    """The estimates for each system and each pair of systems."""
+def human_means(
+    table: ScoreTable, keys: Ints, labels: Scores, dimension: str, predictor: str, margin: float | None = None
+) -> HumanMeans:
+    """The estimates for each system and each pair of systems; with a margin, whether they differ by less than it."""
     column = table[predictor]
     sides = {system: _side(system, table.rows_of(system), column, keys, labels) for system in table.system_names}
     pairs = list(combinations(table.system_names, 2))
     values = _two_values(labels)
     results = [prediction_powered_difference(sides[a], sides[b], label_values=values) for a, b in pairs]
     adjusted = holm([result.p_value for result in results]).tolist()
+    within: list[Equivalence | None] = [None] * len(pairs)
+    if margin is not None:
+        confidence = 1 - 2 * ALPHA / len(pairs)
+        narrower = [
+            prediction_powered_difference(sides[a], sides[b], confidence=confidence, label_values=values)
+            for a, b in pairs
+        ]
+        within = [Equivalence(margin, result.interval, confidence) for result in narrower]
     differences = [
         # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
-        HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)))
-        for (a, b), result, p in zip(pairs, results, adjusted, strict=True)
+        HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
+        for (a, b), result, p, equivalence in zip(pairs, results, adjusted, within, strict=True)
     ]
     means = {system: prediction_powered_mean(side, label_values=values) for system, side in sides.items()}
     notes = (*_notes(column, predictor, means), *_selection_notes(sides, predictor))

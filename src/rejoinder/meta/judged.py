@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.data.judged import JudgedSource
+from rejoinder.data.judged import JudgedSource, LabelSource
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, DataError, UnknownNameError
@@ -100,7 +100,19 @@ def read_judged(origin: Any, *, fields: Fields | None = None, on_error: OnError 
     if isinstance(origin, JudgedSet):
         return origin
     with closing(JudgedSource(origin, fields, on_error)) as source:
-        judged = JudgedSet.of(source.judged(), source.name)
+        return _judged(source)
+
+
+def read_labels(origin: Any) -> JudgedSet:
+    """Human scores by id and system, as `read_judged` reads them; the texts may be missing."""
+    if isinstance(origin, JudgedSet):
+        return origin
+    with closing(LabelSource(origin)) as source:
+        return _judged(source)
+
+
+def _judged(source: JudgedSource) -> JudgedSet:
+    judged = JudgedSet.of(source.judged(), source.name)
     if not len(judged):
         raise DataError("has no judged examples: expected at least one", file=judged.name)
     return judged

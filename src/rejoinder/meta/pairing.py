@@ -1,27 +1,16 @@
-"""Which examples of several systems answer the same context.
-
-Examples are paired by `context_id`; without one, by equal context and references; without those, by id.
-"""
+"""The examples of several sources as one, with system names that are unique."""
 
 from __future__ import annotations
 
 import hashlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.data.source import Source
 from rejoinder.data.survey import Survey, survey
 from rejoinder.errors import CallError
 from rejoinder.types import Example
-
-Keys = NDArray[np.int64]
-
-PAIR_FIELDS = ("id", "context_id", "context")
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
 """Suffixes that are dropped from a file's name to get the system's."""
@@ -86,34 +75,3 @@ def _free_name(system: str, label: str, taken: bool) -> str:
     if not system:
         return label
     return f"{label}:{system}" if taken else system
-
-
-def pair_keys(examples: Iterable[Example], pair_by: str | None = None, *, called: str | None = None) -> Keys:
-    """One number per example, from 0 in order of appearance; examples with equal numbers answer the same context.
-
-    `called` is the data's own name for the field.
-    """
-    if pair_by is not None and pair_by not in PAIR_FIELDS:
-        raise CallError(f"cannot pair by {pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
-    hashes = np.frombuffer(
-        array("q", (hash(_key(example, pair_by, called or pair_by)) for example in examples)), np.int64
-    )
-    # Python's hashes differ from run to run; numbers by order of appearance do not, so resampling is reproducible.
-    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    keys: Keys = rank[codes]
-    return keys
-
-
-def _key(example: Example, pair_by: str | None, called: str | None) -> tuple[object, ...]:
-    if pair_by is None:
-        if example.context_id:
-            return ("context_id", example.context_id)
-        if example.context or example.references:
-            return ("context", example.context, example.references)
-        return ("id", example.id)
-    value: object = getattr(example, pair_by)
-    if not value:
-        raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
-    return (pair_by, value)

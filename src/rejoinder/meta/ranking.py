@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from rejoinder.arrays import Floats
+from rejoinder.meta.pair_tests import PairTests, means_by_context
+from rejoinder.meta.verdict import Verdict
 from rejoinder.stats.multiple import significance_clusters
 from rejoinder.text.grid import number
+from rejoinder.types import Scores
 
 
 class Pairwise(Protocol):
@@ -89,3 +93,51 @@ def ranking(
 def in_order(pair: Pairwise, mean_a: float, mean_b: float) -> bool:
     """Whether the pair's difference has the sign of the difference of the means."""
     return bool(np.sign(pair.difference) == np.sign(mean_b - mean_a))
+
+
+def ranked_systems(tests: PairTests, verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Ranking | None]]:
+    """The ranking of three or more systems by each metric that says which is better; None where there is none."""
+    if len(tests.table.system_names) < 3:
+        return
+    for label in tests.table.metrics:
+        pairs = [verdict for verdict in verdicts if verdict.metric == label]
+        better = pairs[0].higher_is_better
+        if better is None:
+            continue
+        means = _ranked_means(tests, label, pairs)
+        contradicted = means is not None and any(
+            pair.significant and not in_order(pair, means[pair.a], means[pair.b]) for pair in pairs
+        )
+        if means is None or contradicted:
+            yield label, None
+        else:
+            yield label, ranking(label, list(means.items()), pairs, higher_is_better=better)
+
+
+def _ranked_means(tests: PairTests, label: str, pairs: Sequence[Verdict]) -> dict[str, float] | None:
+    """Each system's mean over the contexts that were compared; None where the pairs have too few contexts in common.
+
+    Unpaired comparisons use all replies, paired ones the contexts that two systems share. A ranking uses the contexts
+    that all systems share, which must be at least half of those that any two share.
+    """
+    table, contexts = tests.table, tests.grouping.contexts
+    scores, rows = table[label], {system: table.rows_of(system) for system in table.system_names}
+    if not any(pair.result.paired for pair in pairs):
+        return {system: _mean(scores[of], np.ones(len(of))) for system, of in rows.items()}
+    if not all(pair.result.paired for pair in pairs):
+        return None
+    shared = np.array(sorted(set.intersection(*(set(contexts[of].tolist()) for of in rows.values()))), np.int64)
+    if not shared.size:
+        return None
+    found = [means_by_context(scores[of], contexts[of], shared) for of in rows.values()]
+    means, sizes = (np.stack(columns) for columns in zip(*found, strict=True))
+    scored = ~np.isnan(means).all(axis=1)  # a system without any score must not exclude every context
+    complete = ~np.isnan(means[scored]).any(axis=0)
+    if complete.sum() < max(2, max(pair.n for pair in pairs) / 2):
+        return None
+    return {system: _mean(means[at][complete], sizes[at][complete]) for at, system in enumerate(rows)}
+
+
+def _mean(scores: Scores, weights: Floats) -> float:
+    known = ~np.isnan(scores)
+    return float(np.average(scores[known], weights=weights[known])) if known.any() else float("nan")

@@ -90,6 +90,11 @@ class Metric(ABC):
         """The lowest and the highest score."""
         return (0.0, 1.0)
 
+    @property
+    def worst(self) -> float:
+        """The worse end of the range: the score of an empty reply."""
+        return self.range[0] if self.higher_is_better else self.range[1]
+
     def __post_init__(self) -> None:
         check_fields(self)
         self.check()
@@ -104,7 +109,7 @@ class Metric(ABC):
         batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
         blank = sum(int(batch.blank.sum()) for batch in batches)
         if blank:
-            warnings.warn(f"{self.name}: {blank} empty replies scored the lowest value", ScoreWarning, stacklevel=2)
+            warnings.warn(f"{self.name}: {blank} empty replies scored the worst value", ScoreWarning, stacklevel=2)
         observer, ready = self.observer(), self
         if observer is not None:
             for batch in batches:

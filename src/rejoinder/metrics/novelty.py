@@ -32,7 +32,7 @@ class Repetition(TextMetric):
 
     `of` compares with the `reply` itself, with its `context` (an echo), or with `both`. Lower is better. A reply too
     short for an n-gram cannot be scored and is NaN, as is one without a context if `of=context`; an empty reply
-    scores 0.
+    scores 1, the worst value.
     """
 
     name: ClassVar[str] = "repetition"
@@ -72,7 +72,7 @@ class Repetition(TextMetric):
         for row in np.flatnonzero(scorable & ~short).tolist():
             repeated[row] = self._counted(contexts[row], replies[row])
         scores: Scores = np.divide(repeated, total, out=np.full(len(batch), np.nan), where=scorable)
-        scores[batch.blank & comparable] = 0.0
+        scores[batch.blank & comparable] = self.worst
         return scores
 
     def _encoded(self, batch: Batch) -> tuple[Ragged, Ragged]:

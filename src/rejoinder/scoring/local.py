@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from rejoinder.errors import DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.progress import bar
+from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
 from rejoinder.scoring.replay import Replay
 from rejoinder.scoring.scorer import Scorer
@@ -54,11 +55,13 @@ class LocalRun:
     """What a reader should know about the choice of metrics."""
     keep_ids: bool = False
     """Whether the table has the ids of the examples."""
+    groups: Callable[[], GroupFinder] = GroupFinder
+    """How replies are grouped into contexts and dialogues."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
-        columns = _Columns.of(self.seen.count, scorer.columns)
+        columns = _Columns.of(self.seen.count, scorer.columns, self.groups())
         part = PartFile(target, self._identity()) if target else None
         done = part.restore(columns.scores, self.seen.count) if part and resume else 0
         with ExitStack() as stack:
@@ -68,7 +71,13 @@ class LocalRun:
             else:
                 self._fill_and_write(columns, scorer, batches, part, done)
         table = scorer.table(
-            columns.scores, columns.systems, ids=columns.ids, notes=self.notes, seed=self.seed, resamples=self.resamples
+            columns.scores,
+            columns.systems,
+            ids=columns.ids,
+            notes=self.notes,
+            grouping=columns.groups.found(),
+            seed=self.seed,
+            resamples=self.resamples,
         )
         if part is not None:
             part.publish(self.meta(table), scorer.columns)
@@ -124,6 +133,7 @@ class LocalRun:
                 if stop > self.seen.count:
                     raise self._changed()
                 columns.systems[start:stop] = scorer.system_codes(batch.examples)
+                columns.groups.add(batch.examples)
                 if self.keep_ids:
                     columns.ids.extend(example.id for example in batch.examples)
                 if stop <= done:
@@ -158,17 +168,18 @@ class LocalRun:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The results for each example: one number per column, its system, and its id if ids are kept."""
+    """The results for each example: one number per column, its system, its groups, and its id if ids are kept."""
 
     scores: Mapping[str, Scores]
     systems: NDArray[np.int32]
+    groups: GroupFinder
     ids: list[str]
 
     @classmethod
-    def of(cls, count: int, names: Sequence[str]) -> _Columns:
+    def of(cls, count: int, names: Sequence[str], groups: GroupFinder) -> _Columns:
         """Room for that many examples."""
         scores = {name: _column(count, np.float64, len(names)) for name in names}
-        return cls(scores, _column(count, np.int32, 1), [])
+        return cls(scores, _column(count, np.int32, 1), groups, [])
 
     def put(self, start: int, stop: int, scores: Mapping[str, Scores]) -> None:
         """Store the scores of some examples."""

@@ -40,7 +40,7 @@ def read_scores(path: Path) -> ScoreTable:
         codes.append(systems.setdefault(system, len(systems)))
     if not ids:
         raise DataError("holds no scores: expected one row per example", file=str(path))
-    meta, lacking = _meta(path)
+    meta, lacking = metadata_of(path)
     signatures = meta.get("signatures", {})
     intervals = dict(_intervals(columns, signatures))
     bounds = {name for label in intervals for name in interval_columns(label)}
@@ -55,9 +55,10 @@ def read_scores(path: Path) -> ScoreTable:
         system_of=np.array(codes, np.int32),
         ids=ids,
         corpus=dict(_corpus(meta)),
-        ranges={label: _range(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
+        ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
+        known_bounds=dict(_bounds(meta)),
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", RESAMPLES)),
     )
@@ -88,7 +89,7 @@ def _intervals(
 
 def digest_of_scored(path: Path) -> str | None:
     """The digest of the examples that a score file was made from; None if its metadata do not contain it."""
-    digest: str | None = _meta(path)[0].get("data", {}).get("digest")
+    digest: str | None = metadata_of(path)[0].get("data", {}).get("digest")
     return digest
 
 
@@ -118,7 +119,7 @@ def _number(value: Any, file: str, line: int, label: str) -> float:
     return number
 
 
-def _meta(path: Path) -> tuple[dict[str, Any], str]:
+def metadata_of(path: Path) -> tuple[dict[str, Any], str]:
     """The metadata next to the scores (Parquet: in the file), and the reason if a signature is missing there."""
     if path.suffix == ".parquet":
         import polars as pl
@@ -175,7 +176,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_cell(value: Any) -> bool:
-    return isinstance(value, dict) and _is_number(value.get("corpus"))
+    return isinstance(value, dict) and all(_is_number(value.get(name)) for name in ("corpus", "low", "high"))
 
 
 # Field of the metadata -> what it must hold, in words and as a test.
@@ -201,10 +202,19 @@ _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def _range(ends: list[float | None]) -> tuple[float, float]:
+def range_of(ends: list[float | None]) -> tuple[float, float]:
     """JSON has no infinity: null is an open end."""
     low, high = ends
     return (-np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _bounds(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
+    """The intervals of the means, which resampled contexts that a score file does not contain."""
+    for label, systems in meta.get("summary", {}).items():
+        ends = {system: (cell.get("low"), cell.get("high")) for system, cell in systems.items()}
+        known = {system: bounds for system, bounds in ends.items() if None not in bounds}
+        if known:
+            yield label, known
 
 
 def _corpus(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:

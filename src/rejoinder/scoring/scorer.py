@@ -11,6 +11,7 @@ import numpy as np
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Counter, Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
 
@@ -96,6 +97,7 @@ class Scorer:
         *,
         ids: Sequence[str] = (),
         notes: Sequence[str] = (),
+        grouping: Grouping | None = None,
         seed: int,
         resamples: int,
     ) -> ScoreTable:
@@ -116,6 +118,7 @@ class Scorer:
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
+            grouping=grouping,
             seed=seed,
             resamples=resamples,
         )
@@ -124,7 +127,7 @@ class Scorer:
         notes = []
         if self.blank:
             replies = "reply is" if self.blank == 1 else "replies are"
-            notes.append(f"{self.blank} {replies} empty and scored the lowest value of each metric")
+            notes.append(f"{self.blank} {replies} empty and scored the worst value of each metric")
         for label, column in scores.items():
             unknown = int(np.isnan(column).sum())
             if unknown:

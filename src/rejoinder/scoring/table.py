@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
+from rejoinder.scoring.grouping import Grouping
+from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Scores
@@ -56,6 +58,11 @@ class ScoreTable:
     """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
+    grouping: Grouping | None = None
+    """Which replies are not independent; None: each reply stands for itself."""
+    known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    """Metric label -> system -> interval of the mean, for a table whose examples, and so their contexts, are not at
+    hand."""
     seed: int = 0
     resamples: int = RESAMPLES
 
@@ -84,19 +91,42 @@ class ScoreTable:
         for system in self.system_names:
             rows = self.rows_of(system)
             matrix = np.stack([column[rows] for column in self.scores.values()], axis=1)
-            intervals = mean_intervals(matrix, n_resamples=self.resamples, seed=self.seed)
+            groups = self.grouping.clusters[rows] if self.grouping else None
+            limits = [self.limits(label) for label in self.scores]
+            intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
             for label, column, interval in zip(self.scores, matrix.T, intervals, strict=True):
                 known = column[~np.isnan(column)]
+                low, high = self.known_bounds.get(label, {}).get(system, self._within(label, interval))
                 summary[label][system] = Summary(
                     mean=interval.estimate,
-                    low=interval.low,
-                    high=interval.high,
+                    low=low,
+                    high=high,
                     n=len(known),
                     std=float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
                     corpus=self.corpus.get(label, {}).get(system, interval.estimate),
                     signature=self.signatures[label],
                 )
         return summary
+
+    def limits(self, label: str) -> tuple[float, float] | None:
+        """The ends of a metric's range; None where one is open or unknown."""
+        ends = self.ranges.get(label)
+        return ends if ends is not None and np.isfinite(ends).all() else None
+
+    def _within(self, label: str, interval: Interval) -> tuple[float, float]:
+        """The bounds of a mean, which cannot lie outside the metric's range."""
+        low, high = self.ranges.get(label, (-np.inf, np.inf))
+        return float(np.maximum(interval.low, low)), float(np.minimum(interval.high, high))
+
+    @property
+    def resampled(self) -> str:
+        """What intervals treat as independent: "reply", "context" or "dialogue"."""
+        if self.grouping is None:
+            return "reply"
+        alone = all(
+            len(np.unique(self.grouping.clusters[rows])) == len(rows) for rows in map(self.rows_of, self.system_names)
+        )
+        return "reply" if alone else self.grouping.unit
 
     def summary(self) -> dict[str, dict[str, Summary]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
@@ -108,7 +138,13 @@ class ScoreTable:
             label: {system: json_ready(asdict(cell)) for system, cell in systems.items()}
             for label, systems in self.summary().items()
         }
-        return {"examples": len(self), "seed": self.seed, "warnings": list(self.notes), "summary": summary}
+        return {
+            "examples": len(self),
+            "seed": self.seed,
+            "resampled": self.resampled,
+            "warnings": list(self.notes),
+            "summary": summary,
+        }
 
     @property
     def columns(self) -> dict[str, Scores]:
@@ -136,11 +172,20 @@ class ScoreTable:
         return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.columns, "float64"))
 
     def __str__(self) -> str:
-        """One row per metric, one column per system: the mean with its 95 % interval."""
-        rows = []
-        for label, systems in self.summary().items():
-            rows.append([label, *map(_cell, systems.values())])
-        return grid(["metric", *(name or "replies" for name in self.system_names)], rows)
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """One row per metric, one column per system: the mean with its 95 % interval.
+
+        Columns that do not fit into the width follow below.
+        """
+        rows = [[label, *map(_cell, systems.values())] for label, systems in self.summary().items()]
+        header = ["metric", *(name or "replies" for name in self.system_names)]
+        table = grid(header, rows, fit=width)
+        if self.resampled == "reply":
+            return table
+        found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
+        return f"{table}\nEvery reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
 
 
 def interval_columns(label: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.effect_size import (
+    POWER,
     Outcomes,
     hedges_g,
     needed_examples,
@@ -23,8 +24,9 @@ from rejoinder.stats.effect_size import (
     standardised,
     unpaired_outcomes,
 )
-from rejoinder.stats.intervals import Interval, check_confidence
-from rejoinder.stats.mean_tests import Draws, MeanTest, shuffle_test, sign_flip_test
+from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
+from rejoinder.stats.mean_tests import Draws, MeanTest, shuffle_test, sign_flip_test, welch_degrees
+from rejoinder.stats.multiple import ALPHA
 from rejoinder.stats.resampling import Groups, group_codes, group_sums
 from rejoinder.stats.sums import Sums
 from rejoinder.stats.yes_no import Values, paired_bounds, two_values, unpaired_bounds
@@ -46,12 +48,54 @@ class MeanComparison:
     effect_name: str
     """`d_z` (Cohen's, paired) or `g` (Hedges', unpaired); NaN where values do not vary."""
     outcomes: Outcomes
-    needed_examples: float
-    """Pairs, or examples per side, for power .8 at the level `alpha` if the true effect is the observed one."""
+    standard_error: float
+    """Of the difference, with the groups as independent units."""
+    degrees: float
+    """Of freedom of the standard error."""
+    design_effect: float
+    """How much larger the variance of the difference is than if the examples were independent."""
     n_a: int
     n_b: int
     n_groups: int
     paired: bool
+
+    def needed(self, alpha: float = ALPHA) -> float:
+        """Pairs, or examples per side, for power .8 at the level `alpha` if the true effect is the observed one."""
+        return needed_examples(self.effect_size, paired=self.paired, alpha=alpha, design_effect=self.design_effect)
+
+    def detectable(self, alpha: float = ALPHA) -> float:
+        """The smallest true difference that a test at the level `alpha` detects with power .8; NaN if it never can."""
+        if not self.smallest_p < alpha or not self.standard_error > 0:
+            return math.nan
+        return (t_quantile(1 - alpha, self.degrees) + t_quantile(2 * POWER - 1, self.degrees)) * self.standard_error
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Two one-sided tests (Schuirmann 1987) of whether B's mean and A's differ by less than a margin.
+
+    Each test at the level alpha rejects if the interval of confidence 1 - 2 alpha lies within the margin on its side.
+    """
+
+    margin: float
+    interval: Interval
+    """B minus A."""
+    confidence: float
+
+    @property
+    def not_lower(self) -> bool:
+        """Whether B's mean is not lower than A's by the margin or more."""
+        return self.interval.low > -self.margin
+
+    @property
+    def not_higher(self) -> bool:
+        """Whether B's mean is not higher than A's by the margin or more."""
+        return self.interval.high < self.margin
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the means differ by less than the margin."""
+        return self.not_lower and self.not_higher
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +126,6 @@ def compare_paired(
     n_permutations: int = 9999,
     most_permutations: int = 0,
     confidence: float = 0.95,
-    alpha: float = 0.05,
     seed: int = 0,
 ) -> MeanComparison:
     """How two systems compare on the same examples, a[i] with b[i]; a pair with a NaN is left out.
@@ -120,7 +163,9 @@ def compare_paired(
         effect_size=effect,
         effect_name="d_z",
         outcomes=paired_outcomes(first, second),
-        needed_examples=needed_examples(effect, alpha=alpha, design_effect=design_effect),
+        standard_error=math.sqrt(gains.variance),
+        degrees=max(gains.sums.size - 1, 1),
+        design_effect=design_effect,
         n_a=first.size,
         n_b=second.size,
         n_groups=gains.sums.size,
@@ -138,7 +183,6 @@ def compare_unpaired(
     n_permutations: int = 9999,
     most_permutations: int = 0,
     confidence: float = 0.95,
-    alpha: float = 0.05,
     seed: int = 0,
 ) -> MeanComparison:
     """How two systems compare on different examples; NaN is left out.
@@ -164,12 +208,18 @@ def compare_unpaired(
         effect_size=effect,
         effect_name="g",
         outcomes=unpaired_outcomes(first.values, second.values),
-        needed_examples=needed_examples(effect, paired=False, alpha=alpha, design_effect=design_effect),
+        standard_error=math.sqrt(first.by_group.variance + second.by_group.variance),
+        degrees=_degrees(first.by_group, second.by_group),
+        design_effect=design_effect,
         n_a=first.values.size,
         n_b=second.values.size,
         n_groups=first.by_group.sums.size + second.by_group.sums.size,
         paired=False,
     )
+
+
+def _degrees(a: Sums, b: Sums) -> float:
+    return welch_degrees(a, b) if min(a.sums.size, b.sums.size) > 1 else math.nan
 
 
 def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:

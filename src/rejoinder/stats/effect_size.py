@@ -9,6 +9,9 @@ import numpy as np
 
 from rejoinder.arrays import Floats
 
+POWER = 0.8
+"""The probability with which a difference should be detected."""
+
 ROUNDING = 1e-12
 """Deviations so much smaller than the difference are rounding errors."""
 
@@ -49,7 +52,7 @@ def hedges_g(a: Floats, b: Floats) -> float:
 
 
 def needed_examples(
-    effect: float, *, paired: bool = True, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0
+    effect: float, *, paired: bool = True, power: float = POWER, alpha: float = 0.05, design_effect: float = 1.0
 ) -> float:
     """The pairs (unpaired: examples per side) with which a two-sided t-test detects the effect; inf for no effect.
 
@@ -59,7 +62,7 @@ def needed_examples(
     """
     if not 0 < power < 1 or not 0 < alpha < 1:
         raise ValueError(f"power and alpha must be between 0 and 1, not {power} and {alpha}")
-    if math.isnan(effect):
+    if math.isnan(effect) or math.isnan(design_effect):
         return math.nan
     if effect == 0:
         return math.inf

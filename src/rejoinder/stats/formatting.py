@@ -7,6 +7,8 @@ import math
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
 
+_MOST_DECIMALS = 8
+
 SMALLEST_P = 0.001
 """P-values below this are shown as a bound."""
 
@@ -22,12 +24,34 @@ def p_statement(p_value: float) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def interval_text(interval: Interval, digits: int = 3, bound_digits: int | None = None, *, sign: bool = False) -> str:
-    """'0.310 [0.252, 0.371]'; without bounds where they are unknown. `sign` writes +0.310."""
+def interval_text(
+    interval: Interval, digits: int | None = None, bound_digits: int | None = None, *, sign: bool = False
+) -> str:
+    """'0.310 [0.252, 0.371]'; without bounds where they are unknown. `sign` writes +0.310.
+
+    Without `digits` there are three decimals, or as many as the interval needs: see `decimals_of`.
+    """
+    digits = decimals_of(interval) if digits is None else digits
     estimate = signed(interval.estimate, digits) if sign else number(interval.estimate, digits)
     if math.isnan(interval.low) or math.isnan(interval.high):
         return estimate
     return f"{estimate} {bounds_text(interval, digits if bound_digits is None else bound_digits)}"
+
+
+def decimals_of(interval: Interval) -> int:
+    """Three decimals, or more where three would show no width, or a bound of 0 that is on one side of 0."""
+    width = _decimals(interval.half_width if interval.half_width > 0 else interval.estimate)
+    if interval.low > 0 or interval.high < 0:
+        nearest = min(abs(interval.low), abs(interval.high))
+        return max(width, min(math.ceil(-math.log10(nearest)), width + 2)) if nearest else width
+    return width
+
+
+def _decimals(size: float) -> int:
+    """As many decimals as show the first digit of the size, or the first two of a small one; at least three."""
+    if not math.isfinite(size) or not size:
+        return 3
+    return min(max(3, math.ceil(-math.log10(abs(size))) + (abs(size) < 0.001)), _MOST_DECIMALS)
 
 
 def bounds_text(interval: Interval, digits: int = 3) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 
@@ -11,14 +12,28 @@ from rejoinder.text.terminal import terminal_safe
 _WIDEST = 120  # characters of a cell
 
 
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fit: int | None = None) -> str:
     """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right.
 
-    Cells may contain text from outside: each is made safe to print, and cut if it is long.
+    Cells may contain text from outside: each is made safe to print, and cut if it is long. Columns that do not fit into
+    `fit` characters follow in further tables below, each with the first `left` columns again.
     """
-    header, rows = [*map(_cell, header)], [[*map(_cell, row)] for row in rows]
-    widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
+    columns = [[_cell(cell) for cell in column] for column in zip(header, *rows, strict=True)]
+    widths = [max(map(width, column)) for column in columns]
+    if fit is None or sum(widths) + 2 * (len(widths) - 1) <= fit:
+        return _table(columns, widths, left)
+    parts: list[list[int]] = []
+    room = 0
+    for place in range(left, len(widths)):
+        if not parts or widths[place] + 2 > room:
+            parts.append([*range(left)])
+            room = fit - sum(widths[:left]) - 2 * (left - 1)
+        parts[-1].append(place)
+        room -= widths[place] + 2
+    return "\n\n".join(_table([columns[at] for at in part], [widths[at] for at in part], left) for part in parts)
 
+
+def _table(columns: Sequence[Sequence[str]], widths: Sequence[int], left: int) -> str:
     def line(cells: Sequence[str]) -> str:
         padded = [
             cell + " " * (room - width(cell)) if place < left else " " * (room - width(cell)) + cell
@@ -26,6 +41,7 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
         ]
         return "  ".join(padded).rstrip()
 
+    header, *rows = zip(*columns, strict=True)
     return "\n".join([line(header), "  ".join("─" * room for room in widths), *map(line, rows)])
 
 
@@ -39,6 +55,11 @@ def width(text: str) -> int:
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(bool(unicodedata.combining(character)) for character in text)
+
+
+def wrapped(sentence: str, width: int) -> str:
+    """A text in lines of at most `width` characters, safe to print; a longer word has a line of its own."""
+    return textwrap.fill(terminal_safe(sentence), max(width, 20), break_long_words=False, break_on_hyphens=False)
 
 
 def number(value: float, digits: int = 3) -> str:

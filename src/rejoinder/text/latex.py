@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rejoinder.text.terminal import one_line
+
 _ESCAPES = {
     **{character: rf"\{character}" for character in "&%_#${}"},
     "<": "$<$",
@@ -15,8 +17,8 @@ _ESCAPES = {
 
 
 def latex_safe(text: str) -> str:
-    """The text with escapes for the characters that mean something to LaTeX."""
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    """The text on one line, with escapes for the characters that mean something to LaTeX."""
+    return "".join(_ESCAPES.get(character, character) for character in one_line(text))
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
+import numpy as np
+
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.meta.judged import chosen_dimensions, read_judged
-from rejoinder.meta.pairing import join, labels_of, pair_keys
+from rejoinder.meta.pairing import join, labels_of
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import choose
 from rejoinder.scoring.local import LocalRun
@@ -68,7 +70,8 @@ def _scored(
         table = LocalRun(examples, seen, chosen.metrics, "pilot", resamples=1, quiet=quiet).score()
     (label,) = table.metrics
     systems = [example.system for example in examples]
-    return pilot_spread(table[label].reshape(-1, 1), systems, pair_keys(examples)), label, list(table.notes)
+    contexts = np.arange(len(table)) if table.grouping is None else table.grouping.contexts
+    return pilot_spread(table[label].reshape(-1, 1), systems, contexts), label, list(table.notes)
 
 
 def _notes(found: PilotSpread, *, rated: bool) -> list[str]:

@@ -43,6 +43,7 @@ class Row:
             "id": example.id,
             "system": example.system,
             "context_id": example.context_id,
+            "dialogue_id": example.dialogue_id,
             "context": example.context,
             "speakers": example.speakers,
             "response": example.response,

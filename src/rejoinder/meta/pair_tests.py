@@ -1,0 +1,90 @@
+"""The test of two systems on one metric: on the contexts that both answered, or unpaired on all replies.
+
+Every reply counts equally, as in `score`: a context with several replies weighs as much as they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rejoinder.arrays import Floats, Ints
+from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
+from rejoinder.types import Scores
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """The tests of all pairs of systems of one table."""
+
+    table: ScoreTable
+    most_permutations: int
+    first_permutations: int
+
+    @property
+    def grouping(self) -> Grouping:
+        """The contexts and clusters of the replies; without any, each reply is its own."""
+        alone = np.arange(len(self.table))
+        return self.table.grouping or Grouping(alone, alone)
+
+    def test(self, label: str, a: str, b: str, confidence: float = 0.95) -> MeanComparison:
+        """How two systems compare on one metric."""
+        scores, rows_a, rows_b = self.table[label], self.table.rows_of(a), self.table.rows_of(b)
+        settings: Mapping[str, Any] = {
+            "limits": self.table.limits(label),
+            "n_permutations": self.first_permutations,
+            "most_permutations": self.most_permutations,
+            "confidence": confidence,
+            "seed": self.table.seed,
+        }
+        shared = self.shared(a, b)
+        clusters = self.grouping.clusters
+        if shared is None:
+            return compare_unpaired(scores[rows_a], scores[rows_b], clusters[rows_a], clusters[rows_b], **settings)
+        contexts = self.grouping.contexts
+        first, of_a = means_by_context(scores[rows_a], contexts[rows_a], shared)
+        second, of_b = means_by_context(scores[rows_b], contexts[rows_b], shared)
+        cluster_of = np.zeros(len(contexts), np.int64)  # by context
+        cluster_of[contexts] = clusters
+        weights = np.stack([of_a, of_b], axis=1)
+        return compare_paired(first, second, cluster_of[shared], weights=weights, **settings)
+
+    def shared(self, a: str, b: str) -> Ints | None:
+        """The contexts that two systems are compared on; None where they have too few in common."""
+        of_a, of_b = self._contexts(a), self._contexts(b)
+        shared = np.intersect1d(of_a, of_b, assume_unique=True)
+        return None if len(shared) < max(2, min(len(of_a), len(of_b)) / 2) else shared
+
+    def note(self, a: str, b: str) -> str:
+        """What a reader should know about how two systems were paired; "" where there is nothing to say."""
+        shared, of_a, of_b = self.shared(a, b), self._contexts(a), self._contexts(b)
+        if shared is not None:
+            contexts = self.grouping.contexts
+            alone = sum(int((~np.isin(contexts[self.table.rows_of(system)], shared)).sum()) for system in (a, b))
+            left_out = f"are compared on the {len(shared)} contexts that both answered; {alone} other replies are"
+            return f"{a} and {b} {left_out} left out" if alone else ""
+        common = len(np.intersect1d(of_a, of_b, assume_unique=True))
+        if not common:
+            return f"{a} and {b} answered different contexts, so their means are compared unpaired"
+        return (
+            f"{a} and {b} share only {common} of their {len(of_a)} and {len(of_b)} contexts, "
+            "so their means over all replies are compared unpaired"
+        )
+
+    def _contexts(self, system: str) -> Ints:
+        return np.unique(self.grouping.contexts[self.table.rows_of(system)])
+
+
+def means_by_context(scores: Scores, contexts: Ints, wanted: Ints) -> tuple[Scores, Floats]:
+    """The mean score of the replies to each wanted context (NaN: none could be scored), and how many were scored."""
+    place = np.searchsorted(wanted, contexts)
+    inside = (place < len(wanted)) & (wanted[np.minimum(place, len(wanted) - 1)] == contexts) & ~np.isnan(scores)
+    total = np.bincount(place[inside], weights=scores[inside], minlength=len(wanted))
+    count = np.bincount(place[inside], minlength=len(wanted)).astype(np.float64)
+    means: Scores = np.divide(total, count, out=np.full(len(wanted), np.nan), where=count > 0)
+    return means, count

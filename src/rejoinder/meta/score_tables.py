@@ -1,0 +1,186 @@
+"""Numbers that exist already, such as human ratings, thumbs or another tool's results, as a table to compare.
+
+A table has one row per reply, or per rating of a reply: `id`, `system`, and columns of numbers. Rows of several systems
+with the same `context_id`, or without one the same id, are paired; another field may be named instead. Score files are
+such tables, and their metadata say which columns are better when lower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.record import FIELDS, FieldMap
+from rejoinder.data.source import OnError, Source
+from rejoinder.data.values import FieldError, as_list, is_missing, label_of
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed
+from rejoinder.metrics.base import Metric
+from rejoinder.scoring.choosing import Choice, Metrics
+from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.scoring.score_file import metadata_of, range_of
+from rejoinder.scoring.table import ScoreTable, interval_columns
+from rejoinder.types import Example
+
+_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "up": 1.0, "down": 0.0}
+"""Answers that count as numbers."""
+
+_NOT_SCORES = {*FIELDS, "reference", "rater", "annotator"} - {"scores"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row of a table: whose reply it is about, and what the other columns hold."""
+
+    example: Example
+    values: Mapping[str, Any]
+
+
+class _TableSource(Source):
+    """A source whose records need no texts; `columns` collects what their other fields hold."""
+
+    def __init__(self, origin: Any, fields: FieldMap, on_error: OnError) -> None:
+        super().__init__(origin, fields, on_error)
+        self.columns: dict[str, list[Any]] = {}
+        self.count = 0
+
+    def _example(self, record: Any, number: int) -> Example:
+        if not isinstance(record, dict):
+            raise FieldError("", "expected a row with id, system and numbers")
+        row = _row_of(record, number, self.fields)
+        for name in row.values:
+            self.columns.setdefault(name, [None] * self.count)
+        for name, column in self.columns.items():
+            column.append(row.values.get(name))
+        self.count += 1
+        return row.example
+
+
+def read_score_table(
+    origin: Any,
+    metrics: Metrics | Choice | None,
+    fields: FieldMap,
+    pair_by: str | None,
+    cluster: str | None,
+    on_error: OnError,
+    *,
+    seed: int,
+    resamples: int,
+) -> tuple[ScoreTable, tuple[str, ...]]:
+    """The table of a file or a data frame, and messages about rows that were skipped.
+
+    `metrics` may name the columns; without it, all that hold only numbers are taken.
+    """
+    finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
+    with closing(_TableSource(origin, fields, on_error)) as source:
+        for example in source:
+            finder.add([example])
+            ids.append(example.id)
+            codes.append(systems.setdefault(example.system, len(systems)))
+    if len(systems) < 2:
+        raise DataError("has only one system: expected at least two to compare", file=source.name)
+    meta = metadata_of(Path(origin))[0] if isinstance(origin, str | Path) and str(origin) != "-" else {}
+    columns, notes = _numbers(source, _named(metrics))
+    known = {label: values for label, values in meta.get("ranges", {}).items() if label in columns}
+    table = ScoreTable(
+        scores=columns,
+        signatures={label: meta.get("signatures", {}).get(label, label) for label in columns},
+        system_names=tuple(systems),
+        system_of=np.array(codes, np.int32),
+        ids=ids,
+        ranges={label: range_of(ends) for label, ends in known.items()},
+        higher_is_better=meta.get("higher_is_better", {}),
+        notes=notes,
+        grouping=finder.found(),
+        seed=seed,
+        resamples=resamples,
+    )
+    return table, tuple(map(str, source.skipped.values()))
+
+
+def _named(metrics: Metrics | Choice | None) -> list[str] | None:
+    """The names of the columns that were asked for."""
+    if metrics is None:
+        return None
+    names = [metrics] if isinstance(metrics, str | Metric) else metrics
+    if isinstance(names, Choice | Mapping) or not all(isinstance(name, str) for name in names):
+        raise CallError("metrics must name columns of the scores, as strings")
+    return [str(name) for name in names]
+
+
+def _row_of(record: dict[str, Any], number: int, fields: FieldMap) -> _Row:
+    """Whose reply a record is about, and what its other columns hold; `scores` may hold several names with numbers."""
+    identifier, system, context, dialogue = (
+        label_of(_present(record.get(fields.of(name))), fields.of(name))
+        for name in ("id", "system", "context_id", "dialogue_id")
+    )
+    if not system:
+        found = listed(record) or "no fields"
+        raise FieldError(fields.of("system"), f"is missing: expected the system's name, found {found}")
+    if not identifier and not context:
+        raise FieldError(fields.of("id"), "is missing: rows of several systems are paired by id")
+    taken = _NOT_SCORES | {fields.of(name) for name in _NOT_SCORES & set(fields.names)}
+    values = {str(name): value for name, value in record.items() if name not in taken}
+    several = values.get(fields.of("scores"))
+    if isinstance(several, dict):
+        del values[fields.of("scores")]
+        values |= {str(name): value for name, value in several.items()}
+    return _Row(
+        Example(identifier or str(number), (), "", system=system, context_id=context, dialogue_id=dialogue), values
+    )
+
+
+def _present(value: Any) -> Any:
+    return None if is_missing(value) else value
+
+
+def _numbers(source: _TableSource, named: list[str] | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The columns to compare, and which those are and which were left out."""
+    found = {name: _column(values) for name, values in source.columns.items()}
+    bounds = {bound for name in found for bound in interval_columns(name)}
+    usable = {name: column for name, column in found.items() if column is not None and name not in bounds}
+    if named is not None:
+        for name in named:
+            if name not in source.columns:
+                raise UnknownNameError(f"column of {source.name}:", name, source.columns)
+            if name not in usable:
+                raise DataError("expected only numbers", file=source.name, field=name)
+        return {name: usable[name] for name in named}, ()
+    if not usable:
+        raise DataError(f"has no column of numbers: found {listed(source.columns)}", file=source.name)
+    left_out = [name for name in found if name not in usable and name not in bounds]
+    notes = [f"compared columns of {source.name}: {', '.join(usable)}; higher is taken as better"]
+    if left_out:
+        notes.append(f"left out {', '.join(left_out)}: not only numbers")
+    return usable, tuple(notes)
+
+
+def _column(values: list[Any]) -> Any:
+    """The numbers of a column; None where it holds anything else, or nothing."""
+    numbers = [_number(as_list(value)) for value in values]
+    if None in numbers:
+        return None
+    column = np.array(numbers, np.float64)
+    return None if np.isnan(column).all() else column
+
+
+def _number(value: Any) -> float | None:
+    """The number in a cell (of several ratings, their mean); NaN where it is empty, None where it holds text."""
+    if value is None or value == "" or is_missing(value):
+        return math.nan
+    if isinstance(value, list | tuple):
+        ratings = [_number(item) for item in value]
+        known = [rating for rating in ratings if rating is not None and not math.isnan(rating)]
+        return None if None in ratings else float(np.mean(known)) if known else math.nan
+    if isinstance(value, str) and value.strip().lower() in _WORDS:
+        return _WORDS[value.strip().lower()]
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

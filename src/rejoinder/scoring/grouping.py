@@ -1,0 +1,175 @@
+"""Which replies belong together: answers to one context, and turns of one dialogue.
+
+Replies of several systems are paired by *context*: `context_id`; without one, equal context and references; without
+those, the id. Contexts of one dialogue form a *cluster*, because what happens in one turn is repeated in the next: they
+are resampled and permuted together. A dialogue is known by its `dialogue_id`. Without one, it shows in contexts that
+continue each other: ["Hi!"], then ["Hi!", "Hello.", "How are you?"].
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rejoinder.arrays import Ints
+from rejoinder.errors import CallError
+from rejoinder.types import Example
+
+PAIR_FIELDS = ("id", "context_id", "context")
+
+MOST_COMPARED = 250_000
+"""Examples beyond which contexts that continue each other are not looked for: their prefixes would fill the memory."""
+
+FEWEST_LINKED = 0.05
+"""The share of contexts that must continue another one: a few do so by chance, and do no harm."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The context and the cluster of each example, as numbers from 0 in order of appearance."""
+
+    contexts: Ints
+    clusters: Ints
+    unit: str = "context"
+    """What a cluster is: "context", "dialogue", or "cluster" for those of a field that the user named."""
+    found_by: str = ""
+    """How clusters were found, in words; "" where each context is its own cluster."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the clusters."""
+        if not self.found_by:
+            return ()
+        n_contexts, n_clusters = self.contexts.max() + 1, self.clusters.max() + 1
+        return (
+            f"the {n_contexts:,} contexts belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
+            f"and whole {self.unit}s are resampled and permuted",
+        )
+
+
+@dataclass
+class GroupFinder:
+    """Collects what identifies the context and the dialogue of each example; memory: some bytes per example."""
+
+    pair_by: str | None = None
+    """One of PAIR_FIELDS that replies are paired by."""
+    called: str | None = None
+    """The data's own name for that field."""
+    cluster: str | None = None
+    """The data's own name for the field that was read as `dialogue_id`."""
+
+    def __post_init__(self) -> None:
+        self._contexts, self._dialogues, self._continued = array("q"), array("q"), _Continuations()
+        if self.pair_by is not None and self.pair_by not in PAIR_FIELDS:
+            raise CallError(f"cannot pair by {self.pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
+
+    def add(self, examples: Iterable[Example]) -> None:
+        """Take examples into account."""
+        for example in examples:
+            row = len(self._contexts)
+            if row < MOST_COMPARED:
+                self._continued.add(row, example)
+            elif row == MOST_COMPARED:
+                self._continued = _Continuations()  # releases the memory
+            self._contexts.append(hash(self._key(example)))
+            self._dialogues.append(hash(example.dialogue_id) if example.dialogue_id else 0)
+
+    def found(self) -> Grouping:
+        """The groups of all examples that were added."""
+        contexts = _by_appearance(np.frombuffer(self._contexts, np.int64))
+        dialogues = np.frombuffer(self._dialogues, np.int64)
+        if dialogues.any():
+            rows = np.flatnonzero(dialogues)
+            links = np.stack([contexts[rows], _by_appearance(dialogues[rows])])
+            links[1] += contexts.max() + 1  # dialogues are nodes of their own, after the contexts
+            unit, found_by = ("cluster" if self.cluster else "dialogue"), f"by {self.cluster or 'dialogue_id'}"
+        else:
+            links = contexts[self._continued.links()]
+            unit, found_by = "dialogue", "their contexts continue each other"
+            if len(contexts) > MOST_COMPARED or links.shape[1] < FEWEST_LINKED * (contexts.max() + 1):
+                return Grouping(contexts, contexts)
+        clusters = _joined(contexts, links)
+        if clusters.max() == contexts.max():
+            return Grouping(contexts, contexts)
+        return Grouping(contexts, clusters, unit, found_by)
+
+    def _key(self, example: Example) -> tuple[object, ...]:
+        if self.pair_by is None:
+            if example.context_id:
+                return ("context_id", example.context_id)
+            if example.context or example.references:
+                return ("context", example.context, example.references)
+            return ("id", example.id)
+        value: object = getattr(example, self.pair_by)
+        if not value:
+            called = self.called or self.pair_by
+            raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
+        return (self.pair_by, value)
+
+
+@dataclass
+class _Continuations:
+    """The distinct contexts of each system, with the hashes of all their beginnings."""
+
+    _rows: dict[int, int] = field(default_factory=dict)
+    """Hash of a context -> the first row that has it."""
+    _beginnings: array[int] = field(default_factory=lambda: array("q"))
+    _lengths: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, row: int, example: Example) -> None:
+        """Remember an example's context."""
+        if not example.context:
+            return
+        *beginnings, whole = _running_hashes(example)
+        if whole not in self._rows:
+            self._rows[whole] = row
+            self._beginnings.extend(beginnings)
+            self._lengths.append(len(beginnings))
+
+    def links(self) -> Ints:
+        """Rows of contexts, and rows of the longest other context that each continues. (2, links)
+
+        A context that several others continue is an opening that many dialogues share ("Hi!"), and links nothing.
+        """
+        contexts, rows = np.array([*self._rows], np.int64), np.array([*self._rows.values()], np.int64)
+        beginnings = np.frombuffer(self._beginnings, np.int64)
+        owners = np.repeat(np.arange(len(contexts)), np.frombuffer(self._lengths, np.int64))
+        order = np.argsort(contexts)
+        place = np.searchsorted(contexts, beginnings, sorter=order)
+        place[place == len(contexts)] = 0
+        known = contexts[order[place]] == beginnings if len(contexts) else np.zeros(0, np.bool_)
+        continued = np.full(len(contexts), -1)
+        continued[owners[known]] = order[place[known]]  # beginnings are in order of length: the longest is the last
+        linked = continued >= 0
+        only = np.bincount(continued[linked], minlength=len(contexts)) == 1
+        linked[linked] = only[continued[linked]]
+        return np.stack([rows[linked], rows[continued[linked]]])
+
+
+def _running_hashes(example: Example) -> Iterable[int]:
+    """A hash of each beginning of the context, of the whole context last."""
+    found = hash(example.system)
+    for turn in example.context:
+        found = hash((found, turn))
+        yield found
+
+
+def _by_appearance(hashes: Ints) -> Ints:
+    """Equal numbers for equal hashes: Python's differ from run to run, numbers by order of appearance do not."""
+    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[codes.reshape(-1)], np.int64)
+
+
+def _joined(contexts: Ints, links: Ints) -> Ints:
+    """The cluster of each example: contexts that are linked, directly or by others, are in one cluster."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = int(max(contexts.max(), links.max(initial=0))) + 1
+    _, component = connected_components(coo_array((np.ones(links.shape[1]), tuple(links)), shape=(nodes, nodes)), False)
+    return _by_appearance(np.asarray(component, np.int64)[contexts])
