@@ -19,7 +19,10 @@ from rejoinder.data.values import FieldError, as_list, is_missing, json_list, ki
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
-FIELDS = ("id", "context", "response", "references", "system", "speakers", "context_id", "messages", "scores", "split")
+FIELDS = (
+    *("id", "context", "response", "references", "system", "speakers", "context_id", "messages"),
+    *("scores", "split", "raters", "probability", "rater", "dimension", "score", "time"),
+)
 """What `--field` may rename."""
 
 _PLAIN = (str, list, type(None))
