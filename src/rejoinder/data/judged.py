@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +103,24 @@ class RatingSource(JudgedSource):
             time="" if time is None else str(time),
         )
         return example
+
+
+class _ChosenSource(Source):
+    """Replies that were chosen to be rated, with the probability of each."""
+
+    probability = math.nan
+
+    def _example(self, record: Any, number: int) -> Example:
+        name = self.fields.of("probability")
+        self.probability = _probability(record.get(name), name) if isinstance(record, dict) else math.nan
+        return super()._example(record, number)
+
+
+def chosen_with(origin: Any) -> dict[tuple[str, str], float]:
+    """Id and system of each reply -> the probability with which it was chosen to be rated, where that is known."""
+    with closing(_ChosenSource(origin)) as source:
+        found = {(example.id, example.system): source.probability for example in source}
+    return {key: probability for key, probability in found.items() if not math.isnan(probability)}
 
 
 def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:

@@ -116,7 +116,7 @@ def _regression(system: ChosenLabels) -> _Part:
     leverage = np.clip(w * np.einsum("ij,jk,ik->i", x, inverse, x), 0, 0.99)
     score_influence = (fitted - estimate) / len(scores)
     influence = score_influence.copy()
-    influence[known] += w * g_weights * (y - fitted[known]) / (1 - leverage) / len(scores)
+    influence[known] += w * g_weights * (y - fitted[known]) / np.sqrt(1 - leverage) / len(scores)
     slope = float(line[1]) if has_slope else 0.0
     return _Part(estimate, influence, score_influence, slope, _effective(w) - 1 - has_slope, n)
 
@@ -129,7 +129,7 @@ def _labels_alone(system: ChosenLabels) -> _Part:
     mean = float(w @ labels[known] / w.sum()) if w.size else math.nan
     influence = np.zeros(len(labels))
     leverage = np.clip(w / w.sum(), 0, 0.99) if w.size else w
-    influence[known] = w * (labels[known] - mean) / (1 - leverage) / w.sum() if w.size else 0
+    influence[known] = w * (labels[known] - mean) / np.sqrt(1 - leverage) / w.sum() if w.size else 0
     return _Part(mean, influence, influence, 0.0, _effective(w) - 1, int(known.sum()))
 
 
