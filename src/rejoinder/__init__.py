@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.compare import compare
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
+    from rejoinder.meta.raters.agreement import AgreementReport, agreement
+    from rejoinder.meta.sample import LabelSample, sample
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
     from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
+    "AgreementReport": "meta.raters.agreement",
     "CalibrationReport": "meta.calibrate",
     "CallError": "errors",
     "Comparison": "meta.comparison",
@@ -44,6 +47,7 @@ _HOMES = {
     "GeneratedReplies": "reply_models.pool.generate",
     "JudgedExample": "types",
     "Judgement": "types",
+    "LabelSample": "meta.sample",
     "LeakageError": "errors",
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
@@ -52,6 +56,7 @@ _HOMES = {
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
+    "agreement": "meta.raters.agreement",
     "calibrate": "meta.calibrate",
     "compare": "meta.compare",
     "distill": "training.distill",
@@ -59,11 +64,13 @@ _HOMES = {
     "load": "registry",
     "meta_evaluate": "meta.meta",
     "read": "data.source",
+    "sample": "meta.sample",
     "score": "scoring.score",
     "train": "training.train",
 }
 
 __all__ = [
+    "AgreementReport",
     "CalibrationReport",
     "CallError",
     "Comparison",
@@ -74,6 +81,7 @@ __all__ = [
     "GeneratedReplies",
     "JudgedExample",
     "Judgement",
+    "LabelSample",
     "LeakageError",
     "MetaReport",
     "Metric",
@@ -83,6 +91,7 @@ __all__ = [
     "ScoreWarning",
     "TrainingRun",
     "__version__",
+    "agreement",
     "calibrate",
     "compare",
     "distill",
@@ -90,6 +99,7 @@ __all__ = [
     "load",
     "meta_evaluate",
     "read",
+    "sample",
     "score",
     "train",
 ]

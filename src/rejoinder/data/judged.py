@@ -68,13 +68,26 @@ class JudgedSource(Source):
 class RatingSource(JudgedSource):
     """Single ratings, of judged records or of a long table with one row per rating."""
 
+    all_named = True
+    """Whether every record that was read so far says who gave its scores."""
+    all_with_replies = True
+    """Whether every record that was read so far has the reply, and not only its id."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.probabilities: dict[tuple[str, str], float] = {}
+        """Id and system of the replies that were read so far -> with what probability they were chosen, if known."""
+
     def judgements(self) -> Iterator[tuple[Example, Judgement]]:
         """Each rating with its example, which in a long table may be no more than an id and a system.
 
         Where a record does not say who gave its scores, the raters are their places in the list: 1, 2, ...
         """
         for _, _, example in self.numbered():
+            if not math.isnan(self._judged.probability):
+                self.probabilities[example.id, example.system] = self._judged.probability
             for dimension, scores in self._judged.scores.items():
+                self.all_named &= dimension in self._judged.raters
                 raters = self._judged.raters.get(dimension) or tuple(str(n) for n in range(1, len(scores) + 1))
                 for rater, score in zip(raters, scores, strict=True):
                     if not math.isnan(score):
@@ -89,6 +102,7 @@ class RatingSource(JudgedSource):
         if not isinstance(record, dict) or fields.of("scores") in record or score_name not in record:
             return super()._example(record, number)
         response = fields.of("response")
+        self.all_with_replies &= response in record or fields.of("messages") in record
         example = Source._example(self, {response: "", **record}, number)
         if not label_of(_present(record.get(fields.of("id"))), fields.of("id")):
             raise FieldError(fields.of("id"), "is missing: expected the id of the reply that was rated")
@@ -100,6 +114,7 @@ class RatingSource(JudgedSource):
         self._judged = HumanScores(
             {dimension: (_single_rating(record[score_name], score_name),)},
             raters={dimension: (rater,)},
+            probability=_probability(record.get(fields.of("probability")), fields.of("probability")),
             time="" if time is None else str(time),
         )
         return example

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -180,7 +181,7 @@ def _frame(examples: list[Example], name: str, table: ScoreTable | None, label: 
     if not keys:
         raise CallError(f"{name} has no replies: expected at least one")
     if len(set(keys)) < len(keys):
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        twice = Counter(keys).most_common(1)[0][0]
         raise CallError(
             f"{name}: the id {twice[0]!r} occurs twice: expected an id of its own for each reply of a system"
         )

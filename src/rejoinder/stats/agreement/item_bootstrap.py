@@ -16,10 +16,11 @@ from rejoinder.stats.agreement.ceiling import half_means, kept_annotators, rest_
 from rejoinder.stats.agreement.kappa import rating_matrix
 from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
 from rejoinder.stats.intervals import Interval, bootstrap_bounds, t_quantile
-from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes
+from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes, group_sums
 
 MANY_GROUPS = 1000
-"""Items (or contexts) from which on the percentile interval of alpha needs no help."""
+"""Items (or contexts) from which on the jackknife of an ordinal or nominal alpha is left out: it takes long, and the
+percentile interval is good enough."""
 
 
 def alpha_interval(
@@ -41,19 +42,48 @@ def alpha_interval(
     alpha = krippendorff_alpha(matrix, level)
     if n_groups < 2 or np.isnan(alpha):
         return Interval(alpha, np.nan, np.nan)
-    places = np.arange(len(matrix))
-    replicates = [
-        krippendorff_alpha(matrix[np.repeat(places, counts[codes].astype(np.int64))], level)
-        for chunk in bootstrap_chunks(n_groups, n_resamples, seed)
-        for counts in chunk
-    ]
-    by_resampling = bootstrap_bounds(np.array(replicates), alpha, n_groups, confidence)
-    if n_groups >= MANY_GROUPS:
+    replicates, left_out = _resampled(matrix, level, codes, n_groups, n_resamples, seed)
+    by_resampling = bootstrap_bounds(replicates, alpha, n_groups, confidence)
+    if not left_out.size:
         return by_resampling
-    left_out = np.array([krippendorff_alpha(matrix[codes != group], level) for group in range(n_groups)])
     by_jackknife = _jackknife_interval(alpha, left_out, _harmonic_mean(matrix), confidence)
     low, high = np.fmin(by_resampling.low, by_jackknife.low), np.fmax(by_resampling.high, by_jackknife.high)
     return Interval(alpha, float(low), float(high))
+
+
+def _resampled(
+    matrix: Floats, level: str, codes: Ints, n_groups: int, n_resamples: int, seed: int
+) -> tuple[Floats, Floats]:
+    """The alphas of the resamples, and those without each group, which many groups do without."""
+    chunks = bootstrap_chunks(n_groups, n_resamples, seed)
+    if level == "interval":
+        sums = _alpha_sums(matrix, codes, n_groups)
+        left_out = _alpha_of_sums(sums.sum(axis=0) - sums)
+        return np.concatenate([_alpha_of_sums(chunk @ sums) for chunk in chunks]), left_out
+    places = np.arange(len(matrix))
+    drawn = (np.repeat(places, counts[codes].astype(np.int64)) for chunk in chunks for counts in chunk)
+    replicates = np.array([krippendorff_alpha(matrix[rows], level) for rows in drawn])
+    groups = range(n_groups if n_groups < MANY_GROUPS else 0)
+    return replicates, np.array([krippendorff_alpha(matrix[codes != group], level) for group in groups])
+
+
+def _alpha_sums(matrix: Floats, codes: Ints, n_groups: int) -> Floats:
+    """For each group the sums that the interval-scale alpha is made of: disagreement, number, sum, squares."""
+    known = ~np.isnan(matrix)
+    values = np.where(known, matrix - np.nanmean(matrix), 0)
+    sizes, totals, squares = known.sum(axis=1), values.sum(axis=1), (values**2).sum(axis=1)
+    within = 2 * sizes / (sizes - 1) * np.maximum(squares - totals**2 / sizes, 0)
+    return group_sums(np.stack([within, sizes, totals, squares], axis=1), codes, n_groups)
+
+
+def _alpha_of_sums(sums: Floats) -> Floats:
+    """Alpha from its sums; NaN where all ratings are equal. (...,)"""
+    within, n, total, squares = np.moveaxis(sums, -1, 0)
+    safe = np.maximum(n, 2)
+    expected = 2 * (squares - total**2 / safe) / (safe - 1)
+    varies = expected > 1e-12 * np.maximum(squares / safe, 1e-300)
+    found: Floats = 1 - np.divide(within / safe, expected, out=np.full(n.shape, np.nan), where=varies)
+    return found
 
 
 def _jackknife_interval(alpha: float, left_out: Floats, k: float, confidence: float) -> Interval:

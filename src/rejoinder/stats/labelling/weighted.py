@@ -83,11 +83,11 @@ def _combined(systems: list[ChosenLabels], signs: list[int], confidence: float) 
     only = _variance([p.influence for p in plain], signs, codes, n_groups)
     score_variance = min(_variance([p.score_influence for p in parts], signs, codes, n_groups), variance)
     estimate = float(np.dot(signs, [p.estimate for p in parts]))
-    degrees = _welch(parts, variance)
+    degrees = _welch(parts)
     n_labelled = sum(part.n_labelled for part in parts)
     return PredictionPowered(
         interval=_interval(estimate, variance, degrees, confidence),
-        labels_only=_interval(float(np.dot(signs, [p.estimate for p in plain])), only, _welch(plain, only), confidence),
+        labels_only=_interval(float(np.dot(signs, [p.estimate for p in plain])), only, _welch(plain), confidence),
         weights=tuple(part.weight for part in parts),
         n_labelled=n_labelled,
         n_unlabelled=sum(len(codes_of) for codes_of in codes) - n_labelled,
@@ -171,7 +171,7 @@ def _effective(w: Floats) -> float:
     return float(w.sum() ** 2 / (w @ w)) if w.size else 0.0
 
 
-def _welch(parts: list[_Part], variance: float) -> float:
+def _welch(parts: list[_Part]) -> float:
     """The degrees of freedom of a mean, or of a difference (Welch 1947)."""
     if len(parts) == 1:
         return parts[0].degrees

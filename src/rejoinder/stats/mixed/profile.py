@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,20 +49,18 @@ class Equations:
         y = y - self.shift
         self.sizes = [int(codes.max()) + 1 for codes in factors]
         z = sparse.hstack([_indicators(codes, size) for codes, size in zip(factors, self.sizes, strict=True)]).tocsc()
-        self.zz = (z.T @ z).tocoo()
+        self.zz = (z.T @ z).tocsc()
+        self.columns = np.repeat(np.arange(self.zz.shape[1]), np.diff(self.zz.indptr))
+        self.diagonal = np.flatnonzero(self.zz.indices == self.columns)
         self.zx, self.zy = np.asarray(z.T @ x), np.asarray(z.T @ y)
         self.xx, self.xy, self.yy = x.T @ x, x.T @ y, float(y @ y)
-
-    @cached_property
-    def identity(self) -> Any:
-        """The identity matrix of the size of A."""
-        return sparse.identity(len(self.zy), format="csc")
 
     def solve(self, theta: Floats) -> Solution:
         """The best coefficients for the given relative standard deviations."""
         scale = self.scale(theta)
-        values = self.zz.data * scale[self.zz.row] * scale[self.zz.col]
-        a = sparse.csc_matrix((values, (self.zz.row, self.zz.col)), shape=self.zz.shape) + self.identity
+        a = self.zz.copy()
+        a.data *= scale[self.zz.indices] * scale[self.columns]
+        a.data[self.diagonal] += 1
         factorised = splu(a, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         inner_x, inner_y = scale[:, None] * self.zx, scale * self.zy
         solved = factorised.solve(np.column_stack([inner_x, inner_y]))

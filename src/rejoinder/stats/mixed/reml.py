@@ -102,13 +102,7 @@ class MixedFit:
     def _degrees(self, c: Floats, variance: float) -> float:
         """Satterthwaite's degrees of freedom of a contrast; those of the residuals where no variance is in doubt."""
         residual = float(self.equations.n - self.equations.p)
-        logs = self._logs
-        gradient = np.array(
-            [
-                (self._variance_at(logs + step, c) - self._variance_at(logs - step, c)) / (2 * _STEP)
-                for step in _STEP * np.eye(len(logs))
-            ]
-        )
+        gradient = np.array([_variance(c, *above) - _variance(c, *below) for above, below in self._moved]) / (2 * _STEP)
         spread = float(gradient @ self._log_covariance @ gradient)
         return min(max(2 * variance**2 / spread, 1.0), residual) if spread > 0 else residual
 
@@ -126,11 +120,12 @@ class MixedFit:
         theta[self._present] = np.exp((logs[:-1] - logs[-1]) / 2)
         return theta
 
-    def _variance_at(self, logs: Floats, c: Floats) -> float:
-        return float(np.exp(logs[-1]) * (c @ np.linalg.solve(self._solution_at(logs).precision, c)))
-
-    def _solution_at(self, logs: Floats) -> Solution:
-        return self.equations.solve(self._theta_at(logs))
+    @cached_property
+    def _moved(self) -> list[tuple[tuple[float, Floats], tuple[float, Floats]]]:
+        """Residual variance and precision where each logarithm is a step higher, and where it is a step lower."""
+        steps = [self._logs + sign * step for step in _STEP * np.eye(len(self._logs)) for sign in (1, -1)]
+        found = [(math.exp(at[-1]), self.equations.solve(self._theta_at(at)).precision) for at in steps]
+        return list(zip(found[::2], found[1::2], strict=True))
 
     @cached_property
     def _log_covariance(self) -> Floats:
@@ -154,6 +149,11 @@ class MixedFit:
         kept = values > 1e-6 * values.max()
         covariance: Floats = 2 * (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
         return covariance
+
+
+def _variance(c: Floats, residual_variance: float, precision: Floats) -> float:
+    """The variance of a contrast."""
+    return residual_variance * float(c @ np.linalg.solve(precision, c))
 
 
 def fit_reml(y: ArrayLike, x: ArrayLike, factors: Sequence[Ints]) -> MixedFit:
