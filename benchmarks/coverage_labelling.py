@@ -6,7 +6,8 @@ uncertainty, on simulated replies.
 Two systems answer the same 1,000 contexts; the score of each reply is a rating with an error whose size differs between
 replies: some kinds of replies are judged well by the metric, others badly. Uncertainty is the size of that error, known
 up to a factor of about 1.5. Labels are spent equally on the two systems. Strata are five bins of the score, with
-deviations from an earlier pilot of 100 labels. Claimed: 93..97 %, and intervals that are shorter than with random labels.
+deviations from an earlier pilot of 100 labels. Claimed: at least 93 %, and intervals that are shorter than with random
+labels.
 """
 
 from __future__ import annotations

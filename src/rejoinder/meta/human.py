@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class HumanCeiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(replace(self, intervals=dict(self.intervals)))
+        return asdict(self)
 
     def sentence(self) -> str:
         """The agreement in words."""
@@ -52,10 +52,10 @@ class HumanCeiling:
             return f"{self.dimension}: one rating per example, so the agreement between raters is unknown."
         return (
             f"{self.dimension}: the two halves of the raters correlate at {self._with_bounds('split_half_pearson')} "
-            f"(Pearson) and {self.split_half_spearman:.2f} (Spearman); one rater (a column of the data) with the others "
-            f"at {self._with_bounds('one_mean')} (mean), {self.one_median:.2f} (median), {self.one_maximum:.2f} (best); "
-            f"Krippendorff's alpha is {self._with_bounds('alpha', 3)}. A perfect metric would reach about "
-            f"{self._with_bounds('perfect')} Pearson."
+            f"(Pearson) and {self.split_half_spearman:.2f} (Spearman); one rater (a column of the data) with the "
+            f"others at {self._with_bounds('one_mean')} (mean), {self.one_median:.2f} (median), "
+            f"{self.one_maximum:.2f} (best); Krippendorff's alpha is {self._with_bounds('alpha', 3)}. "
+            f"A perfect metric would reach about {self._with_bounds('perfect')} Pearson."
         )
 
     def _with_bounds(self, name: str, digits: int = 2) -> str:
@@ -70,7 +70,8 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     several = (~np.isnan(ratings)).sum(axis=1) >= 2
     raters = ratings.shape[1]
     if raters < 2 or several.sum() < 3:
-        return HumanCeiling(dimension, raters, *[float("nan")] * 7)
+        nan = float("nan")
+        return HumanCeiling(dimension, raters, nan, nan, nan, nan, nan, nan, nan)
     # Columns are positions in a list, not people, so each example's ratings are split on their own.
     halves = {
         kind: split_half(ratings[several], kind=kind, seed=seed, within_items=True).mean

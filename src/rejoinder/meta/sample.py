@@ -101,10 +101,11 @@ def sample(
 ) -> LabelSample:
     """Choose replies for people to label, and write them with their probabilities to `output`.
 
-    `scores` is a score file of the replies, `predictor` one of its metrics (by default the first). `design` is `random`,
-    `stratified` (by score; with `pilot`, labels of some replies, more labels where scores predict them badly) or `active`
-    (more labels where the scores' intervals are long). By default it is `active` where scores have intervals and there is
-    no pilot, `stratified` for other scores, and `random` without scores. The labels are divided equally among systems.
+    `scores` is a score file of the replies, `predictor` one of its metrics (by default the first). `design` is
+    `random`, `stratified` (by score; with `pilot`, labels of some replies, more labels where scores predict them badly)
+    or `active` (more labels where the scores' intervals are long). By default it is `active` where scores have
+    intervals and there is no pilot, `stratified` for other scores, and `random` without scores. The labels are divided
+    equally among systems.
     """
     inputs = [str(given) for given in (replies, scores, pilot) if isinstance(given, str | Path)]
     if output is not None:
@@ -182,9 +183,7 @@ def _frame(examples: list[Example], name: str, table: ScoreTable | None, label: 
         raise CallError(f"{name} has no replies: expected at least one")
     if len(set(keys)) < len(keys):
         twice = Counter(keys).most_common(1)[0][0]
-        raise CallError(
-            f"{name}: the id {twice[0]!r} occurs twice: expected an id of its own for each reply of a system"
-        )
+        raise CallError(f"{name}: the id {twice[0]!r} occurs twice: expected a different id for each reply of a system")
     if table is None:
         return _Frame(np.zeros(len(keys)), np.ones(len(keys)))
     ids = table.ids or []
@@ -195,8 +194,8 @@ def _frame(examples: list[Example], name: str, table: ScoreTable | None, label: 
     missing = [key[0] for key in keys if key not in place_of]
     if missing:
         raise CallError(
-            f"{name}: {len(missing)} of {len(keys)} replies have no row in the scores ({listed(missing[:3])}): expected "
-            "the scores of these replies"
+            f"{name}: {len(missing)} of {len(keys)} replies have no row in the scores ({listed(missing[:3])}): "
+            "expected the scores of these replies"
         )
     rows = np.array([place_of[key] for key in keys])
     bounds = table.intervals.get(label)

@@ -67,8 +67,11 @@ class AgreementReport:
 
     def _scored(self) -> Iterator[tuple[Example, dict[str, tuple[float, ...]]]]:
         for row, example in enumerate(self.rated.examples):
-            scores = {dimension: (float(values[row]),) for dimension, values in self.aggregated.items()}
-            known = {dimension: given for dimension, given in scores.items() if not np.isnan(given[0])}
+            known: dict[str, tuple[float, ...]] = {
+                dimension: (float(values[row]),)
+                for dimension, values in self.aggregated.items()
+                if not np.isnan(values[row])
+            }
             if known:
                 yield example, known
 
@@ -93,11 +96,11 @@ def agreement(
 ) -> AgreementReport:
     """Measure how well raters agree, on judged records or on a table with one row per rating.
 
-    `least_kappa` leaves out raters whose median quadratic-weighted kappa with the others is lower, `mad` ratings that are
-    more than so many scaled median absolute deviations from the median of their reply (Zhao et al. 2020: 1). `aggregation`
-    is how one score per reply is made (mean, normalised, dawid-skene, mace), and `output` the judged file that they are
-    written to. `replies` is the file of replies, where the ratings have only ids. `level` is the scale of the ratings:
-    nominal, ordinal or interval.
+    `least_kappa` leaves out raters whose median quadratic-weighted kappa with the others is lower, `mad` ratings that
+    are more than so many scaled median absolute deviations from the median of their reply (Zhao et al. 2020: 1).
+    `aggregation` is how one score per reply is made (mean, normalised, dawid-skene, mace), and `output` the judged file
+    that they are written to. `replies` is the file of replies, where the ratings have only ids. `level` is the scale of
+    the ratings: nominal, ordinal or interval.
     """
     _check(level, least_kappa, mad, aggregation, output)
     if output is not None:

@@ -1,9 +1,9 @@
 """MACE (Hovy, Berg-Kirkpatrick, Vaswani and Hovy 2013): each rater gives the true category, or is careless.
 
 A careless rater draws from categories of her own liking, whatever the item. How often each rater is careless, her
-preferences and the items' categories are estimated together by variational Bayes, with the priors of the paper's program
-(Beta(.5, .5) for carelessness, Dirichlet(10) for preferences). Of several random starts the one with the highest marginal
-likelihood is kept.
+preferences and the items' categories are estimated together by variational Bayes, with the priors of crowd-kit
+(Beta(.5, .5) for carelessness, Dirichlet(10) for preferences). Of several random starts the one with the highest
+marginal likelihood is kept.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _expected(data: CodedRatings, careless: Floats, preferences: Floats) -> tupl
     of_item = probabilities[data.items]
     by_chance_share = np.sum(of_item / given, axis=1) * by_chance
     earnest_share = of_item[np.arange(len(known)), data.categories] * known / (by_chance + known)
-    counts = np.stack(
+    counts: Floats = np.stack(
         [np.bincount(data.raters, share, data.n_raters) for share in (by_chance_share, earnest_share)], axis=1
-    )
+    ).astype(np.float64)
     liked = np.zeros((data.n_raters, k))
     np.add.at(liked, (data.raters, data.categories), by_chance_share)
     return likelihood, probabilities, counts, liked

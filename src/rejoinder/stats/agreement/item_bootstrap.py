@@ -1,8 +1,9 @@
 """Intervals of agreement measures: items are resampled, with all their ratings.
 
-Items (or, with groups, contexts) are drawn with replacement, and the measure is computed again from the drawn items. The
-interval is the expanded percentile interval of `stats.intervals`. That of alpha also contains the jackknife interval on
-Fisher's scale for intraclass correlations, because a percentile interval of alpha is too short with few items.
+Items (or, with groups, contexts) are drawn with replacement, and the measure is computed again from the drawn items.
+The interval is the expanded percentile interval of `stats.intervals`. That of alpha also contains the jackknife
+interval on Fisher's scale for intraclass correlations, because a percentile interval of alpha is too short with few
+items.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 | module | contents |
 |---|---|
-| `design` | probabilities of being chosen: equal, by stratum (Neyman), by uncertainty; drawing with these probabilities |
+| `design` | probabilities of being chosen: equal, by stratum (Neyman), by uncertainty; drawing with them |
 | `weighted` | means and differences of systems from labels, probabilities and automatic scores |
 
 Nothing is imported here: import what you need from its module.

@@ -33,7 +33,8 @@ def active_probabilities(uncertainty: ArrayLike, n_labels: int, *, equal_share: 
     if np.isnan(u).any() or (u < 0).any():
         raise ValueError("uncertainties must be known and must not be negative")
     total = float(u.sum())
-    mixed = equal_share / len(u) + (1 - equal_share) * (u / total if total > 0 else 1 / len(u))
+    shares = u / total if total > 0 else np.full(len(u), 1 / len(u))
+    mixed: Floats = equal_share / len(u) + (1 - equal_share) * shares
     return _scaled(mixed, n_labels)
 
 

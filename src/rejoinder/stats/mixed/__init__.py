@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `profile` | the equations of the model for given relative standard deviations |
-| `reml` | `fit_reml`: the estimate by restricted maximum likelihood, contrasts with Satterthwaite's degrees of freedom |
+| `reml` | `fit_reml`: restricted maximum likelihood, contrasts with Satterthwaite's degrees of freedom |
 | `crossed` | `crossed_means`: system means and rater severities of human ratings |
 
 Nothing is imported here: import what you need from its module.

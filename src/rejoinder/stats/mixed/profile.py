@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from rejoinder.arrays import Floats, Ints
 
@@ -44,6 +42,8 @@ class Equations:
     """The products of a model's matrices, computed once."""
 
     def __init__(self, y: Floats, x: Floats, factors: Sequence[Ints]) -> None:
+        from scipy import sparse
+
         self.n, self.p = x.shape
         self.shift = float(y.mean())  # centred values lose no digits in the differences of squares
         y = y - self.shift
@@ -57,6 +57,8 @@ class Equations:
 
     def solve(self, theta: Floats) -> Solution:
         """The best coefficients for the given relative standard deviations."""
+        from scipy.sparse.linalg import splu
+
         scale = self.scale(theta)
         a = self.zz.copy()
         a.data *= scale[self.zz.indices] * scale[self.columns]
@@ -88,5 +90,7 @@ class Equations:
 
 
 def _indicators(codes: Ints, size: int) -> Any:
+    from scipy import sparse
+
     n = len(codes)
     return sparse.csc_matrix((np.ones(n), (np.arange(n), codes)), shape=(n, size))

@@ -2,8 +2,8 @@
 
 The variances minimise the restricted deviance of `profile`. A contrast c'b has the variance c' C c, where C depends on
 the estimated variances; its degrees of freedom are Satterthwaite's (1946), 2 v^2 / (g' W g), with v the variance of the
-contrast, g its gradient and W the covariance of the variances, from the curvature of the deviance (Kuznetsova, Brockhoff
-and Christensen 2017, "lmerTest package").
+contrast, g its gradient and W the covariance of the variances, from the curvature of the deviance (Kuznetsova,
+Brockhoff and Christensen 2017, "lmerTest package").
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class MixedFit:
     @cached_property
     def covariance(self) -> Floats:
         """The covariance of the fixed effects. (p, p)"""
-        inverse: Floats = np.linalg.inv(self.solution.precision)
-        return self.residual_variance * inverse
+        return (self.residual_variance * np.linalg.inv(self.solution.precision)).astype(np.float64)
 
     @property
     def variances(self) -> Floats:
@@ -113,7 +112,8 @@ class MixedFit:
     @cached_property
     def _logs(self) -> Floats:
         """The logarithms of the variances that are not 0, that of the residuals last."""
-        return np.log(np.append(self.variances[self._present], self.residual_variance))
+        logs: Floats = np.log(np.append(self.variances[self._present], self.residual_variance))
+        return logs
 
     def _theta_at(self, logs: Floats) -> Floats:
         theta = np.zeros(len(self.solution.theta))
