@@ -114,7 +114,7 @@ def test_compare_weights_labels_by_their_probabilities(scored: Path) -> None:
     assert human.weighted
     assert "weighted by the probabilities" in str(human)
     words = [len(reply["response"].split()) for reply in replies()]
-    truth = np.mean(words[:N]) / 5
+    truth = float(np.mean(words[:N])) / 5
     assert human.means["A"].interval.estimate == pytest.approx(truth, abs=1e-6)  # the metric predicts it perfectly
     assert human.means["A"].labels_only.covers(truth)
     plain_mean = np.mean([len(e.response.split()) / 5 for e in made.examples if e.system == "A"])

@@ -170,7 +170,7 @@ def test_wrong_calls_are_told() -> None:
         ({"least_kappa": 1}, "the filters leave no rating of overall"),
     ):
         with pytest.raises(CallError, match=message):
-            agreement(judged_records(), **settings)  # type: ignore[arg-type]
+            agreement(judged_records(), **settings)
 
 
 def test_the_outliers_of_zhao_et_al() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.coverage_labelling import DESIGNS, GAP, chosen, simulated
 
+from benchmark_scripts import benchmark_script
 from rejoinder.stats.labelling.design import (
     active_probabilities,
     drawn,
@@ -19,6 +20,11 @@ from rejoinder.stats.labelling.design import (
 from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
 from rejoinder.stats.prediction_moments import LabelledScores
 from rejoinder.stats.prediction_powered import prediction_powered_mean
+
+
+@pytest.fixture(scope="module")
+def simulation() -> Any:
+    return benchmark_script("coverage_labelling")
 
 
 def test_active_probabilities_sum_to_the_labels_and_grow_with_uncertainty() -> None:
@@ -62,10 +68,10 @@ def test_each_stratum_gets_its_labels() -> None:
         np.testing.assert_array_equal(np.bincount(strata[drawn(p, seed, strata)], minlength=3), sizes)
 
 
-def test_equal_probabilities_give_the_estimate_for_a_random_sample() -> None:
+def test_equal_probabilities_give_the_estimate_for_a_random_sample(simulation: Any) -> None:
     """With equal probabilities this is prediction-powered inference: about the same estimate and interval."""
-    replies, _ = simulated(np.random.default_rng(0))
-    side = chosen(replies, DESIGNS["random"], 200, 0)
+    replies, _ = simulation.simulated(np.random.default_rng(0))
+    side = simulation.chosen(replies, simulation.DESIGNS["random"], 200, 0)
     labels, scores = np.asarray(side.labels), np.asarray(side.scores)
     has = ~np.isnan(labels)
     ours, plain = weighted_mean(side), prediction_powered_mean(LabelledScores(labels[has], scores[has], scores[~has]))
@@ -75,17 +81,20 @@ def test_equal_probabilities_give_the_estimate_for_a_random_sample() -> None:
     assert (ours.n_labelled, ours.n_unlabelled) == (200, 800)
 
 
-def test_labels_chosen_by_uncertainty_are_worth_more() -> None:
+def test_labels_chosen_by_uncertainty_are_worth_more(simulation: Any) -> None:
     """The short form of benchmarks/coverage_labelling.py: uncertain replies are better ones here, so the plain mean of
     their labels is biased; 100 data sets."""
     hits, widths = {}, {}
     for design in ("random", "active"):
         covers = []
         for number in range(100):
-            parts = simulated(np.random.default_rng((5, number)))
-            a, b = (chosen(replies, DESIGNS[design], 100, 2 * number + at) for at, replies in enumerate(parts))
+            parts = simulation.simulated(np.random.default_rng((5, number)))
+            a, b = (
+                simulation.chosen(replies, simulation.DESIGNS[design], 100, 2 * number + at)
+                for at, replies in enumerate(parts)
+            )
             interval = weighted_difference(a, b).interval
-            covers.append((interval.covers(GAP), interval.half_width))
+            covers.append((interval.covers(simulation.GAP), interval.half_width))
         hits[design], widths[design] = np.mean(covers, axis=0)
     assert min(hits.values()) >= 0.88
     assert widths["active"] < 0.85 * widths["random"]

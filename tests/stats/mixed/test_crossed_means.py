@@ -5,13 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.coverage_raters import Case, run_case, sample
 
+from benchmark_scripts import benchmark_script
 from rejoinder.stats.mixed.crossed import crossed_means
 from rejoinder.stats.mixed.reml import fit_reml
+
+
+@pytest.fixture(scope="module")
+def simulation() -> Any:
+    return benchmark_script("coverage_raters")
+
 
 SCRIPT = """
 suppressMessages(library(lme4))
@@ -29,8 +36,8 @@ if (requireNamespace("lmerTest", quietly = TRUE)) {
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R (Debian: r-base-core)")
-def test_estimates_equal_those_of_lme4(tmp_path: Path) -> None:
-    made = sample(Case("", n_contexts=15, n_raters=6), np.random.default_rng(0))
+def test_estimates_equal_those_of_lme4(simulation: Any, tmp_path: Path) -> None:
+    made = simulation.sample(simulation.Case("", n_contexts=15, n_raters=6), np.random.default_rng(0))
     columns = [made.systems, made.contexts, made.replies, made.raters, made.scores]
     rows = (",".join(str(value) for value in row) for row in zip(*columns, strict=True))
     (tmp_path / "ratings.csv").write_text("system,context,reply,rater,score\n" + "\n".join(rows) + "\n")
@@ -90,9 +97,9 @@ def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
         assert severities[str(rater)].estimate < -0.3 < 0.3 < severities[str(rater + 4)].estimate
 
 
-def test_intervals_cover_about_as_often_as_they_should() -> None:
+def test_intervals_cover_about_as_often_as_they_should(simulation: Any) -> None:
     """The short form of benchmarks/coverage_raters.py: 25 data sets, in each of which three intervals are alike."""
-    tally = run_case(Case("", n_contexts=15, n_raters=8, per_reply=2), 25)
+    tally = simulation.run_case(simulation.Case("", n_contexts=15, n_raters=8, per_reply=2), 25)
     assert tally["means"] == tally["differences"] == 75
     assert tally["means covered"] >= 63
     assert tally["differences covered"] >= 63
