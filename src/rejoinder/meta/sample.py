@@ -79,9 +79,9 @@ class LabelSample:
         return "\n".join([title, grid(["system", "replies", "chosen", "lowest probability", "highest"], rows)])
 
     def _by_system(self) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
+        found: dict[str, list[float]] = {system: [] for system in self.replies}
         for example, probability in zip(self.examples, self.probabilities.tolist(), strict=True):
-            found.setdefault(example.system, []).append(probability)
+            found[example.system].append(probability)
         return found
 
 

@@ -116,6 +116,17 @@ def test_what_cannot_be_separated_is_left_out() -> None:
     assert crossed_means(np.ones(12), two, pairs, twelve, two) is None
 
 
+def test_the_search_does_not_stay_at_zero() -> None:
+    """Three raters, one of whom is stricter by 2: the first step of a search may lead to variances of 0."""
+    rng = np.random.default_rng(0)
+    for scale in (0.3, 1.0, 3.0):
+        raters, items = np.tile(np.arange(3), 40), np.repeat(np.arange(40), 3)
+        scores = scale * rng.normal(size=120) - 2.0 * scale * (raters == 2)
+        fit = fit_reml(scores, np.eye(2)[items % 2], [items, raters])
+        assert fit.variances[1] > 0.5 * scale**2
+        assert fit.effects(1)[0].argmin() == 2
+
+
 def test_shapes_are_checked() -> None:
     with pytest.raises(ValueError, match="must have as many rows"):
         fit_reml([1.0, 2.0], np.ones((3, 1)), [np.array([0, 1])])

@@ -20,10 +20,10 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.mixed.profile import Equations, Solution
 
-NO_VARIANCE = 1e-4
-"""Relative standard deviation below which a factor is taken to have no effect."""
-LARGEST = 1e3
-"""Largest relative standard deviation that is tried."""
+NO_VARIANCE = 1e-6
+"""Variance, divided by that of the residuals, below which a factor is taken to have no effect."""
+FIRST_RATIO, LARGEST_RATIO = 0.25, 1e6
+"""Where the search for these ratios begins, and the largest that is tried."""
 _STEP = 0.02
 """Step of the logarithm of a variance, for numerical derivatives."""
 
@@ -107,7 +107,7 @@ class MixedFit:
 
     @cached_property
     def _present(self) -> Ints:
-        return np.flatnonzero(self.solution.theta > NO_VARIANCE)
+        return np.flatnonzero(self.solution.theta)
 
     @cached_property
     def _logs(self) -> Floats:
@@ -166,14 +166,15 @@ def fit_reml(y: ArrayLike, x: ArrayLike, factors: Sequence[Ints]) -> MixedFit:
     if len(values) <= design.shape[1] or not factors:
         raise ValueError("a mixed model needs more rows than fixed effects, and at least one factor")
     equations = Equations(values, design, factors)
+    # Over variances, not deviations: at 0 the derivative by a deviation is 0, and a search that gets there would stay.
     found = minimize(
-        equations.profiled_deviance,
-        np.ones(len(factors)),
+        lambda ratios: equations.profiled_deviance(np.sqrt(ratios)),
+        np.full(len(factors), FIRST_RATIO),
         method="L-BFGS-B",
         jac="3-point",
-        bounds=[(0, LARGEST)] * len(factors),
+        bounds=[(0, LARGEST_RATIO)] * len(factors),
         options={"ftol": 1e-12, "gtol": 1e-6},
     )
-    theta = np.where(found.x > NO_VARIANCE, found.x, 0.0)
+    theta = np.sqrt(np.where(found.x > NO_VARIANCE, found.x, 0.0))
     solution = equations.solve(theta)
     return MixedFit(equations, solution, solution.residual / (equations.n - equations.p))
