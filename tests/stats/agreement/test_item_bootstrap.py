@@ -14,7 +14,7 @@ from rejoinder.stats.agreement.item_bootstrap import alpha_interval, one_against
 from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
 
 
-# krippendorff 0.8: krippendorff.alpha(RATINGS.T, level_of_measurement=level)
+# krippendorff 0.9.0: krippendorff.alpha(RATINGS.T, level_of_measurement=level)
 @pytest.mark.parametrize(
     ("level", "theirs"), [("nominal", 0.2669961066), ("ordinal", 0.5316439950), ("interval", 0.5318461990)]
 )
@@ -26,7 +26,7 @@ def test_alpha_equals_the_krippendorff_package(level: str, theirs: float) -> Non
 
 
 def test_intraclass_correlations_equal_pingouin() -> None:
-    """pingouin.intraclass_corr of the ten complete rows: ICC(1,1), ICC(A,1), ICC(C,1) and the same with k."""
+    """pingouin.intraclass_corr (0.7.0) of the nine complete rows: ICC(1,1), ICC(A,1), ICC(C,1) and the same with k."""
     found = intraclass_correlation(RATINGS)
     single = (found.single_1, found.single_2, found.single_3)
     average = (found.average_1, found.average_2, found.average_3)
