@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.planning.result import Plan, PrecisionPlan
     from rejoinder.meta.preferences.rank import preferences
     from rejoinder.meta.preferences.report import PreferenceReport
+    from rejoinder.meta.raters.agreement import AgreementReport, agreement
+    from rejoinder.meta.sample import LabelSample, sample
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.registry import load
     from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
+    "AgreementReport": "meta.raters.agreement",
     "CalibrationReport": "meta.calibrate",
     "CallError": "errors",
     "Comparison": "meta.comparison",
@@ -56,6 +59,7 @@ _HOMES = {
     "GeneratedReplies": "reply_models.pool.generate",
     "JudgedExample": "types",
     "Judgement": "types",
+    "LabelSample": "meta.sample",
     "LeakageError": "errors",
     "MetaAnalysis": "meta.meta_analysis",
     "MetaReport": "meta.meta",
@@ -68,6 +72,7 @@ _HOMES = {
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
+    "agreement": "meta.raters.agreement",
     "calibrate": "meta.calibrate",
     "check": "scoring.check",
     "compare": "meta.compare",
@@ -81,11 +86,13 @@ _HOMES = {
     "plan_precision": "meta.planning.plan",
     "preferences": "meta.preferences.rank",
     "read": "data.source",
+    "sample": "meta.sample",
     "score": "scoring.score",
     "train": "training.train",
 }
 
 __all__ = [
+    "AgreementReport",
     "CalibrationReport",
     "CallError",
     "Comparison",
@@ -98,6 +105,7 @@ __all__ = [
     "GeneratedReplies",
     "JudgedExample",
     "Judgement",
+    "LabelSample",
     "LeakageError",
     "MetaAnalysis",
     "MetaReport",
@@ -111,6 +119,7 @@ __all__ = [
     "ScoreWarning",
     "TrainingRun",
     "__version__",
+    "agreement",
     "calibrate",
     "check",
     "compare",
@@ -124,6 +133,7 @@ __all__ = [
     "plan_precision",
     "preferences",
     "read",
+    "sample",
     "score",
     "train",
 ]

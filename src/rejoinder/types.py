@@ -2,12 +2,13 @@
 
 An *example* is one reply to judge: the *context* that it answers (oldest utterance first), the *response* itself,
 *references*, which are replies that people gave to the same context, and the *system* that produced the response. A
-*dialogue* is a list of turns without a reply to judge: training text. A *judgement* is one score that one *annotator*
-gave to one example on one *dimension* (overall, relevance, ...).
+*dialogue* is a list of turns without a reply to judge: training text. A *judgement* is one score that one *rater* gave
+to one example on one *dimension* (overall, relevance, ...).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,18 +47,25 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One score that one annotator gave to one example on one dimension."""
+    """One score that one rater gave to one example on one dimension."""
 
     example_id: str
-    annotator: str
+    rater: str
     dimension: str
     score: float
+    system: str = ""
+    time: str = ""
+    """When the score was given, as the data have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedExample:
-    """An example with human scores: dimension -> one score per annotator (NaN: not rated), or one mean."""
+    """An example with human scores: dimension -> one score per rater (NaN: not rated), or one mean."""
 
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)
     split: str = ""
+    raters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Dimension -> who gave each score; absent where it is unknown."""
+    probability: float = math.nan
+    """The probability with which the example was chosen to be rated; NaN where it is unknown."""

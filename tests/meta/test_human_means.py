@@ -160,7 +160,8 @@ REPLIES = [Example("1", (), "x", (), "A"), Example("1", (), "y", (), "B"), Examp
 def test_labels_join_by_id_and_system() -> None:
     dimension, labels = labels_by_row(REPLIES, judged(("1", "B", 4.0), ("2", "", 2.0)), None)
     assert dimension == "overall"
-    np.testing.assert_array_equal(labels, [np.nan, 4, 2])
+    np.testing.assert_array_equal(labels.values, [np.nan, 4, 2])
+    assert labels.probabilities is None
 
 
 def test_labels_that_fit_several_replies_or_none() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from rejoinder.annotation.items import Item
 from rejoinder.annotation.store import Answer, Store, latest
 from rejoinder.annotation.study import Study
+from rejoinder.data.judged import chosen_with
+from rejoinder.data.output import example_record
 from rejoinder.data.source import read
-from rejoinder.types import Example
 
 
 def exported(study: Study, store: Store, items: Mapping[str, Item], *, without: Sequence[str] = ()) -> Iterator[str]:
@@ -26,8 +27,13 @@ def exported(study: Study, store: Store, items: Mapping[str, Item], *, without: 
 
 
 def _judged(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
-    """Judged replies, as `rejoinder meta` reads them; `raters` names who gave each score."""
-    examples = {(example.id, example.system): example for example in read(study.home / study.examples)}
+    """Judged replies, as `rejoinder meta` reads them; `raters` names who gave each score.
+
+    The probabilities with which `rejoinder sample` chose the replies are kept.
+    """
+    path = study.home / study.examples
+    examples = {(example.id, example.system): example for example in read(path)}
+    probabilities = chosen_with(path)
     by_item: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
         by_item[answer.item][answer.question][answer.rater] = float(answer.value)
@@ -36,7 +42,9 @@ def _judged(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) 
         if found:
             scores = {question: list(given.values()) for question, given in found.items()}
             raters = {question: list(given) for question, given in found.items()}
-            yield {**_record(examples[item.examples[0]]), "scores": scores, "raters": raters}
+            key = item.examples[0]
+            chosen = {"probability": probabilities[key]} if key in probabilities else {}
+            yield {**example_record(examples[key]), "scores": scores, "raters": raters, **chosen}
 
 
 def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
@@ -60,17 +68,3 @@ def _written(study: Study, answers: Sequence[Answer], items: Mapping[str, Item])
         context = list(items[answer.item].context)
         identifier = f"{study.title}-{number}"
         yield {"id": identifier, "context": context, "response": answer.value, "system": "human", "rater": answer.rater}
-
-
-def _record(example: Example) -> dict[str, Any]:
-    found = {
-        "id": example.id,
-        "context": list(example.context),
-        "response": example.response,
-        "references": list(example.references),
-        "system": example.system,
-        "speakers": list(example.speakers),
-        "context_id": example.context_id,
-        "dialogue_id": example.dialogue_id,
-    }
-    return {key: value for key, value in found.items() if value or key in {"id", "context", "response"}}

@@ -34,7 +34,9 @@ VERBS = {
     "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
     "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
     "distill": "train a small evaluator to predict the scores of larger ones",
+    "sample": "choose the replies that people should label, each with a known probability",
     "annotate": "collect human scores of replies in a browser",
+    "agree": "measure how well raters agree, and turn their ratings into one score per reply",
     "metrics": "list the metrics, what each needs and what it measures",
 }
 

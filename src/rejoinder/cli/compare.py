@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels",
         metavar="FILE",
         help="human scores of some replies (id, system, scores), from which the human means of all replies are "
-        "estimated; the labelled replies must be a random sample of the replies",
+        "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
     )
     labels.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
     labels.add_argument(

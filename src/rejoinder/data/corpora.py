@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rejoinder.data.dialogues import DialogueSource, dialogue_of
-from rejoinder.data.judged import JudgedSource
+from rejoinder.data.judged import HumanScores, JudgedSource
 from rejoinder.data.record import FieldMap, Fields, data_error
 from rejoinder.data.sentences import sentences_of_file
 from rejoinder.data.source import OnError, Source
@@ -81,7 +81,7 @@ class _UnscoredSource(JudgedSource):
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
             return super()._example(record, number)
-        self._judged, self._split = {}, ""
+        self._judged = HumanScores()
         return Source._example(self, record, number)
 
 

@@ -12,6 +12,8 @@ In reading order:
 | `judged` | `JudgedSet`: examples with human ratings |
 | `human_means` | mean human scores from a few labels and many automatic scores |
 | `human` | how well the raters agree |
+| `raters` | `agreement`: who agrees with whom, filters, and one score per reply |
+| `sample` | `sample`: which replies people should label next |
 | `calibrate` | `calibrate`: an evaluator's scores mapped to the human scale |
 | `study`, `panels` | what studies start from and return, and the contents of their figures |
 | `correlations` | how well metrics agree with people, by reply, system and context |

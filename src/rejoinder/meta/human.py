@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.judged import JudgedSet, Ratings
 from rejoinder.stats.agreement.ceiling import one_against_rest, split_half
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
+from rejoinder.stats.agreement.item_bootstrap import alpha_interval, one_against_rest_interval, split_half_interval
+from rejoinder.stats.agreement.krippendorff import krippendorff_alpha, perfect_correlation
+from rejoinder.stats.formatting import interval_text
+from rejoinder.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class HumanCeiling:
     one_maximum: float
     """Pearson of one rater with the mean of the others, as Tao et al. 2018 report it: mean, median and best rater, of
     those with 30 ratings or more."""
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """95 % intervals, with contexts resampled, of `alpha`, `perfect`, `split_half_pearson` and `one_mean`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -45,11 +51,17 @@ class HumanCeiling:
         if np.isnan(self.split_half_pearson):
             return f"{self.dimension}: one rating per example, so the agreement between raters is unknown."
         return (
-            f"{self.dimension}: the two halves of the raters correlate at {self.split_half_pearson:.2f} (Pearson) and "
-            f"{self.split_half_spearman:.2f} (Spearman); one rater (a column of the data) with the others at "
-            f"{self.one_mean:.2f} (mean), {self.one_median:.2f} (median), {self.one_maximum:.2f} (best); "
-            f"Krippendorff's alpha is {self.alpha:.3f}. A perfect metric would reach about {self.perfect:.2f} Pearson."
+            f"{self.dimension}: the two halves of the raters correlate at {self._with_bounds('split_half_pearson')} "
+            f"(Pearson) and {self.split_half_spearman:.2f} (Spearman); one rater (a column of the data) with the "
+            f"others at {self._with_bounds('one_mean')} (mean), {self.one_median:.2f} (median), "
+            f"{self.one_maximum:.2f} (best); Krippendorff's alpha is {self._with_bounds('alpha', 3)}. "
+            f"A perfect metric would reach about {self._with_bounds('perfect')} Pearson."
         )
+
+    def _with_bounds(self, name: str, digits: int = 2) -> str:
+        value = getattr(self, name)
+        known = self.intervals.get(name, Interval(value, np.nan, np.nan))
+        return interval_text(Interval(value, known.low, known.high), digits)
 
 
 def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanCeiling:
@@ -58,7 +70,8 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     several = (~np.isnan(ratings)).sum(axis=1) >= 2
     raters = ratings.shape[1]
     if raters < 2 or several.sum() < 3:
-        return HumanCeiling(dimension, raters, *[float("nan")] * 7)
+        nan = float("nan")
+        return HumanCeiling(dimension, raters, nan, nan, nan, nan, nan, nan, nan)
     # Columns are positions in a list, not people, so each example's ratings are split on their own.
     halves = {
         kind: split_half(ratings[several], kind=kind, seed=seed, within_items=True).mean
@@ -66,13 +79,28 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     }
     one = one_against_rest(ratings[several])
     alpha = krippendorff_alpha(ratings[several], level="interval")
-    perfect = _perfect(alpha, (~np.isnan(ratings[several])).sum(axis=1))
+    counts = (~np.isnan(ratings[several])).sum(axis=1)
+    perfect = perfect_correlation(alpha, counts)
     return HumanCeiling(
-        dimension, raters, alpha, halves["pearson"], halves["spearman"], perfect, one.mean, one.median, one.maximum
+        dimension,
+        raters,
+        alpha,
+        halves["pearson"],
+        halves["spearman"],
+        perfect,
+        one.mean,
+        one.median,
+        one.maximum,
+        _intervals(ratings[several], judged.contexts[several], counts, seed),
     )
 
 
-def _perfect(alpha: float, counts: Ints) -> float:
-    """The root of the reliability of mean ratings, given the number of ratings of each example."""
-    single, raters = max(alpha, 0.0), len(counts) / float(np.sum(1 / counts))
-    return float(np.sqrt(raters * single / (1 + (raters - 1) * single)))
+def _intervals(ratings: Ratings, contexts: Ints, counts: Ints, seed: int) -> dict[str, Interval]:
+    alpha = alpha_interval(ratings, groups=contexts, seed=seed)
+    bounds = (perfect_correlation(value, counts) for value in (alpha.estimate, alpha.low, alpha.high))
+    return {
+        "alpha": alpha,
+        "perfect": Interval(*bounds),
+        "split_half_pearson": split_half_interval(ratings, contexts, seed=seed),
+        "one_mean": one_against_rest_interval(ratings, contexts, seed=seed),
+    }

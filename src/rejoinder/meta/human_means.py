@@ -20,6 +20,7 @@ from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import Equivalence
 from rejoinder.stats.formatting import bounds_text, interval_text, p_statement
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
 from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.stats.prediction_moments import LabelledScores
 from rejoinder.stats.prediction_powered import (
@@ -114,12 +115,15 @@ class HumanMeans:
     differences: tuple[HumanDifference, ...]
     notes: tuple[str, ...] = ()
     """What a reader should know, such as replies without a score or too few labels."""
+    weighted: bool = False
+    """Whether the labelled replies were chosen with known probabilities, and not as a random sample."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "dimension": self.dimension,
             "predictor": self.predictor,
+            "weighted": self.weighted,
             "means": {system: _plain(result) for system, result in self.means.items()},
             "differences": [
                 {
@@ -154,10 +158,12 @@ class HumanMeans:
             ]
             for system, r in self.means.items()
         ]
-        title = (
-            f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; "
-            "the labelled replies must be a random sample of all:"
+        how = (
+            "labels are weighted by the probabilities with which replies were chosen:"
+            if self.weighted
+            else "the labelled replies must be a random sample of all:"
         )
+        title = f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; {how}"
         header = ["system", "mean [95 %]", "labels alone", "labels", "gain"]
         return (
             f"{one_line(title) if width is None else wrapped(one_line(title), width)}\n{grid(header, rows, fit=width)}"
@@ -167,54 +173,123 @@ class HumanMeans:
         return "\n".join([self.table(), *(one_line(row.sentence()) for row in self.differences)])
 
 
-def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, Scores]:
-    """The dimension, and the mean label of each example (NaN: none), joined by id and, where given, by system."""
+@dataclass(frozen=True, slots=True)
+class RowLabels:
+    """The mean label of each example (NaN: none), and the probability with which it was chosen to be labelled."""
+
+    values: Scores
+    probabilities: Scores | None = None
+    """None where the labelled examples are a random sample."""
+
+
+def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, RowLabels]:
+    """The dimension, and the labels of the examples, joined by id and, where given, by system."""
     wanted = chosen_dimensions(labelled, dimension)
     if len(wanted) > 1:
         raise CallError(f"{labelled.name} has labels on {', '.join(wanted)}: name one with --dimension")
     values = labelled.human(wanted[0])
-    known = {(e.id, e.system): value for e, value in zip(labelled.examples, values.tolist(), strict=True)}
+    chosen = labelled.probabilities or (np.nan,) * len(labelled)
+    known = {
+        (e.id, e.system): (value, probability)
+        for e, value, probability in zip(labelled.examples, values.tolist(), chosen, strict=True)
+    }
     labels, used = [], dict.fromkeys(known, 0)
     for example in examples:
         key = (example.id, example.system)
         key = key if key in known else (example.id, "")
         if key in used:
             used[key] += 1
-        labels.append(known.get(key, np.nan))
+        labels.append(known.get(key, (np.nan, np.nan)))
     twice = next((key for key, count in used.items() if count > 1), None)
     if twice is not None:
         raise CallError(f"{labelled.name}: the label of {twice[0]!r} matches several replies: expected a system too")
     if not any(used.values()):
         raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
-    return wanted[0], np.array(labels)
+    values, probabilities = np.array(labels).reshape(-1, 2).T
+    if not labelled.probabilities:
+        return wanted[0], RowLabels(values)
+    if np.isnan(probabilities[~np.isnan(values)]).any():
+        raise CallError(f"{labelled.name}: only some labels have a probability: expected one for all of them or none")
+    return wanted[0], RowLabels(values, probabilities)
 
 
 def human_means(
-    table: ScoreTable, keys: Ints, labels: Scores, dimension: str, predictor: str, margin: float | None = None
+    table: ScoreTable,
+    keys: Ints,
+    labels: RowLabels | Scores,
+    dimension: str,
+    predictor: str,
+    margin: float | None = None,
 ) -> HumanMeans:
-    """The estimates for each system and each pair of systems; with a margin, whether they differ by less than it."""
-    column = table[predictor]
-    sides = {system: _side(system, table.rows_of(system), column, keys, labels) for system in table.system_names}
+    """The estimates for each system and each pair of systems; with a margin, whether they differ by less than it.
+
+    Labels without probabilities are a random sample.
+    """
+    given = labels if isinstance(labels, RowLabels) else RowLabels(labels)
+    estimator = _Estimator.of(table, keys, given, table[predictor])
     pairs = list(combinations(table.system_names, 2))
-    values = _two_values(labels)
-    results = [prediction_powered_difference(sides[a], sides[b], label_values=values) for a, b in pairs]
+    results = [estimator.difference(a, b) for a, b in pairs]
     adjusted = holm([result.p_value for result in results]).tolist()
     within: list[Equivalence | None] = [None] * len(pairs)
     if margin is not None:
         confidence = 1 - 2 * ALPHA / len(pairs)
-        narrower = [
-            prediction_powered_difference(sides[a], sides[b], confidence=confidence, label_values=values)
-            for a, b in pairs
-        ]
+        narrower = [estimator.difference(a, b, confidence) for a, b in pairs]
         within = [Equivalence(margin, result.interval, confidence) for result in narrower]
     differences = [
         # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
         HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
         for (a, b), result, p, equivalence in zip(pairs, results, adjusted, within, strict=True)
     ]
-    means = {system: prediction_powered_mean(side, label_values=values) for system, side in sides.items()}
-    notes = (*_notes(column, predictor, means), *_selection_notes(sides, predictor))
-    return HumanMeans(dimension, predictor, means, tuple(differences), notes)
+    means = {system: estimator.mean(system) for system in table.system_names}
+    notes = (*_notes(table[predictor], predictor, means), *estimator.notes(predictor))
+    return HumanMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
+
+
+@dataclass(frozen=True)
+class _Estimator:
+    """The systems' labels and scores, and how means are estimated from them."""
+
+    sides: Mapping[str, LabelledScores]
+    chosen: Mapping[str, ChosenLabels]
+    """Empty where the labelled replies are a random sample."""
+    label_values: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, table: ScoreTable, keys: Ints, labels: RowLabels, column: Scores) -> _Estimator:
+        rows_of = {system: table.rows_of(system) for system in table.system_names}
+        sides = {system: _side(system, rows, column, keys, labels.values) for system, rows in rows_of.items()}
+        chosen = {}
+        if labels.probabilities is not None:
+            for system, rows in rows_of.items():
+                scores = _filled(column[rows])
+                chosen[system] = ChosenLabels(labels.values[rows], scores, labels.probabilities[rows], keys[rows])
+        return cls(sides, chosen, _two_values(labels.values))
+
+    def mean(self, system: str) -> PredictionPowered:
+        if self.chosen:
+            return weighted_mean(self.chosen[system])
+        return prediction_powered_mean(self.sides[system], label_values=self.label_values)
+
+    def difference(self, a: str, b: str, confidence: float = 1 - ALPHA) -> PredictionPowered:
+        if self.chosen:
+            return weighted_difference(self.chosen[a], self.chosen[b], confidence=confidence)
+        return prediction_powered_difference(
+            self.sides[a], self.sides[b], confidence=confidence, label_values=self.label_values
+        )
+
+    def notes(self, predictor: str) -> Iterator[str]:
+        """Which systems' labelled replies are hardly what they should be."""
+        if not self.chosen:
+            yield from _selection_notes(self.sides, predictor)
+        for system, side in self.chosen.items():
+            if coverage_p_value(side) < SELECTED:
+                values, probabilities = np.asarray(side.labels), np.asarray(side.probabilities)
+                has = ~np.isnan(values)
+                yield (
+                    f"{system}: by their probabilities, the {int(has.sum())} labelled replies stand for "
+                    f"{float(np.sum(1 / probabilities[has])):,.0f} replies, but there are {len(values):,}: labels are "
+                    "missing or were not chosen with these probabilities, and the estimated human scores may be wrong"
+                )
 
 
 def _two_values(labels: Scores) -> tuple[float, float] | None:
@@ -230,14 +305,18 @@ def _side(system: str, rows: Ints, column: Scores, keys: Ints, labels: Scores) -
     Replies that a metric cannot score (empty ones) are often bad: dropping them and their labels would make the system
     look better than it is. The estimate is unbiased whatever the predictor, so an uninformative value does no harm.
     """
-    scores = column[rows]
-    unscored = np.isnan(scores)
-    scores = np.where(unscored, 0.0 if unscored.all() else scores[~unscored].mean(), scores)
+    scores = _filled(column[rows])
     has = ~np.isnan(labels[rows])
     if has.sum() < FEWEST_LABELS:
         raise CallError(f"{system} has {int(has.sum())} labelled replies: expected at least {FEWEST_LABELS}")
     of = keys[rows]
     return LabelledScores(labels[rows][has], scores[has], scores[~has], of[has], of[~has])
+
+
+def _filled(scores: Scores) -> Scores:
+    """The scores, with the mean of the others in place of those that are missing."""
+    unscored = np.isnan(scores)
+    return np.where(unscored, 0.0 if unscored.all() else scores[~unscored].mean(), scores)
 
 
 def _notes(column: Scores, predictor: str, means: Mapping[str, PredictionPowered]) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +33,8 @@ class JudgedSet:
     ratings: Mapping[str, Ratings]
     """Dimension -> (examples, raters)."""
     splits: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    """With what probability each example was chosen to be rated (NaN: unknown); empty where none is known."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -39,7 +42,10 @@ class JudgedSet:
         items = list(judged)
         dimensions = dict.fromkeys(dimension for item in items for dimension in item.scores)
         ratings = {dimension: _matrix([item.scores.get(dimension, ()) for item in items]) for dimension in dimensions}
-        return cls(name, tuple(item.example for item in items), ratings, tuple(item.split for item in items))
+        splits = tuple(item.split for item in items)
+        probabilities = tuple(item.probability for item in items)
+        known = () if all(map(math.isnan, probabilities)) else probabilities
+        return cls(name, tuple(item.example for item in items), ratings, splits, known)
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -71,12 +77,13 @@ class JudgedSet:
             tuple(self.examples[row] for row in rows),
             {dimension: matrix[rows] for dimension, matrix in self.ratings.items()},
             tuple(self.splits[row] for row in rows) if self.splits else (),
+            tuple(self.probabilities[row] for row in rows) if self.probabilities else (),
         )
 
     def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
         """The same set without ratings that are far from their example's median (Zhao et al. 2020, section 4)."""
         cleaned = {dimension: without_outliers(matrix, threshold) for dimension, matrix in self.ratings.items()}
-        return JudgedSet(self.name, self.examples, cleaned, self.splits)
+        return replace(self, ratings=cleaned)
 
     def judged_examples(self) -> list[JudgedExample]:
         """The set as single judged examples."""

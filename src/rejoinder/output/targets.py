@@ -79,6 +79,19 @@ def reserved(*outputs: Output, reads: Iterable[str | Path] = ()) -> Iterator[Non
         yield
 
 
+@contextmanager
+def reserved_file(
+    output: str | Path | None, suffixes: tuple[str, ...], reads: Iterable[str | Path] = ()
+) -> Iterator[Path | None]:
+    """`reserved` for a single file; None where nothing is written."""
+    if output is None:
+        yield None
+        return
+    path = output_path(output)
+    with reserved(Output(path, suffixes), reads=reads):
+        yield path
+
+
 def _check_place(output: Output) -> None:
     path = output.target
     output_path(path)

@@ -9,6 +9,7 @@ In reading order:
 | `intraclass` | intraclass correlations: the share of variance due to the items |
 | `outliers` | ratings that are far from their item's median |
 | `ceiling` | how well people agree with people, as a reference for metrics |
+| `item_bootstrap` | intervals of alpha and of the ceiling |
 
 Nothing is imported here: import what you need from its module.
 """

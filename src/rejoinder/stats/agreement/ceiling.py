@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.agreement.kappa import rating_matrix
@@ -59,18 +59,25 @@ def split_half(
     `within_items` splits each item's ratings separately: for ratings whose columns are not the same people throughout,
     or where each annotator rated few items. An item without a rating in one of the halves is left out of that split.
     """
-    if n_splits < 1:
-        raise ValueError(f"n_splits must be at least 1, not {n_splits}")
-    matrix = rating_matrix(ratings)
-    rng = np.random.default_rng(seed)
-    correlations = []
-    for _ in range(n_splits):
-        shuffled = _shuffled_within_items(matrix, rng) if within_items else _shuffled_annotators(matrix, rng)
-        correlations.append(correlate(*_halves(shuffled), kind).coefficient)
+    first, second = half_means(ratings, n_splits=n_splits, seed=seed, within_items=within_items)
+    correlations = [correlate(x, y, kind).coefficient for x, y in zip(first.T, second.T, strict=True)]
     known = np.array([r for r in correlations if not np.isnan(r)])
     if not known.size:
         return SplitHalf(np.nan, np.nan, 0)
     return SplitHalf(float(known.mean()), float(known.std()), known.size)
+
+
+def half_means(
+    ratings: ArrayLike, *, n_splits: int = 100, seed: int = 0, within_items: bool = False
+) -> tuple[Floats, Floats]:
+    """The mean ratings of each item by the two halves of each split. (items, splits), twice"""
+    if n_splits < 1:
+        raise ValueError(f"n_splits must be at least 1, not {n_splits}")
+    matrix = rating_matrix(ratings)
+    rng = np.random.default_rng(seed)
+    shuffle = _shuffled_within_items if within_items else _shuffled_annotators
+    halves = [_halves(shuffle(matrix, rng)) for _ in range(n_splits)]
+    return np.stack([first for first, _ in halves], axis=1), np.stack([second for _, second in halves], axis=1)
 
 
 def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainstRest:
@@ -80,15 +87,31 @@ def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainst
     fewer than half as many as the one with the most.
     """
     matrix = rating_matrix(ratings)
-    found = [correlate(matrix[:, j], row_means(np.delete(matrix, j, axis=1)), kind) for j in range(matrix.shape[1])]
+    found = [correlate(x, y, kind) for x, y in zip(matrix.T, rest_means(matrix).T, strict=True)]
     each, counts = np.array([one.coefficient for one in found]), np.array([one.n for one in found], np.int64)
-    most = int(counts.max(initial=0))
-    enough = (counts >= (FEWEST_ITEMS if most >= FEWEST_ITEMS else most / 2)) & ~np.isnan(each)
+    enough = kept_annotators(counts) & ~np.isnan(each)
     if not enough.any():
         return OneAgainstRest(np.nan, np.nan, np.nan, each, counts)
     kept = each[enough]
     mean = float(np.average(kept, weights=counts[enough]))
     return OneAgainstRest(mean, float(np.median(kept)), float(kept.max()), each, counts)
+
+
+def rest_means(matrix: Floats) -> Floats:
+    """For each annotator, the mean rating of each item by the others. (items, annotators)"""
+    known = ~np.isnan(matrix)
+    filled = np.where(known, matrix, 0)
+    counts = known.sum(axis=1, keepdims=True) - known
+    sums = filled.sum(axis=1, keepdims=True) - filled
+    means: Floats = np.divide(sums, counts, out=np.full(matrix.shape, np.nan), where=counts > 0)
+    return means
+
+
+def kept_annotators(counts: Ints) -> NDArray[np.bool_]:
+    """Which annotators have enough items in common with others for a correlation that is worth reporting."""
+    most = int(counts.max(initial=0))
+    enough: NDArray[np.bool_] = counts >= (FEWEST_ITEMS if most >= FEWEST_ITEMS else most / 2)
+    return enough
 
 
 def row_means(matrix: Floats) -> Floats:

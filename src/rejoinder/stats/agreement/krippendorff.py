@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.arrays import Floats
+from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.agreement.kappa import category_counts, rating_matrix
 from rejoinder.stats.correlation import midranks
 
@@ -31,6 +31,21 @@ def krippendorff_alpha(ratings: ArrayLike, level: str = "interval") -> float:
         return float("nan")
     observed, expected = _nominal(matrix) if level == "nominal" else _interval(matrix, ranked=level == "ordinal")
     return 1 - observed / expected if expected > 0 else float("nan")
+
+
+def perfect_correlation(alpha: float, counts: Ints) -> float:
+    """The highest Pearson correlation with mean ratings, given the number of ratings of each item.
+
+    The mean of k ratings has the reliability k a / (1 + (k - 1) a), a being Krippendorff's alpha (Spearman and Brown
+    1910), and no correlation with it exceeds the root of that. k is the harmonic mean of the counts.
+    """
+    return float(np.sqrt(reliability(alpha, counts)))
+
+
+def reliability(alpha: float, counts: Ints) -> float:
+    """The reliability of mean ratings; 0 where alpha is negative."""
+    single, raters = max(alpha, 0.0), len(counts) / float(np.sum(1 / counts))
+    return raters * single / (1 + (raters - 1) * single) if not np.isnan(alpha) else float("nan")
 
 
 def _nominal(matrix: Floats) -> tuple[float, float]:
