@@ -20,18 +20,8 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, listed, sho
 from rejoinder.types import Example
 
 FIELDS = (
-    *(
-        "id",
-        "context",
-        "response",
-        "references",
-        "system",
-        "speakers",
-        "context_id",
-        "dialogue_id",
-        "messages",
-        "turns",
-    ),
+    *("id", "context", "response", "references", "system", "speakers", "context_id", "dialogue_id"),
+    *("messages", "turns"),
     *("scores", "split", "raters", "probability", "rater", "dimension", "score", "time"),
     *("a", "b", "winner", "response_a", "response_b"),
 )
