@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,28 +15,10 @@ from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
 from rejoinder.types import Example
+from running import Ran, Run, WriteLines
 from skips import skip_lines
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests download nothing
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What one command did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The one object on standard output."""
-        parsed: dict[str, Any] = json.loads(self.out)
-        return parsed
-
-
-Run = Callable[..., Ran]
-WriteLines = Callable[..., Path]
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import rejoinder
-from conftest import Run
 from rejoinder import Dialogue, Example, JudgedExample, RejoinderError
 from rejoinder.arguments import MOST_RESAMPLES
 from rejoinder.registry import EVALUATORS, JUDGES, METRICS, REPLY_MODELS, metric_class, trainable_class
+from running import Run
 
 LONGEST = 500
 """Characters of a message."""

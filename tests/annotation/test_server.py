@@ -15,13 +15,13 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
-from conftest import Run
 from rejoinder.annotation.admin import state_of
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.security import HEADERS, LARGEST_BODY, RateLimit
 from rejoinder.annotation.server import Secrets, make_app
 from rejoinder.annotation.store import Store, latest, open_store
 from rejoinder.annotation.study import Study, read_study
+from running import Run
 
 SECRETS = Secrets("s" * 32, "organisers-token")
 STUDY = """

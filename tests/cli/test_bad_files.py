@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 GOOD = b'{"id": "good", "response": "Hello there."}\n'
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 GOOD = b'{"id": "good", "response": "Hello there."}\n'
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 CSV_LINES = {
     "too many cells": ("b,x,y", "has 3 cells: expected 2, as in the header"),

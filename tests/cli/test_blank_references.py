@@ -12,7 +12,7 @@ from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 GOOD = {"id": "good", "response": "hi there", "references": ["hi there", "hello"]}
 OTHER = {"id": "other", "response": "see you", "references": ["bye"]}

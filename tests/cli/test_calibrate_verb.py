@@ -15,7 +15,7 @@ from rejoinder.scoring.score_file import read_scores
 from small_evaluators import Lengthy, judged
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import foreign_records as foreign
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def test_check_tells_what_was_understood_counts_and_three_examples(run: Run, write_lines: WriteLines) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rejoinder.cli import main
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture

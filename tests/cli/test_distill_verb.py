@@ -13,7 +13,7 @@ from rejoinder.learning.candidates import candidates_of
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import rejoinder
 from rejoinder.data.formats.workbooks import write_sheet
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 Writer = Callable[[Path], Path]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from conftest import Ran, Run, WriteLines
+from running import Ran, Run, WriteLines
 
 EVIL = "bot\x1b[2J\u202eevil\x07\x9b\u2028x\r\nrejoinder: done"
 FILE = "r\x1b[2J\u202e\nrejoinder: done.jsonl"

@@ -10,7 +10,7 @@ from rejoinder.reply_models.retrieval.tfidf import ResponseTfidf
 from small_dialogues import DIALOGUES, small_parameters
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 RECORDS = [{"id": str(n), "turns": list(dialogue.turns[:2])} for n, dialogue in enumerate(DIALOGUES)]
 

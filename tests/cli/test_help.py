@@ -12,7 +12,7 @@ import rejoinder
 from rejoinder.cli import VERBS
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 HEAVY = ("torch", "onnxruntime", "polars", "numpy", "scipy", "pandas", "rapidfuzz", "datasets")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def test_scores_from_a_file_count_as_those_of_the_metric(run: Run, write_lines: WriteLines) -> None:

@@ -14,7 +14,7 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 def test_every_metric_is_listed_with_all_that_a_chooser_needs(run: Run) -> None:

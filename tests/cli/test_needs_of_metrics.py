@@ -10,7 +10,7 @@ import pytest
 from rejoinder.scoring.choosing import DEFAULT_METRICS, choose
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 WORDS = "tea rain chess jazz bread snow tennis paint gold maps trains owls".split()
 MISSING = {"references": ["references"], "context": ["context"], "both": ["references", "context"]}

@@ -13,7 +13,7 @@ from rejoinder.data.rows import rows_of_file
 from rejoinder.scoring import local
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 @pytest.fixture(params=[".jsonl", ".csv", ".parquet"])

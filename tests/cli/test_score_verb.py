@@ -18,7 +18,7 @@ import rejoinder
 from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 METRICS = ["-m", "bleu-2", "-m", "rouge-l", "-m", "distinct-2"]
 

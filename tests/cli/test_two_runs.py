@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from conftest import Run, WriteLines
 from rejoinder.cli import main
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.length import Length
 from rejoinder.output.locks import locked
 from rejoinder.types import Scores
+from running import Run, WriteLines
 
 HELD = "is being written by another call in this process: choose another name"
 

@@ -13,7 +13,7 @@ import rejoinder.cli
 from rejoinder.scoring.local import LocalRun
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture

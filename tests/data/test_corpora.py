@@ -13,7 +13,7 @@ from rejoinder.errors import DataError, NeedsError
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 if TYPE_CHECKING:
-    from conftest import WriteLines
+    from running import WriteLines
 
 DIALOGUE = Dialogue("1", ("Tea?", "Yes, please."))
 JUDGED = {"id": "1", "context": ["Tea?"], "response": "Yes, please.", "scores": {"overall": [4, 5]}, "split": "valid"}

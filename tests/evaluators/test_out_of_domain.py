@@ -22,7 +22,7 @@ from small_evaluators import Familiar
 from strange_replies import STRANGE
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def corpus(name: str) -> list[Dialogue]:

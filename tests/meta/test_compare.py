@@ -20,7 +20,7 @@ from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
-    from conftest import WriteLines
+    from running import WriteLines
 
 Records = list[dict[str, Any]]
 

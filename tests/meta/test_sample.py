@@ -14,7 +14,7 @@ from rejoinder.meta.compare import compare
 from rejoinder.meta.sample import sample
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 N = 120
 

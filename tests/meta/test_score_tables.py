@@ -13,7 +13,7 @@ import rejoinder
 from rejoinder.errors import CallError, DataError
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def rows(n: int = 10, **more: Any) -> list[dict[str, Any]]:

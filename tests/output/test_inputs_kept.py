@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Run
+from running import Run
 
 ROWS = [{"id": str(n), "context": ["hello"], "response": f"reply {n}", "references": ["reply"]} for n in range(3)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)

@@ -15,7 +15,7 @@ from rejoinder.training.distill import distill
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
-    from conftest import WriteLines
+    from running import WriteLines
 
 
 def test_a_static_student_from_memory_is_the_one_from_files(write_lines: WriteLines, tmp_path: Path) -> None:

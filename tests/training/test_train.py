@@ -21,7 +21,7 @@ from small_evaluators import judged
 from tiny_vectors import tiny_characters
 
 if TYPE_CHECKING:
-    from conftest import WriteLines
+    from running import WriteLines
 
 FIXED: dict[str, Any] = {"components": 3, "gamma": 0.02, "towards": "zero"}
 

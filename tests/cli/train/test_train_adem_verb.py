@@ -16,7 +16,7 @@ from small_evaluators import dialogues, judged
 from tiny_vectors import tiny_characters
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 FIXED = ("--components", "3", "--gamma", "0.02", "--towards", "zero")
 

@@ -17,7 +17,7 @@ from rejoinder.language_models.ngram import read_arpa
 from small_am_fm import EXAMPLES, SENTENCES, TEXTS, judged
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from tiny_encoder import dialogues, judged, write_encoder
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def test_train_resume_and_score(

@@ -17,7 +17,7 @@ from rejoinder.registry import trainable_class, trainable_names
 if TYPE_CHECKING:
     from collections import OrderedDict
 
-    from conftest import Run
+    from running import Run
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from rejoinder.learning.checkpoints import Checkpoints
 from topic_replies import labelled, questions, topics_in_order
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from small_dialogues import DIALOGUES
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 def test_train_and_score(run: Run, write_lines: WriteLines) -> None:

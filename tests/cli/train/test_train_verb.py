@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 TURNS = [{"turns": ["hello there", "hi you"]}, {"turns": ["where is it", "over there"]}]
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Run, WriteLines
 from judge_server import Reply, asked_reply, completion, refusal, serving, token
 from rejoinder.errors import CallError, RejoinderError
 from rejoinder.evaluators.judge.judge import Judge
@@ -24,6 +23,7 @@ from rejoinder.evaluators.judge.rubrics import load_rubric, rubric_names
 from rejoinder.evaluators.judge.wire import JudgeError, RefusedError
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
+from running import Run, WriteLines
 
 SPREAD = {"4": 0.5, " 5": 0.25, "3": 0.05, "the": 0.2}
 EXPECTED = (4 * 0.5 + 5 * 0.25 + 3 * 0.05) / 0.8

@@ -16,7 +16,7 @@ from rejoinder.metrics.batch import TextOptions
 from rejoinder.types import Dialogue, Example
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 pytest.importorskip("jieba", reason="needs jieba to cut Chinese into words")
 

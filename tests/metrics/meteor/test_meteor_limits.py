@@ -14,7 +14,7 @@ from rejoinder.metrics.meteor.metric import Meteor
 from rejoinder.types import Example
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 SOME = "the cat likes a liked dog . automobile car i , you they were running".split()
 REMARK = "meteor: {} or their references were too long: only the beginnings were compared"
