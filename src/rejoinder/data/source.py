@@ -127,6 +127,11 @@ class Source(ErrorPolicy):
         """The files that are read; none for objects in memory."""
         return tuple(self._files.values())
 
+    @property
+    def holds_examples(self) -> bool:
+        """Whether it is a list of Examples, whose fields have our names."""
+        return isinstance(self._origin, list | tuple) and any(isinstance(one, Example) for one in self._origin[:1])
+
     def close(self) -> None:
         """Delete the copy of a stream."""
         if self._spilled:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import fitting, one_or_more
 from rejoinder.data.record import FIELDS, FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed
-from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.score_file import metadata_of, range_of
@@ -30,7 +30,7 @@ from rejoinder.types import Example
 _WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "up": 1.0, "down": 0.0}
 """Answers that count as numbers."""
 
-_NOT_SCORES = {*FIELDS, "reference", "rater", "annotator"} - {"scores"}
+_NOT_SCORES = {*FIELDS, "reference", "rater", "annotator"} - {"scores", "score"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,10 @@ def _named(metrics: Metrics | Choice | None) -> list[str] | None:
     """The names of the columns that were asked for."""
     if metrics is None:
         return None
-    names = [metrics] if isinstance(metrics, str | Metric) else metrics
-    if isinstance(names, Choice | Mapping) or not all(isinstance(name, str) for name in names):
-        raise CallError("metrics must name columns of the scores, as strings")
-    return [str(name) for name in names]
+    names: list[str] = fitting("metrics", metrics, one_or_more("the names of columns of the scores"))
+    if not names or len(set(names)) < len(names):
+        raise CallError("metrics must name one or more different columns of the scores")
+    return names
 
 
 def _row_of(record: dict[str, Any], number: int, fields: FieldMap) -> _Row:

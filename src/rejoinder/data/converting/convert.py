@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.arguments import checked, flag, optional, whole
+from rejoinder.arguments import checked, flag, optional, path, whole
 from rejoinder.data.converting.sampling import dialogue_rank, sampled_dialogues, without_duplicates
 from rejoinder.data.converting.writers import SUFFIXES, record_of, write_records
 from rejoinder.data.record import Fields
@@ -56,7 +56,7 @@ class _RatedSource(Source):
         return super()._example(record, number)
 
 
-@checked(every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
+@checked(output=path, every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
 def convert(
     origin: Any,
     output: str | Path,
