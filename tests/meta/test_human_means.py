@@ -16,8 +16,8 @@ from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.ranking import ranking
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.labelling.prediction_powered import PredictionPowered
 from rejoinder.stats.multiple import holm
-from rejoinder.stats.prediction_powered import PredictionPowered
 from rejoinder.types import Example, JudgedExample
 
 

@@ -21,10 +21,10 @@ from typing import IO, Any, Literal
 from rejoinder.arguments import checked, fitting, path
 from rejoinder.data.formats.folders import files_of
 from rejoinder.data.formats.opening import unreadable
+from rejoinder.data.formats.parquet import frame_records
+from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.importers.reading import SAMPLE, Reading, understand
-from rejoinder.data.parquet import frame_records
 from rejoinder.data.record import FieldMap, Fields, MissingReply, data_error, example_of
-from rejoinder.data.rows import Row, rows_of_file
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example

@@ -20,16 +20,16 @@ from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import Equivalence
 from rejoinder.stats.formatting import bounds_text, interval_text, p_statement
 from rejoinder.stats.intervals import Interval
-from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
-from rejoinder.stats.multiple import ALPHA, holm
-from rejoinder.stats.prediction_moments import LabelledScores
-from rejoinder.stats.prediction_powered import (
+from rejoinder.stats.labelling.prediction_moments import LabelledScores
+from rejoinder.stats.labelling.prediction_powered import (
     PredictionPowered,
     labels_needed,
     prediction_powered_difference,
     prediction_powered_mean,
     selection_p_value,
 )
+from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
+from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Example, Scores

@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder.arguments import checked, one_of, optional, path, whole
 from rejoinder.arrays import Floats, Ints
-from rejoinder.data.output import example_record, write_records
+from rejoinder.data.converting.writers import example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, UnknownNameError, listed
@@ -56,7 +56,7 @@ class LabelSample:
     def records(self) -> list[dict[str, Any]]:
         """One record per chosen reply, as the output has it."""
         return [
-            {**example_record(example), "probability": probability}
+            example_record(example, {"probability": probability})
             for example, probability in zip(self.examples, self.probabilities.tolist(), strict=True)
         ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arguments import checked, number, one_of, optional
-from rejoinder.data.output import example_record, write_records
+from rejoinder.data.converting.writers import example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
@@ -51,7 +51,7 @@ class AgreementReport:
         for item in self.judged():
             scores = {dimension: values[0] for dimension, values in item.scores.items()}
             chosen = {} if np.isnan(item.probability) else {"probability": item.probability}
-            yield {**example_record(item.example), "scores": scores, **chosen}
+            yield example_record(item.example, {"scores": scores, **chosen})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
