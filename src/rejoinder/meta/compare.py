@@ -248,9 +248,10 @@ def _corrected(
     for label, results in found.items():
         unbounded = np.isinf(table.ranges.get(label, (0.0, 1.0))[1])
         better = None if unbounded else table.higher_is_better.get(label, True)
-        unit = table.grouping.unit if table.grouping else "context"
+        grouping = table.grouping
+        units = {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), better, level, unit=unit)
+            yield Verdict(label, a, b, result, next(p_values), better, level, **units)
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:
