@@ -36,9 +36,9 @@ from rejoinder.stats.compare_means import compare_paired, compare_unpaired
 from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.labelling.prediction_moments import LabelledScores
+from rejoinder.stats.labelling.prediction_powered import prediction_powered_difference, prediction_powered_mean
 from rejoinder.stats.pairs import pairwise_agreement
-from rejoinder.stats.prediction_moments import LabelledScores
-from rejoinder.stats.prediction_powered import prediction_powered_difference, prediction_powered_mean
 from rejoinder.stats.resampling import bootstrap_counts, mean_interval
 
 CONTEXTS, REPLIES, ALIKE = 50, 4, 0.4

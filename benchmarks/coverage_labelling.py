@@ -26,9 +26,9 @@ from rejoinder.stats.labelling.design import (
     score_strata,
     stratified_probabilities,
 )
+from rejoinder.stats.labelling.prediction_moments import LabelledScores
+from rejoinder.stats.labelling.prediction_powered import prediction_powered_difference, prediction_powered_mean
 from rejoinder.stats.labelling.weighted import ChosenLabels, weighted_difference, weighted_mean
-from rejoinder.stats.prediction_moments import LabelledScores
-from rejoinder.stats.prediction_powered import prediction_powered_difference, prediction_powered_mean
 
 N_CONTEXTS = 1000
 GAP = 0.2

@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,12 @@ DIALOGUE_LISTS = [
 FOLDERS: list[Any] = [3, "", True, b"x", ["x"], 1.5, "a\0b"]
 RUNS = [3, "x", {}, True]
 
+
+def _some(values: list[Any], *more: Any) -> list[Any]:
+    """Wrong values of an argument that may be None."""
+    return [*(value for value in values if value is not None), *more]
+
+
 SHARED: dict[str, list[Any]] = {
     "seed": SEEDS,
     "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
@@ -91,9 +98,40 @@ class Call:
         yield from ((name, values) for name, values in (SHARED | self.wrong).items() if name in names)
 
 
-def compare_one(origins: Any, **more: Any) -> Any:
-    return rejoinder.compare(origins, **more)
+TABLE = [
+    {"id": str(n // 2), "system": "AB"[n % 2], "rating": n % 5, "length": n % 7, "dialogue_id": str(n // 4)}
+    for n in range(24)
+]
+PREFERENCES = [{"a": "A", "b": "B", "winner": "AB"[n % 3 == 0], "context_id": str(n)} for n in range(12)]
+RATINGS: list[Any] = [
+    {"id": str(n), "response": "x", "scores": {"overall": [n % 5 + 1, n % 4 + 1, n % 5 + 1]}} for n in range(20)
+]
+SHARES = [*NO_NUMBERS, 0, 1, -0.5, 2, True, math.inf, 10**400]
+ABOVE_ZERO = [*NO_NUMBERS, 0, -1, True, math.inf, 10**400]
+AT_LEAST_ZERO = [*NO_NUMBERS, -1, True, math.inf, 10**400]
+COUNTS = [*NO_NUMBERS, 0, -1, 1.5, True, 10**400]
+WORDS = [3, True, b"x", "", "x", ["x"]]
+OUTPUT_FILES: list[Any] = [*FOLDERS, "missing/x.jsonl", "x.csv", "folder"]
 
+PLAN: dict[str, list[Any]] = {
+    "pilot": [*ORIGINS, *NOTHING, EXAMPLES],
+    "difference": ABOVE_ZERO,
+    "metric": [*(name for name in METRIC_NAMES if not isinstance(name, list | tuple)), ["bleu", "length"]],
+    "sd": _some(AT_LEAST_ZERO),
+    "rater_sd": _some(AT_LEAST_ZERO),
+    "icc": _some(ABOVE_ZERO, 1.5),
+    "systems": [*COUNTS, 1, 1001],
+    "contexts": _some(COUNTS, 1),
+    "power": SHARES,
+    "alpha": [*SHARES, 0.9],
+}
+PRECISION: dict[str, list[Any]] = {
+    "agreement": _some(NO_NUMBERS, -0.5, 1, 2, True, math.inf, 10**400),
+    "correlation": _some(NO_NUMBERS, -1, 1, 2, True, math.inf, 10**400),
+    "width": [*NO_NUMBERS, 0, 2, -1, True, math.inf, 10**400],
+    "raters": [3, None, "23", b"x", [], [1], ["2"], [2.5], [True], [10**400], {2: 3}],
+    "kind": [*WORDS, None],
+}
 
 CALLS: dict[str, Call] = {
     "read": Call(
@@ -114,11 +152,15 @@ CALLS: dict[str, Call] = {
     ),
     "compare": Call(
         rejoinder.compare,
-        {"origins": EXAMPLES, "metrics": "length", "labels": [*JUDGED, {**JUDGED[0], "system": "A"}]},
+        {"origins": [EXAMPLES], "metrics": "length", "labels": [*JUDGED, {**JUDGED[0], "system": "A"}]},
         {
             "origins": [*ORIGINS, *NOTHING],
+            "scores": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "cluster": [*TEXTS, "nope", "system"],
+            "margin": _some(ABOVE_ZERO),
+            "primary": [*TEXTS, "lenght"],
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
-            "pair_by": TEXTS,
+            "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
         },
     ),
@@ -130,6 +172,60 @@ CALLS: dict[str, Call] = {
             "scores": [3, True, "x.jsonl", "folder", [3], [None], ["missing.jsonl"], ["folder"], ["broken.jsonl"]],
             "studies": [3, True, "scatter", ["nope"], [3], [None]],
             "remove_outliers": FLAGS,
+        },
+    ),
+    "check": Call(rejoinder.check, {"origin": EXAMPLES}, {"origin": [*ORIGINS, *NOTHING]}),
+    "convert": Call(
+        rejoinder.convert,
+        {"origin": EXAMPLES, "output": "converted.jsonl"},
+        {
+            "origin": [*ORIGINS, *NOTHING],
+            "output": [*FOLDERS, None, "missing/x.jsonl", "x.txt", "folder"],
+            "every_turn": FLAGS,
+            "drop_duplicates": FLAGS,
+            "sample": _some(COUNTS[:-1]),
+        },
+    ),
+    "meta_analyse": Call(
+        rejoinder.meta_analyse,
+        {"origins": [JUDGED, JUDGED], "metrics": "length", "resamples": 20},
+        {
+            "origins": [*ORIGINS, *NOTHING, EXAMPLES],
+            "kind": [*WORDS, None],
+            "remove_outliers": FLAGS,
+        },
+    ),
+    "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN),
+    "plan_precision": Call(rejoinder.plan_precision, {"agreement": 0.5}, PRECISION),
+    "preferences": Call(
+        rejoinder.preferences,
+        {"origin": PREFERENCES, "resamples": 20},
+        {"origin": [*ORIGINS, *NOTHING, EXAMPLES], "model": [*WORDS, None]},
+    ),
+    "agreement": Call(
+        rejoinder.agreement,
+        {"ratings": RATINGS, "aggregation": "mean", "resamples": 20},
+        {
+            "ratings": [*ORIGINS, *NOTHING, EXAMPLES],
+            "replies": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "level": [*WORDS, None],
+            "least_kappa": _some(NO_NUMBERS, -2, 2, True, 10**400),
+            "mad": _some(AT_LEAST_ZERO),
+            "aggregation": WORDS,
+            "output": OUTPUT_FILES,
+        },
+    ),
+    "sample": Call(
+        rejoinder.sample,
+        {"replies": EXAMPLES, "labels": 4},
+        {
+            "replies": [*ORIGINS, *NOTHING],
+            "labels": [*COUNTS, 1, 13],
+            "scores": [*FOLDERS, "missing.jsonl", "folder", "broken.jsonl", "empty.jsonl", EXAMPLES],
+            "design": WORDS,
+            "pilot": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "predictor": [*TEXTS, "lenght"],
+            "output": OUTPUT_FILES,
         },
     ),
     "train": Call(
@@ -197,6 +293,24 @@ CALLS: dict[str, Call] = {
 }
 
 METHODS: dict[str, Call] = {
+    "compare-scores": Call(
+        rejoinder.compare,
+        {"scores": TABLE, "metrics": ["rating"]},
+        {
+            "scores": [*(origin for origin in ORIGINS if origin is not None), *NOTHING, EXAMPLES],
+            "metrics": [*(name for name in METRIC_NAMES if name != "length"), "id", "ratng"],
+            "pair_by": [*TEXTS, "nope"],
+            "cluster": [*TEXTS, "nope"],
+            "margin": _some(ABOVE_ZERO),
+            "primary": [*TEXTS, "length", "ratng"],
+            "labels": [3, JUDGED],
+            "predictor": [*TEXTS, "rating"],
+        },
+    ),
+    "plan-stated": Call(
+        rejoinder.plan, {"difference": 0.5, "sd": 1.0}, {name: of for name, of in PLAN.items() if name != "pilot"}
+    ),
+    "plan-correlation": Call(rejoinder.plan_precision, {"correlation": 0.3}, PRECISION),
     "Metric.score": Call(rejoinder.load("bleu").score, {}, {"examples": ORIGINS}),
     "Metric.corpus_score": Call(rejoinder.load("distinct").corpus_score, {}, {"examples": ORIGINS}),
     "Evaluator.fit": Call(
@@ -236,6 +350,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rejoinder.train("bm25", DIALOGUES, output="bm25-folder")
 
 
+def arguments_of(call: Call, argument: str, value: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments that work with one of them replaced; of any number of origins, the last."""
+    given = call.works | {argument: value}
+    for name, parameter in inspect.signature(call.function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL and name in given:
+            origins = list(call.works.get(name, [None]))
+            del given[name]
+            return [*origins[:-1], value] if name == argument else origins, given
+    return [], given
+
+
 def problem(call: Callable[[], object]) -> str:
     """What is wrong with a refusal; "" where it is one line of ours."""
     try:
@@ -259,12 +384,11 @@ CASES = [
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("call", "argument", "values"), CASES)
 def test_a_wrong_argument_is_refused(call: Call, argument: str, values: list[Any]) -> None:
-    function = compare_one if call.function is rejoinder.compare else call.function
-    problems = {
-        shown(value): found
-        for value in values
-        if (found := problem(lambda value=value: function(**call.works | {argument: value})))  # type: ignore[misc]
-    }
+    problems = {}
+    for value in values:
+        origins, keywords = arguments_of(call, argument, value)
+        if found := problem(partial(call.function, *origins, **keywords)):
+            problems[shown(value)] = found
     assert not problems
 
 

@@ -22,6 +22,9 @@ HIGHEST_SEED = 2**32 - 1
 MOST_RESAMPLES = 100_000
 """With more, the ends of an interval would change by less than the digits that are shown."""
 
+_LARGEST_NUMBER = 1e15
+"""Larger ones lose digits, and their squares overflow in sums."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[Any], Any]
@@ -46,12 +49,26 @@ def whole(least: int, most: int | None = None, why: str = "") -> Check:
     return check
 
 
-def number(least: float, most: float) -> Check:
-    """A number within limits."""
+def number(
+    least: float | None = None, most: float | None = None, *, above: float | None = None, below: float | None = None
+) -> Check:
+    """A finite number within limits, which are allowed (`least`, `most`) or not (`above`, `below`)."""
+    if least is not None and most is not None:
+        limits = [f"from {least:g} to {most:g}"]
+    elif above is not None and below is not None:
+        limits = [f"between {above:g} and {below:g}"]
+    else:
+        words = {"of at least": least, "above": above, "of at most": most, "below": below}
+        limits = [f"{word} {limit:g}" for word, limit in words.items() if limit is not None]
+    expected = f"a number {' and '.join(limits)}"
 
     def check(value: Any) -> float:
-        if not is_number(value) or not least <= value <= most:
-            raise ValueError(f"a number from {least:g} to {most:g}")
+        if not is_number(value) or not abs(value) <= _LARGEST_NUMBER:
+            raise ValueError(expected)
+        if (least is not None and value < least) or (above is not None and value <= above):
+            raise ValueError(expected)
+        if (most is not None and value > most) or (below is not None and value >= below):
+            raise ValueError(expected)
         return float(value)
 
     return check
@@ -62,7 +79,7 @@ def one_of(*choices: str) -> Check:
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(" or ".join(map(repr, choices)))
+            raise ValueError(f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}")
         return value
 
     return check
@@ -94,6 +111,24 @@ def texts(called: str) -> Check:
         if not all(isinstance(item, str | os.PathLike) for item in items):
             raise ValueError(called)
         return items
+
+    return check
+
+
+def several(each: Check, called: str) -> Check:
+    """A list of values that another check accepts, which is not empty."""
+
+    def check(value: Any) -> list[Any]:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            raise ValueError(called)
+        items = list(value)
+        try:
+            checked_items = [each(item) for item in items]
+        except ValueError as error:
+            raise ValueError(f"{called}, each {error}") from None
+        if not items:
+            raise ValueError(called)
+        return checked_items
 
     return check
 
@@ -143,14 +178,17 @@ def scale(value: Any) -> tuple[float, float]:
 _LARGEST_SCORE = 1e9
 
 SHARED: dict[str, Check] = {
+    "cluster": optional(text),
     "dimension": optional(text),
     "folder": path,
     "intervals": flag,
     "keep_offensive": flag,
+    "margin": optional(number(above=0)),
     "on_error": one_of("raise", "skip"),
     "output": optional(path),
     "pair_by": optional(text),
     "predictor": optional(text),
+    "primary": optional(text),
     "quiet": flag,
     "remove_outliers": flag,
     "resamples": whole(1, MOST_RESAMPLES, "more would change no digit that is shown"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.data.rows import rows_of_file
+from rejoinder.data.formats.rows import rows_of_file
 from rejoinder.scoring import local
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.ranking import ranking
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.labelling.prediction_powered import PredictionPowered
 from rejoinder.stats.multiple import holm
-from rejoinder.stats.prediction_powered import PredictionPowered
 from rejoinder.types import Example, JudgedExample
 
 
@@ -50,7 +50,8 @@ def test_sentences() -> None:
     assert means.differences[0].sentence().startswith("People would rate B above A by 0.")
     assert "labels alone" in str(means)
     table, contexts, labels, _ = made_up(np.random.default_rng(3), gap=0.0)
-    assert "is open" in human_means(table, contexts, labels, "overall", "metric").differences[0].sentence()
+    words = human_means(table, contexts, labels, "overall", "metric").differences[0].sentence()
+    assert words.startswith("No significant difference between A and B by people's ratings (")
     json.dumps(means.to_dict(), allow_nan=False)
 
 
@@ -61,7 +62,7 @@ def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> HumanD
 
 
 def test_what_more_labels_could_do() -> None:
-    start = "Whether people would rate B above A is open (0.100 [-0.100, 0.300], p = 0.200); "
+    start = "No significant difference between A and B by people's ratings (0.100 [-0.100, 0.300], p = 0.200); "
     assert an_open_difference(123, 83).sentence() == (
         start + "if this is the true difference, about 83 more labels would detect it with 80% power."
     )
@@ -74,7 +75,7 @@ def test_what_more_labels_could_do() -> None:
         == start + "all replies are labelled, so only more replies could settle it."
     )
     assert an_open_difference(math.nan, 9, math.nan).sentence() == (
-        "Whether people would rate B above A is open: too few contexts with labels, or labels that are all equal."
+        "Too few different labels to compare A and B by people's ratings."
     )
 
 

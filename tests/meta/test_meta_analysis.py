@@ -111,7 +111,7 @@ def test_wrong_calls_from_python(tmp_path: Path) -> None:
         rejoinder.meta_analyse(one)
     with pytest.raises(rejoinder.CallError, match="a judged set is given twice"):
         rejoinder.meta_analyse(one, one)
-    with pytest.raises(rejoinder.CallError, match="kind must be one of pearson, spearman, kendall, not 'r'"):
+    with pytest.raises(rejoinder.CallError, match="kind must be 'pearson', 'spearman' or 'kendall', not 'r'"):
         rejoinder.meta_analyse(one, two, kind="r")
 
 

@@ -158,7 +158,7 @@ def test_margins() -> None:
     assert better.outcome == "better"
     assert better.sentence().endswith("; the difference is below the margin of 0.2.")
     assert outcome(-0.5, 0.1).sentence().startswith("m: s0 is better than s1 by ")
-    with pytest.raises(CallError, match=r"^the margin must be above 0, not 0$"):
+    with pytest.raises(CallError, match=r"^margin must be a number above 0, not 0$"):
         rejoinder.compare(replies(BAD), replies(GOOD), metrics="distinct-1", margin=0)
 
 

@@ -77,7 +77,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"labels": 1}, "labels must be from 2 to 240, not 1"),
     ({"labels": 500}, "labels must be from 2 to 240, not 500"),
     ({"design": "active"}, "the design active needs scores"),
-    ({"design": "clever"}, "unknown design 'clever'"),
+    ({"design": "clever"}, "design must be 'random', 'stratified' or 'active', not 'clever'"),
     ({"predictor": "bleu"}, "a predictor needs scores"),
     ({"pilot": [{"response": "a", "scores": 1}]}, "a pilot is for the design stratified, not random"),
 ]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from rejoinder.errors import CallError
 from rejoinder.meta.compare import compare_table
 from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.human_means import human_means
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 
@@ -19,10 +22,10 @@ NAMES = ("alpha", "beta", "gamma", "delta")
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> ScoreTable:
+def tables(draw: st.DrawFn, fewest_contexts: int = 1) -> ScoreTable:
     """Random systems, contexts, dialogues and metrics of all directions, with ties, gaps and constant scores."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    systems, contexts = draw(st.integers(2, 4)), draw(st.integers(1, 30))
+    systems, contexts = draw(st.integers(2, 4)), draw(st.integers(fewest_contexts, 30))
     system = np.repeat(np.arange(systems), contexts).astype(np.int32)
     context = np.tile(np.arange(contexts), systems)
     if draw(st.booleans()):  # some replies are missing
@@ -86,7 +89,7 @@ def check_table(compared: Comparison, text: str) -> None:
         assert starred == ([verdict.better] if verdict.better else [])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(table=tables(), margin=st.sampled_from([None, 0.2, 5.0]))
 def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None) -> None:
     compared = compare_table(table, margin=margin)
@@ -110,6 +113,58 @@ def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None
             if verdict.metric == ranking.metric and verdict.better is not None:
                 worse = verdict.a if verdict.better == verdict.b else verdict.b
                 assert place[verdict.better] < place[worse]
+    assert "nan" not in text
+
+
+PEOPLE = r"^People would rate (\w+) above (\w+) by"
+
+
+def check_people(compared: Comparison, told: dict[str, Any], latex: str, text: str) -> None:
+    """Every form of what people would say names the same system."""
+    assert compared.human is not None
+    for row, plain in zip(compared.human.differences, told["human"]["differences"], strict=True):
+        words = row.sentence()
+        assert plain["verdict"] == words
+        assert words in " ".join(text.split())
+        claimed = re.search(PEOPLE, words)
+        assert (claimed is not None) == (row.better is not None) == plain["settled"] == (plain["outcome"] == "better")
+        a, b = (rf"\textbf{{{name}}}" if name == row.better else name for name in (row.a, row.b))
+        assert f"{b} $-$ {a} & " in latex
+        assert ("no worse" in words) == (row.outcome == "no worse")
+        assert ("alike within" in words) == (row.outcome == "equivalent")
+        assert words.startswith("No significant difference") == (row.outcome == "open")
+        if claimed is not None:
+            assert claimed.group(1) == row.better == plain["better"]
+            assert (plain["mean"] > 0) == (row.better == row.b)
+            assert not plain["low"] <= 0 <= plain["high"], "the interval excludes 0"
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=tables(fewest_contexts=8), margin=st.sampled_from([None, 0.2, 5.0]), data=st.data())
+def test_all_forms_agree_on_what_people_would_say(table: ScoreTable, margin: float | None, data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    assert table.grouping is not None
+    gaps = rng.normal(size=4) * data.draw(st.sampled_from([0.0, 0.5, 3.0]))
+    labels = gaps[table.system_of] + rng.normal(size=len(table)) * data.draw(st.sampled_from([0.0, 0.5]))
+    labels = np.round(labels) if data.draw(st.booleans()) else labels
+    labels[rng.random(len(table)) < data.draw(st.sampled_from([0.0, 0.1]))] = np.nan
+    compared = compare_table(table)
+    try:
+        human = human_means(table, table.grouping.clusters, labels, "overall", compared.primary.metric, margin)
+    except CallError:  # fewer than the fewest labels
+        reject()
+    compared = replace(compared, human=human, margin=margin)
+    told, latex, text = compared.to_dict(), compared.to_latex(), compared.text(300, details=True)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    check_people(compared, told, latex, text)
+    first = compared.headline()[0]
+    assert told["verdict"].startswith(first)
+    assert told["decided_by"] == "people"
+    if len(table.system_names) == 2:
+        assert first == human.differences[0].sentence()
+        assert compared.better == human.differences[0].better
+    elif compared.better is not None:
+        assert first.startswith(f"{compared.better} is better than all ")
     assert "nan" not in text
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from rejoinder.annotation.items import Item
 from rejoinder.annotation.store import Answer, Store, latest
 from rejoinder.annotation.study import Study
+from rejoinder.data.converting.writers import example_record
 from rejoinder.data.judged import chosen_with
-from rejoinder.data.output import example_record
 from rejoinder.data.source import read
 
 
@@ -44,7 +44,7 @@ def _judged(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) 
             raters = {question: list(given) for question, given in found.items()}
             key = item.examples[0]
             chosen = {"probability": probabilities[key]} if key in probabilities else {}
-            yield {**example_record(examples[key]), "scores": scores, "raters": raters, **chosen}
+            yield example_record(examples[key], {"scores": scores, "raters": raters, **chosen})
 
 
 def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:

@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a score file."""
-    from rejoinder.data.output import meta_path
     from rejoinder.output.targets import reserved
     from rejoinder.output.writing import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
     from rejoinder.scoring.score_file import read_scores
+    from rejoinder.scoring.score_output import meta_path
 
     target, scores = Path(arguments.output), Path(arguments.scores)
     with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):

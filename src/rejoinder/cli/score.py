@@ -97,7 +97,7 @@ def _output(arguments: argparse.Namespace) -> Path | None:
 
 
 def _outputs(output: Path | None, arguments: argparse.Namespace) -> list[Output]:
-    from rejoinder.data.output import score_output
+    from rejoinder.scoring.score_output import score_output
 
     return [*([] if output is None else [score_output(output)]), *report_outputs(arguments.report)]
 

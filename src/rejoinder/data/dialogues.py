@@ -12,8 +12,8 @@ from typing import Any
 
 from rejoinder.arguments import fitting
 from rejoinder.arguments import path as as_path
+from rejoinder.data.formats.rows import rows_of_file
 from rejoinder.data.record import FieldMap, Fields, data_error
-from rejoinder.data.rows import rows_of_file
 from rejoinder.data.source import ErrorPolicy, OnError
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, texts_of
 from rejoinder.errors import DataError, listed

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rejoinder.data.rows import TableRow
+from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.source import Source
 from rejoinder.data.values import FieldError, is_missing, kind_of, label_of, text_of
 from rejoinder.errors import shortened

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.messages import from_messages
-from rejoinder.data.rows import TableRow
 from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, text_of, texts_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.rows import lines_of_file
+from rejoinder.data.formats.rows import lines_of_file
 from rejoinder.errors import DataError
 from rejoinder.types import Dialogue
 

@@ -21,10 +21,10 @@ from typing import IO, Any, Literal
 from rejoinder.arguments import checked, fitting, path
 from rejoinder.data.formats.folders import files_of
 from rejoinder.data.formats.opening import unreadable
+from rejoinder.data.formats.parquet import frame_records
+from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.importers.reading import SAMPLE, Reading, understand
-from rejoinder.data.parquet import frame_records
 from rejoinder.data.record import FieldMap, Fields, MissingReply, data_error, example_of
-from rejoinder.data.rows import Row, rows_of_file
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
@@ -126,6 +126,11 @@ class Source(ErrorPolicy):
     def files(self) -> tuple[Path, ...]:
         """The files that are read; none for objects in memory."""
         return tuple(self._files.values())
+
+    @property
+    def holds_examples(self) -> bool:
+        """Whether it is a list of Examples, whose fields have our names."""
+        return isinstance(self._origin, list | tuple) and any(isinstance(one, Example) for one in self._origin[:1])
 
     def close(self) -> None:
         """Delete the copy of a stream."""

@@ -12,7 +12,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 from zlib import crc32
 
@@ -21,11 +20,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.evaluators.counted_texts import CountedTexts
 from rejoinder.learning.data import TrainingData
 from rejoinder.loading.array_schema import Array
 from rejoinder.loading.schema import check_range, checked_object, member
 from rejoinder.metrics.batch import Batch
-from rejoinder.text.tokenise import token_codes
 from rejoinder.types import Example
 
 REASONS = ("language", "script", "length")
@@ -90,7 +89,7 @@ class Familiarity:
     @classmethod
     def of_examples(cls, first: Sequence[Example], second: Sequence[Example]) -> Self:
         """From two halves of the training text that share no dialogue: one for what is frequent, one for the limits."""
-        common, other = _Texts.of(first), _Texts.of(second)
+        common, other = CountedTexts.of(first), CountedTexts.of(second)
         counts = np.bincount(common.words, minlength=len(common.vocabulary))
         listed = [place for place in np.argsort(-counts, kind="stable")[:_MOST_WORDS].tolist() if counts[place] > 1]
         scripts, signs = _alphabet(common.texts)
@@ -104,7 +103,7 @@ class Familiarity:
         )
         return replace(made, unknown=unknown, unknown_pieces=unknown_pieces, odd=odd)._with_limits(other)
 
-    def _with_limits(self, texts: _Texts) -> Self:
+    def _with_limits(self, texts: CountedTexts) -> Self:
         """A copy with limits that a share `RATE` of these texts exceeds."""
         n, values = len(texts) // 2, self._values(texts)
         limits, rates = {}, {}
@@ -122,14 +121,14 @@ class Familiarity:
 
     def flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
         """Reason -> which replies are unlike the training text for it; an empty reply never is."""
-        values = self._values(_Texts.of(batch.examples))
+        values = self._values(CountedTexts.of(batch.examples))
         flags = {}
         for reason, sides in _SIDES.items():
             beyond = [sign * values[name] < sign * self.limits[name] for name, sign in sides]
             flags[reason] = np.logical_or.reduce(beyond) & ~batch.blank
         return flags
 
-    def _values(self, texts: _Texts) -> dict[str, Floats]:
+    def _values(self, texts: CountedTexts) -> dict[str, Floats]:
         """Name of a limit -> the value of each example that is compared with it."""
         n = len(texts) // 2
         values: dict[str, Floats] = {}
@@ -145,11 +144,11 @@ class Familiarity:
             values[f"{side} context"] = texts.context_words.astype(np.float64)
         return values
 
-    def _unknown_words(self, texts: _Texts) -> tuple[Ints, Ints]:
+    def _unknown_words(self, texts: CountedTexts) -> tuple[Ints, Ints]:
         """The number of words of each text that are not frequent, and of all words."""
         return texts.totals(self._is_unknown(texts)), texts.totals(texts.is_word)
 
-    def _unknown_pieces(self, texts: _Texts) -> tuple[Ints, Ints]:
+    def _unknown_pieces(self, texts: CountedTexts) -> tuple[Ints, Ints]:
         """The number of three-letter pieces of each text that are not frequent, and of all pieces."""
         count, common = np.zeros((2, len(texts.vocabulary)), np.int64), set(self.pieces.tolist())
         for place, word in enumerate(texts.vocabulary):
@@ -158,11 +157,11 @@ class Familiarity:
             count[1, place] = sum(crc32(piece) not in common for piece in _pieces(texts.vocabulary[place]))
         return texts.totals(count[1]), texts.totals(np.where(texts.is_word, count[0], 0))
 
-    def _is_unknown(self, texts: _Texts) -> NDArray[np.bool_]:
+    def _is_unknown(self, texts: CountedTexts) -> NDArray[np.bool_]:
         unknown: NDArray[np.bool_] = ~np.isin(texts.hashes, self.words) & texts.is_word
         return unknown
 
-    def _odd_characters(self, texts: _Texts) -> tuple[Ints, Ints]:
+    def _odd_characters(self, texts: CountedTexts) -> tuple[Ints, Ints]:
         """The number of odd characters of each text, and of all characters but spaces."""
         kinds = self._kinds[texts.characters]
         for code in np.unique(texts.characters[kinds == _UNSEEN]).tolist():
@@ -259,74 +258,6 @@ _SIDES: dict[str, tuple[tuple[str, int], ...]] = {
     "length": (("shortest reply", 1), ("longest reply", -1), ("shortest context", 1), ("longest context", -1)),
 }
 """Reason -> its limits; 1: a lower limit, -1: an upper limit."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Texts:
-    """The replies of some examples, then the last turns of their contexts, as word indices."""
-
-    texts: Sequence[str]
-    reply_words: Ints
-    context_words: Ints
-    """Words of the whole context."""
-    vocabulary: pl.Series
-    words: Ints
-    """Indices into the vocabulary, text after text."""
-    owner: Ints
-    """The text of each word."""
-
-    @classmethod
-    def of(cls, examples: Sequence[Example]) -> _Texts:
-        replies = [_sound(example.response) for example in examples]
-        last = [_sound(example.context[-1]) if example.context else "" for example in examples]
-        vocabulary, rows = token_codes(pl.Series([*replies, *last], dtype=pl.String), "words", lowercase=True)
-        contexts = [_sound(" ".join(example.context)) for example in examples]
-        return cls(
-            [*replies, *last],
-            _word_counts(replies),
-            _word_counts(contexts),
-            vocabulary,
-            rows.values,
-            rows.row_of_value,
-        )
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    @cached_property
-    def hashes(self) -> NDArray[np.uint32]:
-        """The same hash for a word on every machine. (vocabulary,)"""
-        return np.fromiter((crc32(word.encode()) for word in self.vocabulary), np.uint32, len(self.vocabulary))
-
-    @cached_property
-    def is_word(self) -> NDArray[np.bool_]:
-        """Which tokens begin with a letter: punctuation and numbers belong to no language. (vocabulary,)"""
-        return np.fromiter((word[0].isalpha() for word in self.vocabulary), np.bool_, len(self.vocabulary))
-
-    @cached_property
-    def characters(self) -> NDArray[np.uint32]:
-        """The code points of all texts, text after text."""
-        return np.frombuffer("".join(self.texts).encode("utf-32-le"), np.uint32)
-
-    def totals(self, of_word: NDArray[Any]) -> Ints:
-        """The sum over each text's words of one number per word of the vocabulary."""
-        return np.bincount(self.owner, weights=of_word[self.words], minlength=len(self)).astype(np.int64)
-
-    def sums(self, flags: NDArray[np.bool_]) -> Ints:
-        """The number of flagged characters of each text."""
-        ends = np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts)))
-        total = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
-        return np.diff(total[ends], prepend=0)
-
-
-def _word_counts(texts: Sequence[str]) -> Ints:
-    """The number of runs of letters and digits of each text, so that spaces before punctuation do not matter."""
-    return pl.Series(texts, dtype=pl.String).str.count_matches(r"[\p{L}\p{N}]+").to_numpy().astype(np.int64)
-
-
-def _sound(text: str) -> str:
-    """A text without lone surrogates, which cannot be encoded."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _probability(met: Ints, seen: Ints, rate: float) -> Floats:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,9 +16,9 @@ from rejoinder.arrays import Ints
 from rejoinder.data.record import FIELDS, FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.meta.comparison import Comparison, Primary
-from rejoinder.meta.human_means import human_means, labels_by_row
+from rejoinder.meta.human_means import RowLabels, human_means, labels_by_row
 from rejoinder.meta.judged import read_labels
 from rejoinder.meta.pair_tests import PairTests
 from rejoinder.meta.pairing import join, labels_of
@@ -76,63 +75,123 @@ def compare(
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
     """
-    if margin is not None and not 0 < margin < math.inf:
-        raise CallError(f"the margin must be above 0, not {margin}")
-    mapping, pair_field = _mapping(FieldMap.given(fields), pair_by, cluster)
+    if labels is None and not (dimension is None and predictor is None):
+        raise CallError("a dimension and a predictor are for human labels: expected labels")
+    grouped = _Grouped(FieldMap.given(fields), pair_by, cluster)
     if scores is not None:
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
-        table, skipped = read_score_table(
-            scores, metrics, mapping, pair_field, cluster, on_error, seed=seed, resamples=resamples
-        )
-        decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
-        if primary is None and metrics is None:
-            decisive = replace(decisive, reason="the first column")
-        return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
+        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     with ExitStack() as stack:
-        sources = _opened(origins, mapping, on_error, stack)
+        sources = _opened(origins, grouped, on_error, stack)
         joined, seen = join(sources, labels_of(origins), quiet=quiet)
         if len(seen.systems) < 2:
             raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
         chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in sources))
-        for role, name in (("predictor", predictor), ("primary metric", primary)):
-            if name is not None and name not in chosen.metrics:
-                raise UnknownNameError(role, name, chosen.metrics)
+        _check_named(chosen, {"predictor": predictor, "primary metric": primary})
         examples = stack.enter_context(closing(Replay(joined)))
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
-        groups = partial(GroupFinder, pair_field, pair_by, cluster)
         run = LocalRun(
-            examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, notes=chosen.notes, groups=groups
+            *(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet),
+            notes=chosen.notes,
+            groups=grouped.finder,
         )
         table = run.score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
     named = [label for label in chosen.metrics if label not in chosen.optional]
     compared = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
-    if labelled is None:
-        return compared
-    judged, values = labelled
-    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
-    return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
+    return compared if labelled is None else _with_people(compared, labelled, predictor, margin)
 
 
-def _opened(origins: Sequence[Any], mapping: FieldMap, on_error: OnError, stack: ExitStack) -> list[Source]:
+@dataclass(frozen=True)
+class _Grouped:
+    """Which replies belong together, by fields that the caller named."""
+
+    given: FieldMap
+    pair_by: str | None
+    cluster: str | None
+
+    @property
+    def fields(self) -> FieldMap:
+        """The fields to read; one that is not ours is read as the context's or the dialogue's id."""
+        names = dict(self.given.names)
+        if self.cluster is not None:
+            names["dialogue_id"] = self.given.of(self.cluster) if self.cluster in FIELDS else self.cluster
+        if self.pair_by is not None and self._known is None:
+            names["context_id"] = self.pair_by
+        return FieldMap(names, self.given.separator)
+
+    @property
+    def pair_field(self) -> str | None:
+        """The field of ours that replies are paired by; None: the best that they have."""
+        return None if self.pair_by is None else self._known or "context_id"
+
+    @property
+    def _known(self) -> str | None:
+        return next((ours for ours in PAIR_FIELDS if self.pair_by in (ours, self.given.of(ours))), None)
+
+    def finder(self) -> GroupFinder:
+        """Finds the groups of examples."""
+        return GroupFinder(self.pair_field, self.pair_by, self.cluster)
+
+    def check_examples(self) -> None:
+        """Raise a CallError for a name that Examples made by the caller do not have: they are not renamed."""
+        for role, name, known in (("pair_by", self.pair_by, PAIR_FIELDS), ("cluster", self.cluster, ("dialogue_id",))):
+            if name is not None and name not in known:
+                raise CallError(
+                    f"{role} must name a field of the Examples ({' or '.join(known)}), not {shortened(name)}"
+                )
+
+
+def _compared_scores(
+    scores: Any,
+    metrics: Metrics | Choice | None,
+    primary: str | None,
+    margin: float | None,
+    grouped: _Grouped,
+    on_error: OnError,
+    *,
+    seed: int,
+    resamples: int,
+) -> Comparison:
+    """The comparison of numbers that exist already; without a choice, the first column is the primary one."""
+    pair_field = grouped.pair_field
+    table, skipped = read_score_table(
+        scores, metrics, grouped.fields, pair_field, grouped.cluster, on_error, seed=seed, resamples=resamples
+    )
+    decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+    if primary is None and metrics is None:
+        decisive = replace(decisive, reason="the first column")
+    return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
+
+
+def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, stack: ExitStack) -> list[Source]:
     """The sources of replies, closed with the stack."""
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    return [stack.enter_context(closing(Source(origin, mapping, on_error))) for origin in origins]
+    sources = [stack.enter_context(closing(Source(origin, grouped.fields, on_error))) for origin in origins]
+    if any(source.holds_examples for source in sources):
+        grouped.check_examples()
+    return sources
 
 
-def _mapping(fields: FieldMap, pair_by: str | None, cluster: str | None) -> tuple[FieldMap, str | None]:
-    """The fields to read, and the one to pair by; a field that is not one of ours is read as the context's id."""
-    names = dict(fields.names)
-    if cluster is not None:
-        names["dialogue_id"] = fields.of(cluster) if cluster in FIELDS else cluster
-    pair_field = next((ours for ours in PAIR_FIELDS if pair_by in (ours, fields.of(ours))), None)
-    if pair_by is not None and pair_field is None:
-        names["context_id"], pair_field = pair_by, "context_id"
-    return FieldMap(names, fields.separator), pair_field
+def _check_named(chosen: Choice, names: Mapping[str, str | None]) -> None:
+    """Raise an UnknownNameError if a metric with a role (role -> its name) is not one of those that are computed."""
+    for role, name in names.items():
+        if name is not None and name not in chosen.metrics:
+            raise UnknownNameError(role, name, chosen.metrics)
+
+
+def _with_people(
+    compared: Comparison, labelled: tuple[str, RowLabels], predictor: str | None, margin: float | None
+) -> Comparison:
+    """The comparison with the human means that labels and scores give together."""
+    judged, values = labelled
+    table = compared.table
+    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
+    return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
 
 
 def _clusters(table: ScoreTable) -> Ints:
@@ -189,9 +248,10 @@ def _corrected(
     for label, results in found.items():
         unbounded = np.isinf(table.ranges.get(label, (0.0, 1.0))[1])
         better = None if unbounded else table.higher_is_better.get(label, True)
-        unit = table.grouping.unit if table.grouping else "context"
+        grouping = table.grouping
+        units = {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), better, level, unit=unit)
+            yield Verdict(label, a, b, result, next(p_values), better, level, **units)
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:

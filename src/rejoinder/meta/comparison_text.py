@@ -136,8 +136,10 @@ def _correction(comparison: Comparison) -> str:
 
 
 def _counted(comparison: Comparison) -> str:
-    paired = comparison.verdicts[0].result.paired
-    return "contexts that both answered" if paired else "replies of the system with fewer"
+    first = comparison.verdicts[0]
+    if not first.result.paired:
+        return "replies of the system with fewer"
+    return f"{first.paired_by}s that both {'answered' if first.paired_by == 'context' else 'have scores for'}"
 
 
 def _shortened(name: str) -> str:

@@ -188,7 +188,8 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
         test = williams(fixed.means[:, a + 1], fixed.means[:, b + 1], fixed.means[:, 0])
         compared[a, b] = (fixed.difference(a, b), p, test.p_value)
     table = _level("system", "systems", scored, measured, compared, len(fixed.means), "pearson")
-    pairs = dict(zip(scored.scores, pairwise_accuracies(fixed, seed=scored.seed), strict=True))
+    accuracies = pairwise_accuracies(fixed, seed=scored.seed, n_resamples=scored.resamples)
+    pairs = dict(zip(scored.scores, accuracies, strict=True))
     return replace(table, rows=tuple(replace(row, pairs=pairs[row.metric]) for row in table.rows))
 
 
@@ -292,6 +293,10 @@ def to_dict(table: LevelTable) -> dict[str, Any]:
 def _pairs_dict(pairs: SystemPairs) -> dict[str, Any]:
     return {
         "pairwise_accuracy": pairs.accuracy,
+        "pairwise_accuracy_low": pairs.accuracy_interval.low,
+        "pairwise_accuracy_high": pairs.accuracy_interval.high,
         "soft_pairwise_accuracy": pairs.soft_accuracy,
+        "soft_pairwise_accuracy_low": pairs.soft_interval.low,
+        "soft_pairwise_accuracy_high": pairs.soft_interval.high,
         "system_pairs": pairs.n_pairs,
     }

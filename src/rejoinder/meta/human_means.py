@@ -16,20 +16,20 @@ import numpy as np
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions
+from rejoinder.meta.verdict import Finding, Outcome, claim, no_worse, outcome_of
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import Equivalence
-from rejoinder.stats.formatting import bounds_text, interval_text, p_statement
-from rejoinder.stats.intervals import Interval
-from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
-from rejoinder.stats.multiple import ALPHA, holm
-from rejoinder.stats.prediction_moments import LabelledScores
-from rejoinder.stats.prediction_powered import (
+from rejoinder.stats.formatting import counted, interval_text, p_statement
+from rejoinder.stats.labelling.prediction_moments import LabelledScores
+from rejoinder.stats.labelling.prediction_powered import (
     PredictionPowered,
     labels_needed,
     prediction_powered_difference,
     prediction_powered_mean,
     selection_p_value,
 )
+from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
+from rejoinder.stats.multiple import ALPHA, holm
 from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Example, Scores
@@ -46,6 +46,10 @@ MANY_TWO_VALUED = 30
 
 SELECTED = 0.01
 """Level of the test that the labelled replies differ from the others in their scores."""
+
+
+_NAMES_PEOPLE = ("better", "equivalent", "no worse")
+"""Outcomes whose words say that people decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,31 +73,39 @@ class HumanDifference:
     @property
     def better(self) -> str | None:
         """The system that people would rate above the other; None where that is not settled."""
-        if not self.settled:
-            return None
-        return self.b if self.result.interval.estimate > 0 else self.a
+        return self.finding.leader if self.outcome == "better" else None
+
+    @property
+    def no_worse(self) -> str | None:
+        """The system that people would rate no worse than the other by the margin or more; B if both are."""
+        return no_worse(self.a, self.b, self.equivalence)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the comparison shows."""
+        return outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
+
+    @property
+    def finding(self) -> Finding:
+        """What the sentence is made from."""
+        leader = self.b if self.result.interval.estimate > 0 else self.a
+        return Finding(
+            a=self.a,
+            b=self.b,
+            outcome=self.outcome,
+            difference=self.result.interval,
+            p_adjusted=self.p_adjusted,
+            leader=(self.no_worse or leader) if self.outcome == "no worse" else leader,
+            units=counted(self.result.n_labelled, "label"),
+            by_people=True,
+            equivalence=self.equivalence,
+        )
 
     def sentence(self) -> str:
         """The verdict in words."""
-        gap, p = self.result.interval, p_statement(self.p_adjusted)
-        if self.settled:
-            worse = self.a if self.better == self.b else self.b
-            size = gap if gap.estimate > 0 else Interval(-gap.estimate, -gap.high, -gap.low)
-            return f"People would rate {self.better} above {worse} by {interval_text(size)} ({p})."
-        if self.equivalence is not None and (self.equivalence.not_lower or self.equivalence.not_higher):
-            return self._within(self.equivalence)
-        question = f"Whether people would rate {self.b} above {self.a} is open"
-        if np.isnan(self.p_adjusted):
-            return f"{question}: too few contexts with labels, or labels that are all equal."
-        return f"{question} ({interval_text(gap)}, {p}); {self._needed()}."
-
-    def _within(self, found: Equivalence) -> str:
-        """The verdict where the difference is not significant, but smaller than the margin on one side or both."""
-        bounds = f"{self.b} - {self.a}: {100 * found.confidence:.3g}% interval {bounds_text(found.interval)}"
-        if found.equivalent:
-            return f"People would rate {self.a} and {self.b} alike within {found.margin:g} ({bounds})."
-        first, second = (self.b, self.a) if found.not_lower else (self.a, self.b)
-        return f"People would rate {first} no worse than {second} within {found.margin:g} ({bounds})."
+        words = claim(self.finding, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
+        needed = f"; {self._needed()}" if self.outcome in ("open", "no worse") else ""
+        return f"{words[0].upper()}{words[1:]}{needed}."
 
     def _needed(self) -> str:
         """How many more labels would settle the question."""
@@ -134,8 +146,10 @@ class HumanMeans:
                         {
                             "p": row.result.p_value,
                             "p_adjusted": row.p_adjusted,
+                            "outcome": row.outcome,
                             "settled": bool(row.settled),
                             "better": row.better,
+                            "no_worse": row.no_worse,
                             "labels_needed": row.labels_needed,
                         }
                     ),
@@ -154,7 +168,7 @@ class HumanMeans:
                 interval_text(r.interval),
                 interval_text(r.labels_only),
                 str(r.n_labelled),
-                f"{r.gain:.2f}",
+                number(r.gain, 2),
             ]
             for system, r in self.means.items()
         ]

@@ -260,7 +260,7 @@ def _level_text(table: LevelTable) -> str:
             row.metric,
             *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
             p_text(row.measured[table.kind].p_value),
-            *([number(row.pairs.accuracy), number(row.pairs.soft_accuracy)] if row.pairs else []),
+            *([shown(row.pairs.accuracy_interval), shown(row.pairs.soft_interval)] if row.pairs else []),
             f"{row.coverage:.0%}",
             str(row.cluster) if row.cluster else "-",
         ]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked, one_of
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError
@@ -110,13 +111,14 @@ class MetaAnalysis:
         ]
 
 
+@checked(kind=one_of(*KINDS))
 def meta_analyse(
     *origins: Any,
     metrics: Metrics | Choice | None = None,
     dimension: str | None = None,
     kind: str = "spearman",
     remove_outliers: bool = False,
-    fields: FieldMap | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -131,8 +133,6 @@ def meta_analyse(
         raise CallError("a meta-analysis needs at least two judged sets")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    if kind not in KINDS:
-        raise CallError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     chosen = choose(metrics)
     names = labels_of(origins)
     if len(set(names)) < len(names):

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import checked, one_of, optional, path, whole
 from rejoinder.arrays import Floats, Ints
-from rejoinder.data.output import example_record, write_records
+from rejoinder.data.converting.writers import example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, UnknownNameError, listed
@@ -55,7 +56,7 @@ class LabelSample:
     def records(self) -> list[dict[str, Any]]:
         """One record per chosen reply, as the output has it."""
         return [
-            {**example_record(example), "probability": probability}
+            example_record(example, {"probability": probability})
             for example, probability in zip(self.examples, self.probabilities.tolist(), strict=True)
         ]
 
@@ -87,6 +88,7 @@ class LabelSample:
         return found
 
 
+@checked(labels=whole(1), scores=optional(path), design=optional(one_of(*DESIGNS)))
 def sample(
     replies: Any,
     labels: int,
@@ -133,7 +135,7 @@ def _sampled(
         skipped = len(source.skipped)
     table = None if scores is None else read_scores(Path(scores))
     label = _predictor(table, predictor)
-    chosen_design = _design(design, table, label, pilot)
+    chosen_design = _design(design, table, label, pilot, dimension)
     frame = _frame(examples, name, table, label)
     pilot_labels = None if pilot is None else labels_by_row(examples, read_judged(pilot), dimension)[1].values
     rows_of = _rows_by_system(examples)
@@ -172,10 +174,8 @@ def _predictor(table: ScoreTable | None, wanted: str | None) -> str:
     return wanted or table.metrics[0]
 
 
-def _design(wanted: str | None, table: ScoreTable | None, label: str, pilot: Any) -> str:
+def _design(wanted: str | None, table: ScoreTable | None, label: str, pilot: Any, dimension: str | None) -> str:
     """The design that was asked for, or the best one that the data are sufficient for."""
-    if wanted is not None and wanted not in DESIGNS:
-        raise UnknownNameError("design", wanted, DESIGNS)
     if wanted is None:
         wanted = "random" if table is None else "active" if label in table.intervals and pilot is None else "stratified"
     if wanted != "random" and table is None:
@@ -185,6 +185,8 @@ def _design(wanted: str | None, table: ScoreTable | None, label: str, pilot: Any
             f"the design active needs intervals of {label}: expected scores of a calibrated evaluator, written by "
             "`rejoinder score --intervals`"
         )
+    if pilot is None and dimension is not None:
+        raise CallError("a dimension is that of a pilot: expected a pilot")
     if pilot is not None and wanted != "stratified":
         raise CallError(f"a pilot is for the design stratified, not {wanted}")
     return wanted

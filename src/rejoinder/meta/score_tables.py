@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import fitting, one_or_more
 from rejoinder.data.record import FIELDS, FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed
-from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics
-from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.scoring.grouping import GroupFinder, Grouping
 from rejoinder.scoring.score_file import metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -30,7 +30,7 @@ from rejoinder.types import Example
 _WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "up": 1.0, "down": 0.0}
 """Answers that count as numbers."""
 
-_NOT_SCORES = {*FIELDS, "reference", "rater", "annotator"} - {"scores"}
+_NOT_SCORES = {*FIELDS, "reference", "rater", "annotator"} - {"scores", "score"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,11 @@ def read_score_table(
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
     finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
+    by_context = False
     with closing(_TableSource(origin, fields, on_error)) as source:
         for example in source:
             finder.add([example])
+            by_context = by_context or bool(example.context_id)
             ids.append(example.id)
             codes.append(systems.setdefault(example.system, len(systems)))
     if len(systems) < 2:
@@ -96,21 +98,26 @@ def read_score_table(
         ranges={label: range_of(ends) for label, ends in known.items()},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=notes,
-        grouping=finder.found(),
+        grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
     )
     return table, tuple(map(str, source.skipped.values()))
 
 
+def _of_items(found: Grouping) -> Grouping:
+    """The same groups, where rows are paired by their ids: what was rated may be anything."""
+    return replace(found, paired_by="item", unit="item" if found.unit == "context" else found.unit)
+
+
 def _named(metrics: Metrics | Choice | None) -> list[str] | None:
     """The names of the columns that were asked for."""
     if metrics is None:
         return None
-    names = [metrics] if isinstance(metrics, str | Metric) else metrics
-    if isinstance(names, Choice | Mapping) or not all(isinstance(name, str) for name in names):
-        raise CallError("metrics must name columns of the scores, as strings")
-    return [str(name) for name in names]
+    names: list[str] = fitting("metrics", metrics, one_or_more("the names of columns of the scores"))
+    if not names or len(set(names)) < len(names):
+        raise CallError("metrics must name one or more different columns of the scores")
+    return names
 
 
 def _row_of(record: dict[str, Any], number: int, fields: FieldMap) -> _Row:

@@ -30,6 +30,27 @@ _SIZES = ((0.2, "a very small effect"), (0.5, "a small effect"), (0.8, "a medium
 """Bounds of Cohen (1988) on a difference in standard deviations."""
 
 
+def outcome_of(p_adjusted: float, within: Equivalence | None, no_worse: str | None) -> Outcome:
+    """What a corrected p-value and a margin show."""
+    if np.isnan(p_adjusted):
+        return "untested"
+    if p_adjusted < ALPHA:
+        return "better"
+    if within is not None and within.equivalent:
+        return "equivalent"
+    return "open" if no_worse is None else "no worse"
+
+
+def no_worse(a: str, b: str, within: Equivalence | None, *, higher_is_better: bool = True) -> str | None:
+    """The system that is shown to be no worse than the other by the margin or more; B if both are."""
+    if within is None:
+        return None
+    b_holds, a_holds = within.not_lower, within.not_higher
+    if not higher_is_better:
+        b_holds, a_holds = a_holds, b_holds
+    return b if b_holds else a if a_holds else None
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How two systems compare on one metric."""
@@ -47,7 +68,9 @@ class Verdict:
     equivalence: Equivalence | None = None
     """Whether the difference is smaller than a margin, where one was given."""
     unit: str = "context"
-    """What varies independently: "context" or "dialogue"."""
+    """What varies independently: "context", "item" or "dialogue"."""
+    paired_by: str = "context"
+    """What both systems have a score for: "context", or "item" in a table of scores."""
 
     @property
     def significant(self) -> bool:
@@ -64,15 +87,10 @@ class Verdict:
         """What the comparison shows."""
         if self.result.outcomes.ties == 1 and self.result.n_groups > 1:
             return "identical"
-        if np.isnan(self.p_adjusted):
-            return "untested"
-        if self.significant:
-            return "higher" if self.higher_is_better is None else "better"
-        if self.equivalence is not None and self.equivalence.equivalent:
-            return "equivalent"
-        if self.no_worse is not None:
-            return "no worse"
-        return "open" if self.result.smallest_p < self.level else "too few"
+        found = outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
+        if found == "better" and self.higher_is_better is None:
+            return "higher"
+        return "too few" if found == "open" and self.result.smallest_p >= self.level else found
 
     @property
     def better(self) -> str | None:
@@ -82,12 +100,9 @@ class Verdict:
     @property
     def no_worse(self) -> str | None:
         """The system that is shown to be no worse than the other by the margin or more; B if both are."""
-        if self.equivalence is None or self.higher_is_better is None:
+        if self.higher_is_better is None:
             return None
-        b_holds, a_holds = self.equivalence.not_lower, self.equivalence.not_higher
-        if not self.higher_is_better:
-            b_holds, a_holds = a_holds, b_holds
-        return self.b if b_holds else self.a if a_holds else None
+        return no_worse(self.a, self.b, self.equivalence, higher_is_better=self.higher_is_better)
 
     @property
     def leader(self) -> str:
@@ -96,21 +111,26 @@ class Verdict:
         return self.b if b_leads else self.a
 
     @property
-    def trailer(self) -> str:
-        """The other system."""
-        return self.a if self.leader == self.b else self.b
-
-    @property
     def outcomes(self) -> Outcomes:
         """The shares of pairs in which B has the better score, equal ones, and in which A has it."""
         shares = self.result.outcomes
         return Outcomes(shares.losses, shares.ties, shares.wins) if self.higher_is_better is False else shares
 
     @property
-    def gap(self) -> Interval:
-        """The difference from the trailing to the leading system, without a sign."""
-        found = self.result.difference
-        return found if found.estimate >= 0 else Interval(-found.estimate, -found.high, -found.low)
+    def finding(self) -> Finding:
+        """What the sentence is made from."""
+        return Finding(
+            a=self.a,
+            b=self.b,
+            outcome=self.outcome,
+            difference=self.result.difference,
+            p_adjusted=self.p_adjusted,
+            leader=(self.no_worse or self.leader) if self.outcome == "no worse" else self.leader,
+            units=self.counted_units,
+            size=self.size,
+            says_better=self.higher_is_better is not None,
+            equivalence=self.equivalence,
+        )
 
     @property
     def n(self) -> int:
@@ -122,8 +142,8 @@ class Verdict:
         """'64 contexts', '200 contexts of 20 dialogues', '100 and 80 replies'."""
         if not self.result.paired:
             return f"{self.result.n_a:,} and {self.result.n_b:,} replies"
-        contexts = counted(self.n, "context")
-        return contexts if self.unit == "context" else f"{contexts} of {counted(self.result.n_groups, self.unit)}"
+        pairs = counted(self.n, self.paired_by)
+        return pairs if self.unit == self.paired_by else f"{pairs} of {counted(self.result.n_groups, self.unit)}"
 
     @property
     def size(self) -> str:
@@ -195,43 +215,87 @@ class Verdict:
 
 def sentence(verdict: Verdict) -> str:
     """The verdict in words, with its numbers and, if it is open, what would settle it."""
-    return f"{verdict.metric}: {claim(verdict)}{needed_text(verdict)}."
+    return f"{verdict.metric}: {claim(verdict.finding)}{needed_text(verdict)}."
 
 
-def claim(verdict: Verdict, on: str = "") -> str:
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the comparison of two systems shows, by a metric or by people: all that the words depend on."""
+
+    a: str
+    b: str
+    outcome: Outcome
+    difference: Interval
+    """B minus A."""
+    p_adjusted: float
+    leader: str
+    """The system with the better mean, or the one that is no worse."""
+    units: str
+    """What was compared: '64 contexts'."""
+    size: str = ""
+    """The size of the difference in words."""
+    says_better: bool = True
+    """False for a metric such as length, which does not say which replies are better."""
+    by_people: bool = False
+    equivalence: Equivalence | None = None
+
+    @property
+    def trailer(self) -> str:
+        """The other system."""
+        return self.a if self.leader == self.b else self.b
+
+    @property
+    def gap(self) -> Interval:
+        """The difference without a sign."""
+        found = self.difference
+        return found if found.estimate >= 0 else Interval(-found.estimate, -found.high, -found.low)
+
+
+_BY_METRIC = {
+    "better": "{0} is better than {1}",
+    "higher": "{0} is higher than {1}",
+    "equivalent": "{0} and {1} are equivalent",
+    "no worse": "{0} is no worse than {1}",
+    "identical": "{0} and {1} have identical scores",
+}
+_BY_PEOPLE = {
+    "better": "people would rate {0} above {1}",
+    "equivalent": "people would rate {0} and {1} alike",
+    "no worse": "people would rate {0} no worse than {1}",
+}
+
+
+def claim(found: Finding, on: str = "") -> str:
     """What was found, with the numbers that show it; `on` is where the metric is named: " on bleu"."""
-    a, b, outcome = verdict.a, verdict.b, verdict.outcome
-    if outcome == "identical":
-        return f"{a} and {b} have identical scores{on}"
+    a, b, outcome = found.a, found.b, found.outcome
     if outcome == "untested":
-        return f"too few scored replies to compare {a} and {b}{on}"
+        return f"too few {'different labels' if found.by_people else 'scored replies'} to compare {a} and {b}{on}"
     if outcome == "too few":
-        ahead = "higher" if verdict.higher_is_better is None else "ahead"
-        observed = f"{verdict.leader} is {ahead} by {interval_text(verdict.gap)}" if verdict.difference else "none"
-        return (
-            f"{verdict.counted_units} are too few to show any difference between {a} and {b}{on} (observed: {observed})"
-        )
-    p = p_statement(verdict.p_adjusted)
+        ahead = "ahead" if found.says_better else "higher"
+        observed = f"{found.leader} is {ahead} by {interval_text(found.gap)}" if found.difference.estimate else "none"
+        return f"{found.units} are too few to show any difference between {a} and {b}{on} (observed: {observed})"
+    p = p_statement(found.p_adjusted)
+    if outcome == "open":
+        return f"no significant difference between {a} and {b}{on} ({interval_text(found.difference)}, {p})"
+    first, second = (a, b) if outcome in ("equivalent", "identical") else (found.leader, found.trailer)
+    words = (_BY_PEOPLE if found.by_people else _BY_METRIC)[outcome].format(first, second)
     if outcome in ("better", "higher"):
-        found = f"{verdict.leader} is {outcome} than {verdict.trailer} by {interval_text(verdict.gap)}{on}"
-        return f"{found} ({p}, {verdict.size}){within(verdict)}"
-    if outcome == "equivalent":
-        return f"{a} and {b} are equivalent{on}{within(verdict)}"
-    if outcome == "no worse":
-        other = a if verdict.no_worse == b else b
-        return f"{verdict.no_worse} is no worse than {other}{on}{within(verdict)}"
-    return f"no significant difference between {a} and {b}{on} ({interval_text(verdict.result.difference)}, {p})"
+        size = f"{p}, {found.size}" if found.size else p
+        return f"{words} by {interval_text(found.gap)}{on} ({size}){_within(found)}"
+    return f"{words}{on}{_within(found)}"
 
 
-def within(verdict: Verdict) -> str:
+def _within(found: Finding) -> str:
     """How the difference compares with the margin, where one was given and something is shown."""
-    found = verdict.equivalence
-    if found is None or not (found.equivalent or verdict.no_worse):
+    margin, outcome = found.equivalence, found.outcome
+    if margin is None:
         return ""
-    if verdict.outcome in ("better", "higher"):
-        return f"; the difference is below the margin of {found.margin:g}" if found.equivalent else ""
-    bounds = bounds_text(found.interval, decimals_of(found.interval))
-    return f" within {found.margin:g} ({verdict.b} - {verdict.a}: {100 * found.confidence:.3g}% interval {bounds})"
+    if outcome in ("better", "higher"):
+        return f"; the difference is below the margin of {margin.margin:g}" if margin.equivalent else ""
+    if outcome not in ("equivalent", "no worse"):
+        return ""
+    bounds = bounds_text(margin.interval, decimals_of(margin.interval))
+    return f" within {margin.margin:g} ({found.b} - {found.a}: {100 * margin.confidence:.3g}% interval {bounds})"
 
 
 def needed_text(verdict: Verdict) -> str:
@@ -243,7 +307,7 @@ def needed_text(verdict: Verdict) -> str:
     more = verdict.needed - verdict.n
     if verdict.outcome not in ("open", "no worse") or not np.isfinite(more) or more < 1:
         return ""
-    what = "contexts" if verdict.result.paired else "replies per system"
+    what = f"{verdict.paired_by}s" if verdict.result.paired else "replies per system"
     return f"; if this is the true difference, about {more:,.0f} more {what} would detect it with 80% power"
 
 

@@ -10,8 +10,9 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rejoinder.arguments import checked
 from rejoinder.data.converting.sampling import duplicate_key
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.registry import SHIPPED
@@ -91,9 +92,8 @@ class DataCheck:
         return filled or "All metrics have what they need."
 
 
-def check(
-    origin: Any, *, fields: FieldMap | Mapping[str, str] | None = None, on_error: OnError = "raise", quiet: bool = True
-) -> DataCheck:
+@checked()
+def check(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise", quiet: bool = True) -> DataCheck:
     """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing."""
     with closing(Source(origin, fields, on_error)) as source:
         seen = survey(source, quiet=quiet, digest=False)

@@ -37,6 +37,8 @@ class Grouping:
     """What a cluster is: "context", "dialogue", or "cluster" for those of a field that the user named."""
     found_by: str = ""
     """How clusters were found, in words; "" where each context is its own cluster."""
+    paired_by: str = "context"
+    """What has a reply, or a score, of each system: "context", or "item" in a table of scores."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class Grouping:
             return ()
         n_contexts, n_clusters = self.contexts.max() + 1, self.clusters.max() + 1
         return (
-            f"the {n_contexts:,} contexts belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
+            f"the {n_contexts:,} {self.paired_by}s belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
             f"and whole {self.unit}s are resampled and permuted",
         )
 
@@ -94,7 +96,7 @@ class GroupFinder:
         clusters = _joined(contexts, links)
         if clusters.max() == contexts.max():
             return Grouping(contexts, contexts)
-        return Grouping(contexts, clusters, unit, found_by)
+        return Grouping(contexts, clusters, unit, found_by=found_by)
 
     def _key(self, example: Example) -> tuple[object, ...]:
         if self.pair_by is None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.data.output import publish_scores, score_row
 from rejoinder.errors import CallError, DataError
 from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.scoring.score_output import publish_scores, score_row
 from rejoinder.types import Example, Scores
 
 _START_OVER = "start over without --resume"

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
-from rejoinder.data.output import SCORE_SUFFIXES, meta_path, owner_of_meta
-from rejoinder.data.rows import Row, rows_of_file
-from rejoinder.data.spreadsheets import from_spreadsheet
+from rejoinder.data.formats.rows import Row, rows_of_file
+from rejoinder.data.formats.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.scoring.score_output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Scores
 

@@ -27,8 +27,7 @@ In reading order:
 | `agreement` | kappa, Krippendorff's alpha, intraclass correlation, outliers, the human ceiling |
 | `mixed` | means of systems with crossed random effects of contexts, replies and raters |
 | `aggregation` | one score per item from several raters |
-| `prediction_moments`, `prediction_powered` | means from few labels and many automatic scores |
-| `labelling` | which replies to label, with known probabilities, and what the labels say about all replies |
+| `labelling` | which replies to label, with known probabilities; means from few labels and many automatic scores |
 
 Nothing is imported here: import what you need from its module. scipy is imported inside the functions that need it.
 """

@@ -146,8 +146,9 @@ def compare_paired(
     first, second, sizes = first[known], second[known], sizes[known]
     mean_a, mean_b = _mean(first, sizes[:, 0]), _mean(second, sizes[:, 1])
     gains = _gains(first, second, sizes, codes[known])
-    test = sign_flip_test(gains, Draws(n_permutations, most_permutations, seed), confidence)
     values = two_values(np.concatenate([first, second]), limits)
+    draws = Draws(n_permutations, most_permutations, seed)
+    test = sign_flip_test(gains, draws, confidence, skewed=values is None)
     low, high = test.low, test.high
     if values is not None and gains.sums.size > 1:
         low, high = _widened(test, paired_bounds(gains, values, confidence))

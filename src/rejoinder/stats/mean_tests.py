@@ -5,7 +5,8 @@ contradict each other. *Sign flips* (Fisher 1935) swap the two systems within gr
 reject lie between quantiles of the mean differences of random subsets of the groups (Hartigan 1969, "Using subsample
 values as typical values"). *Shuffles* assign whole groups at random to the two systems and compare Welch's t, not the
 raw difference, so that unequal variances and sizes do no harm (Janssen 1997). With few groups this test rejects too
-often where the variances differ, and Welch's t-test where scores are rare, so both must reject.
+often where the variances differ, and Welch's t-test where scores are rare, so both must reject. Likewise sign flips
+assume symmetric differences: with few groups a t-test that allows for skewed ones (Hall 1992) must reject as well.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from rejoinder.stats.intervals import t_quantile
 from rejoinder.stats.permutation import membership_chunks, n_memberships, n_swaps, swap_chunks
 from rejoinder.stats.resampling import LARGE
 from rejoinder.stats.sums import ROUNDING, Sums
+
+FEW = 50
+"""Groups below which skewed differences matter: of exponential ones with mean 0, sign flips alone reject 10 % in 10
+groups, 8 % in 20 and 7 % in 50."""
 
 ENOUGH_EXTREME = 20
 """With so many permutations as extreme as the data, a p-value is precise enough to stop drawing."""
@@ -52,8 +57,11 @@ class Draws:
 NOT_TESTED = MeanTest(math.nan, math.nan, math.nan, math.nan)
 
 
-def sign_flip_test(gains: Sums, draws: Draws, confidence: float = 0.95) -> MeanTest:
-    """Test whether the mean of the gains (B's values minus A's) is 0."""
+def sign_flip_test(gains: Sums, draws: Draws, confidence: float = 0.95, *, skewed: bool = True) -> MeanTest:
+    """Test whether the mean of the gains (B's values minus A's) is 0.
+
+    `skewed` allows for skewed gains of few groups.
+    """
     n_groups = gains.sums.size
     if n_groups < 2:
         return NOT_TESTED
@@ -75,8 +83,37 @@ def sign_flip_test(gains: Sums, draws: Draws, confidence: float = 0.95) -> MeanT
     first = drawn(draws.first)
     p = _p_value(first, drawn, extreme, draws) if abs(total) > rounding else 1.0
     low, high = _outer_means(np.concatenate([first[:, :2], first[:, 2:]]), confidence, rounding)
+    if skewed and n_groups < FEW and gains.variance > 0:
+        by_t = _hall_test(gains, confidence)
+        p, low, high = max(p, by_t.p_value), min(low, by_t.low), max(high, by_t.high)
     drawn_at_most = n_swaps(n_groups, max(draws.first, draws.most))
     return MeanTest(p, low, high, max(2.0 ** (1 - n_groups), 1 / (1 + drawn_at_most)))
+
+
+def _hall_test(gains: Sums, confidence: float) -> MeanTest:
+    """A t-test of the mean gain that allows for skewed gains.
+
+    Hall (1992), "On the removal of skewness by transformation": with s = sqrt(n) error and the skewness k of the gains,
+    g(t) = t + k t^2 / 3 + k^2 t^3 / 27 + k / (6 n) of t = (mean - true mean) / s, times sqrt(n), is nearly Student's t.
+    """
+    from scipy.special import stdtr
+
+    n = gains.sums.size
+    residuals = gains.sums - gains.mean * gains.sizes
+    scale = math.sqrt(n * gains.variance)
+    skewness = float((residuals**3).mean() / (residuals**2).mean() ** 1.5)
+    if abs(skewness) < ROUNDING:
+        return _t_test(gains.mean, gains.variance, n - 1, confidence)
+
+    def transformed(t: float) -> float:
+        return float((1 + skewness * t / 3) ** 3 - 1) / skewness + skewness / (6 * n)
+
+    def inverse(y: float) -> float:
+        return 3 / skewness * (float(np.cbrt(1 + skewness * (y - skewness / (6 * n)))) - 1)
+
+    reach = t_quantile(confidence, n - 1) / math.sqrt(n)
+    p = float(2 * stdtr(n - 1, -abs(math.sqrt(n) * transformed(gains.mean / scale))))
+    return MeanTest(p, gains.mean - scale * inverse(reach), gains.mean - scale * inverse(-reach), 0.0)
 
 
 def _p_value(first: Floats, drawn: Callable[[int], Floats], extreme: Callable[[Floats], int], draws: Draws) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import polars as pl
 
 from rejoinder.arrays import Ragged
-from rejoinder.data.parquet import check_polars_threads
+from rejoinder.data.formats.parquet import check_polars_threads
 from rejoinder.errors import UnknownNameError
 from rejoinder.text.coding import coded_lists
 

@@ -24,7 +24,7 @@ import polars as pl
 
 from rejoinder.arrays import Vectors
 from rejoinder.data.formats.opening import unreadable
-from rejoinder.data.parquet import check_polars_threads
+from rejoinder.data.formats.parquet import check_polars_threads
 from rejoinder.errors import DataError, shortened
 from rejoinder.progress import bar as progress_bar
 from rejoinder.text.terminal import terminal_safe

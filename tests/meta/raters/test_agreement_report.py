@@ -161,10 +161,10 @@ def test_bad_rows_are_told() -> None:
 
 def test_wrong_calls_are_told() -> None:
     for settings, message in (
-        ({"level": "ratio"}, "unknown level 'ratio'"),
-        ({"aggregation": "median"}, "unknown aggregation 'median'"),
-        ({"least_kappa": 2}, "least_kappa must be from -1 to 1"),
-        ({"mad": -1}, "mad must not be negative"),
+        ({"level": "ratio"}, "level must be 'nominal', 'ordinal' or 'interval', not 'ratio'"),
+        ({"aggregation": "median"}, "aggregation must be 'mean', 'normalised', .* not 'median'"),
+        ({"least_kappa": 2}, "least_kappa must be a number from -1 to 1"),
+        ({"mad": -1}, "mad must be a number of at least 0"),
         ({"dimension": "style"}, "unknown dimension"),
         ({"output": "x.jsonl"}, "an output needs an aggregation"),
         ({"least_kappa": 1}, "the filters leave no rating of overall"),

@@ -17,9 +17,9 @@ from rejoinder.stats.labelling.design import (
     stratified_probabilities,
     stratum_sizes,
 )
+from rejoinder.stats.labelling.prediction_moments import LabelledScores
+from rejoinder.stats.labelling.prediction_powered import prediction_powered_mean
 from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
-from rejoinder.stats.prediction_moments import LabelledScores
-from rejoinder.stats.prediction_powered import prediction_powered_mean
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from rejoinder.arrays import Floats
 from rejoinder.stats.fixed_systems import FixedSystems
-from rejoinder.stats.meta_evaluation.system_pairs import pairwise_accuracies
+from rejoinder.stats.meta_evaluation.system_pairs import _resampled_p_values, pairwise_accuracies
 
 
 def fixed(human: Floats, score: Floats) -> FixedSystems:
@@ -40,6 +40,30 @@ def test_both_accuracies_follow_their_definitions() -> None:
     assert found.n_pairs == 3
     assert found.accuracy == pytest.approx(np.mean(right))
     assert found.soft_accuracy == pytest.approx(np.mean(soft), abs=1e-9)
+
+
+def test_intervals_contain_the_estimate_and_get_shorter_with_more_contexts() -> None:
+    rng = np.random.default_rng(1)
+    quality = np.linspace(0, 0.6, 5)
+    widths = []
+    for contexts in (20, 320):
+        human, score = (quality + rng.normal(size=(contexts, 5)) for _ in range(2))
+        (found,) = pairwise_accuracies(fixed(human, score), n_resamples=200)
+        for estimate, interval in (
+            (found.accuracy, found.accuracy_interval),
+            (found.soft_accuracy, found.soft_interval),
+        ):
+            assert 0 <= interval.low <= interval.estimate == estimate <= interval.high <= 1
+        widths.append(found.soft_interval.high - found.soft_interval.low)
+    assert 0 < widths[1] < widths[0]
+
+
+def test_the_normal_p_values_of_resamples_are_close_to_those_of_all_sign_flips() -> None:
+    rng = np.random.default_rng(2)
+    human, score = (np.array([0.0, 0.5]) + rng.normal(size=(12, 2)) for _ in range(2))
+    systems = fixed(human, score)
+    found = _resampled_p_values(systems, 0, 1, np.ones((1, 12)), np.zeros((1, 2)))[0]
+    assert found[0] == pytest.approx(exact_p(human[:, 0] - human[:, 1]), abs=0.03)
 
 
 def test_a_metric_that_equals_people_is_right() -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.arguments import checked, flag, optional, whole
+from rejoinder.arguments import checked, flag, optional, path, whole
 from rejoinder.data.converting.sampling import dialogue_rank, sampled_dialogues, without_duplicates
-from rejoinder.data.converting.writers import SUFFIXES, record_of, write_records
+from rejoinder.data.converting.writers import SUFFIXES, example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
@@ -56,7 +56,7 @@ class _RatedSource(Source):
         return super()._example(record, number)
 
 
-@checked(every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
+@checked(output=path, every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
 def convert(
     origin: Any,
     output: str | Path,
@@ -92,7 +92,7 @@ def convert(
                 tally["kept"] += 1
                 if chosen is None or dialogue_rank(example, seed) in chosen:
                     tally["written"] += 1
-                    yield record_of(example, source.extra)
+                    yield example_record(example, source.extra)
 
         write_records(target, records())
         skipped = tuple(map(str, source.skipped.values()))

@@ -25,11 +25,11 @@ _LISTS = ("context", "speakers", "references")
 _COLUMNS = ("id", "system", "dialogue_id", "context_id", *_LISTS, "response", "scores", "split")
 
 
-def record_of(example: Example, extra: Record) -> dict[str, Any]:
-    """The fields that the example has, in the order of the columns."""
-    values = {name: getattr(example, name, None) or extra.get(name) for name in _COLUMNS}
+def example_record(example: Example, extra: Record | None = None) -> dict[str, Any]:
+    """The fields that the example has, in the order of the columns, then those of `extra`."""
+    values = {name: getattr(example, name, None) for name in _COLUMNS}
     found = {name: list(value) if name in _LISTS else value for name, value in values.items() if value}
-    return {**found, "response": example.response}
+    return {**found, "response": example.response, **(extra or {})}
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.formats.opening import unreadable
-from rejoinder.data.parquet import check_polars_threads
+from rejoinder.data.formats.parquet import check_polars_threads
 from rejoinder.errors import DataError, MissingExtraError, RejoinderError, shortened
 
 MOST_ROWS = 1_048_576

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.importers.paths import text_paths, value_at
 from rejoinder.data.record import FieldMap
-from rejoinder.data.rows import TableRow
 from rejoinder.data.values import as_list, is_missing
 from rejoinder.errors import DataError, listed
 

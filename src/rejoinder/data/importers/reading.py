@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rejoinder.data.formats.rows import Row, TableRow
 from rejoinder.data.importers.columns import Sample, columns_of, suggestion
 from rejoinder.data.importers.detection import records_of_page, shape_of
 from rejoinder.data.importers.paths import structured, value_at
@@ -14,7 +15,6 @@ from rejoinder.data.importers.traces import Importer
 from rejoinder.data.importers.turns import records_of_turns
 from rejoinder.data.messages import ASIDE_ROLES
 from rejoinder.data.record import FieldMap, data_error
-from rejoinder.data.rows import Row, TableRow
 from rejoinder.data.values import FieldError, as_list
 from rejoinder.errors import UnknownNameError, shortened
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
+from rejoinder.data.formats.opening import unreadable
 from rejoinder.data.pairs import Pair
-from rejoinder.data.rows import unreadable
 from rejoinder.errors import DataError
 from rejoinder.evaluators.encoder.branching import shared_scores
 from rejoinder.evaluators.encoder.model import Settings

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rejoinder.data.record import FieldMap
+from rejoinder.arguments import checked, number, one_of, optional, several, whole
+from rejoinder.data.record import FieldMap, Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError
 from rejoinder.meta.planning.pilot import pilot_of
@@ -20,8 +21,21 @@ from rejoinder.stats.planning.spread import PilotSpread, Spread, spread_of_icc
 RATERS = (1, 2, 3, 5, 10)
 """Ratings per reply that a plan shows."""
 POWER = 0.8
+MOST_SYSTEMS = 1000
+MOST_CONTEXTS = 1_000_000_000
+MOST_RATERS = 1000
 
 
+@checked(
+    difference=number(above=0),
+    sd=optional(number(least=0)),
+    rater_sd=optional(number(least=0)),
+    icc=optional(number(above=0, most=1)),
+    systems=whole(2, MOST_SYSTEMS),
+    contexts=optional(whole(2, MOST_CONTEXTS)),
+    power=number(above=0, below=1),
+    alpha=number(above=0, below=1),
+)
 def plan(
     *pilot: Any,
     difference: float,
@@ -34,7 +48,7 @@ def plan(
     contexts: int | None = None,
     power: float = POWER,
     alpha: float = ALPHA,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     quiet: bool = True,
 ) -> Plan:
@@ -46,14 +60,17 @@ def plan(
     scores without rater noise). With more than two `systems`, all pairs are compared with Holm's correction. `contexts`
     is the number that can be had at most.
     """
-    _check(difference=difference, systems=systems, contexts=contexts, power=power, alpha=alpha)
+    if power <= alpha:
+        raise CallError(f"power must be above alpha, which is {alpha:g}")
+    mapping = FieldMap.given(fields)
     if pilot:
         if not (sd is None and rater_sd is None and icc is None):
             raise CallError("sd, rater_sd and icc are estimated from the pilot: give either a pilot or these")
-        mapping = FieldMap(fields) if isinstance(fields, dict) else fields
         found, measured, notes = pilot_of(pilot, metric, dimension, fields=mapping, on_error=on_error, quiet=quiet)
         raters = RATERS if found.rated_twice else (1,)
     else:
+        if metric is not None or dimension is not None:
+            raise CallError("a metric and a dimension are those of a pilot: expected a pilot")
         found, measured, notes = _stated(sd, rater_sd, icc), "", ()
         raters = RATERS if found.spread.rating > 0 else (1,)
     pairs = math.comb(systems, 2)
@@ -72,6 +89,13 @@ def plan(
     )
 
 
+@checked(
+    agreement=optional(number(least=0, below=1)),
+    correlation=optional(number(above=-1, below=1)),
+    width=number(above=0, below=2),
+    raters=several(whole(2, MOST_RATERS), "a list of numbers of raters"),
+    kind=one_of(*KINDS),
+)
 def plan_precision(
     *,
     agreement: float | None = None,
@@ -86,20 +110,10 @@ def plan_precision(
     """
     if (agreement is None) == (correlation is None):
         raise CallError("expected either an agreement or a correlation")
-    if not 0 < width < 2:
-        raise CallError(f"width must be between 0 and 2, not {width:g}")
     if agreement is not None:
-        if not 0 <= agreement < 1:
-            raise CallError(f"agreement must be from 0 to below 1, not {agreement:g}")
-        if not raters or min(raters) < 2:
-            raise CallError("agreement needs at least 2 raters")
         rows = tuple((count, items_for_agreement(agreement, width, count)) for count in raters)
         return PrecisionPlan("agreement", agreement, width, rows)
     expected = 0.0 if correlation is None else correlation
-    if not -1 < expected < 1:
-        raise CallError(f"correlation must be between -1 and 1, not {expected:g}")
-    if kind not in KINDS:
-        raise CallError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     return PrecisionPlan(kind, expected, width, ((1, items_for_correlation(expected, width, kind)),))
 
 
@@ -109,30 +123,7 @@ def _stated(sd: float | None, rater_sd: float | None, icc: float | None) -> Pilo
         raise CallError("a plan needs a pilot, or the standard deviation of the differences: sd")
     if rater_sd is not None and icc is not None:
         raise CallError("rater_sd and icc say the same: expected one of them")
-    if not 0 <= sd < math.inf:
-        raise CallError(f"sd must be 0 or more, not {sd:g}")
-    if icc is not None:
-        if not 0 < icc <= 1:
-            raise CallError(f"icc must be above 0 and at most 1, not {icc:g}")
-        spread = spread_of_icc(sd, icc)
-    else:
-        if rater_sd is not None and not 0 <= rater_sd < math.inf:
-            raise CallError(f"rater_sd must be 0 or more, not {rater_sd:g}")
-        spread = Spread(sd**2, (rater_sd or 0.0) ** 2)
+    spread = Spread(sd**2, (rater_sd or 0.0) ** 2) if icc is None else spread_of_icc(sd, icc)
     if spread.between == 0 and spread.rating == 0:
         raise CallError("sd and rater_sd are both 0: a difference would show on any context")
     return PilotSpread(spread, 0, paired=True, rated_twice=spread.rating > 0)
-
-
-def _check(*, difference: float, systems: int, contexts: int | None, power: float, alpha: float) -> None:
-    if not 0 < difference < math.inf:
-        raise CallError(f"difference must be above 0, not {difference:g}")
-    if systems < 2:
-        raise CallError(f"systems must be at least 2, not {systems}")
-    if contexts is not None and contexts < 2:
-        raise CallError(f"contexts must be at least 2, not {contexts}")
-    for name, value in (("power", power), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise CallError(f"{name} must be between 0 and 1, not {value:g}")
-    if power <= alpha:
-        raise CallError(f"power must be above alpha, which is {alpha:g}")

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import checked, one_of
 from rejoinder.arrays import Floats, Ints
 from rejoinder.data.preferences import Preference, PreferenceSource
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import DataError
 from rejoinder.meta.judged import context_key
 from rejoinder.meta.preferences.report import Pair, PreferenceReport, RankedSystem
 from rejoinder.stats.intervals import Interval
@@ -29,11 +30,12 @@ FEWEST_WITH_LENGTHS = 10
 _OUTCOMES = {"a": WIN, "b": LOSS}
 
 
+@checked(model=one_of(*MODELS))
 def preferences(
     origin: Any,
     *,
     model: str = "davidson",
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -43,10 +45,7 @@ def preferences(
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
     Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
     """
-    if model not in MODELS:
-        raise CallError(f"model must be {' or '.join(map(repr, MODELS))}, not {model!r}")
-    mapping = FieldMap(fields) if isinstance(fields, dict) else fields
-    with closing(PreferenceSource(origin, mapping, on_error)) as source:
+    with closing(PreferenceSource(origin, fields, on_error)) as source:
         judgements = list(source.preferences())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
     if not judgements:

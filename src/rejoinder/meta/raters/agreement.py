@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.data.output import example_record, write_records
+from rejoinder.arguments import checked, number, one_of, optional
+from rejoinder.data.converting.writers import example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError, UnknownNameError, listed
+from rejoinder.errors import CallError, listed
 from rejoinder.meta.judged import Ratings
 from rejoinder.meta.raters.dimension import DimensionAgreement, dimension_agreement, kappa_matrix, median_kappas
 from rejoinder.meta.raters.ratings import RatingSet, read_ratings
@@ -50,7 +51,7 @@ class AgreementReport:
         for item in self.judged():
             scores = {dimension: values[0] for dimension, values in item.scores.items()}
             chosen = {} if np.isnan(item.probability) else {"probability": item.probability}
-            yield {**example_record(item.example), "scores": scores, **chosen}
+            yield example_record(item.example, {"scores": scores, **chosen})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -81,6 +82,12 @@ class AgreementReport:
         return self.rated.probabilities.get((example.id, example.system), float("nan"))
 
 
+@checked(
+    level=one_of(*LEVELS),
+    least_kappa=optional(number(-1, 1)),
+    mad=optional(number(least=0)),
+    aggregation=optional(one_of(*METHODS)),
+)
 def agreement(
     ratings: Any,
     *,
@@ -104,7 +111,8 @@ def agreement(
     that they are written to. `replies` is the file of replies, where the ratings have only ids. `level` is the scale of
     the ratings: nominal, ordinal or interval.
     """
-    _check(level, least_kappa, mad, aggregation, output)
+    if output is not None and aggregation is None:
+        raise CallError(f"an output needs an aggregation: expected one of {', '.join(METHODS)}")
     with reserved_file(output, (".jsonl",), reads=paths_of([ratings, replies])) as target:
         rated = read_ratings(ratings, replies=replies, fields=fields, on_error=on_error)
         if target is not None and not rated.has_texts:
@@ -134,21 +142,6 @@ def _measured(
         {name: _aggregated(kept[name], name, aggregation, settings["seed"]) for name in wanted} if aggregation else {},
         tuple(_notes(rated)),
     )
-
-
-def _check(
-    level: str, least_kappa: float | None, mad: float | None, aggregation: str | None, output: str | Path | None
-) -> None:
-    if level not in LEVELS:
-        raise UnknownNameError("level", level, LEVELS)
-    if aggregation is not None and aggregation not in METHODS:
-        raise UnknownNameError("aggregation", aggregation, METHODS)
-    if output is not None and aggregation is None:
-        raise CallError(f"an output needs an aggregation: expected one of {', '.join(METHODS)}")
-    if least_kappa is not None and not -1 <= least_kappa <= 1:
-        raise CallError(f"least_kappa must be from -1 to 1, not {least_kappa:g}")
-    if mad is not None and not mad >= 0:
-        raise CallError(f"mad must not be negative, but is {mad:g}")
 
 
 def _filtered(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.judged import RatingSource, chosen_with
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.meta.judged import Ratings
@@ -51,7 +51,7 @@ class RatingSet:
 
 
 def read_ratings(
-    origin: Any, *, replies: Any = None, fields: FieldMap | None = None, on_error: OnError = "raise"
+    origin: Any, *, replies: Any = None, fields: Fields | None = None, on_error: OnError = "raise"
 ) -> RatingSet:
     """The ratings of judged records, or of a long table with one row per rating.
 

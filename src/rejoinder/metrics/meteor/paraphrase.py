@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.data.parquet import check_polars_threads
+from rejoinder.data.formats.parquet import check_polars_threads
 from rejoinder.errors import DataError
 from rejoinder.loading.foreign import array_archive
 from rejoinder.metrics.meteor.relation import find

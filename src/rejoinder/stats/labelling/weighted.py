@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats
 from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
-from rejoinder.stats.prediction_powered import FEWEST_DEGREES, PredictionPowered
+from rejoinder.stats.labelling.prediction_powered import FEWEST_DEGREES, PredictionPowered
 from rejoinder.stats.resampling import Groups, group_codes
 
 

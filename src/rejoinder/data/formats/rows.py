@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from rejoinder.data.formats.documents import document_rows, is_document
 from rejoinder.data.formats.opening import LONGEST_LINE, open_bytes, unreadable
+from rejoinder.data.formats.parquet import parquet_records
 from rejoinder.data.formats.workbooks import sheet_cells
-from rejoinder.data.parquet import parquet_records
 from rejoinder.errors import CallError, DataError, shortened
 
 Row = tuple[int, Any]

@@ -6,16 +6,15 @@ import glob
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.spreadsheets import column_for_spreadsheet, for_spreadsheet
+from rejoinder.data.formats.spreadsheets import column_for_spreadsheet, for_spreadsheet
 from rejoinder.errors import CallError
 from rejoinder.output.targets import Output
 from rejoinder.output.unfinished import UnfinishedRows
 from rejoinder.output.writing import replacing, replacing_file, temporary_beside
-from rejoinder.types import Example
 
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
@@ -54,27 +53,6 @@ def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
     """One line of a score file: {"id", "system", "scores": {name: number or null}}."""
     known = {label: None if math.isnan(value) else value for label, value in scores.items()}
     return json.dumps({"id": example_id, "system": system, "scores": known}, ensure_ascii=False) + "\n"
-
-
-def example_record(example: Example) -> dict[str, Any]:
-    """The example's fields as a record of a file of replies; those without a value are left out."""
-    found = {
-        "id": example.id,
-        "context": list(example.context),
-        "response": example.response,
-        "references": list(example.references),
-        "system": example.system,
-        "speakers": list(example.speakers),
-        "context_id": example.context_id,
-        "dialogue_id": example.dialogue_id,
-    }
-    return {key: value for key, value in found.items() if value or key in {"id", "context", "response"}}
-
-
-def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write one JSON object per line, completely or not at all."""
-    with replacing(path) as file:
-        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def meta_path(scores: Path) -> Path:

@@ -26,7 +26,7 @@ import numpy as np
 
 from rejoinder.arrays import Floats
 from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
-from rejoinder.stats.prediction_moments import LabelledScores, Moments, System, moments_of, systems_of
+from rejoinder.stats.labelling.prediction_moments import LabelledScores, Moments, System, moments_of, systems_of
 
 FEWEST_DEGREES = 2
 """Fewest degrees of freedom that tuned weights must leave: the quantile of t for one is 12.7."""

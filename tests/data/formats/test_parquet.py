@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.parquet import check_polars_threads, parquet_records
+from rejoinder.data.formats.parquet import check_polars_threads, parquet_records
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.text.tokenise import tokenise
