@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.meta.comparison import Comparison, Primary
-from rejoinder.meta.human_means import human_means, labels_by_row
+from rejoinder.meta.human_means import RowLabels, human_means, labels_by_row
 from rejoinder.meta.judged import read_labels
 from rejoinder.meta.pair_tests import PairTests
 from rejoinder.meta.pairing import join, labels_of
@@ -57,6 +57,7 @@ def compare(
     seed: int = 0,
     resamples: int = RESAMPLES,
     quiet: bool = True,
+    visit: Callable[[Comparison, Replay], object] | None = None,
 ) -> Comparison:
     """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).
 
@@ -75,6 +76,8 @@ def compare(
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
+
+    `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
     """
     if margin is not None and not 0 < margin < math.inf:
         raise CallError(f"the margin must be above 0, not {margin}")
@@ -106,12 +109,21 @@ def compare(
         )
         table = run.score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
-    named = [label for label in chosen.metrics if label not in chosen.optional]
-    compared = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
-    if labelled is None:
-        return compared
-    judged, values = labelled
-    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
+        named = [label for label in chosen.metrics if label not in chosen.optional]
+        found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
+        if labelled is not None:
+            found = _by_people(found, *labelled, predictor, margin)
+        if visit is not None:
+            visit(found, examples)
+    return found
+
+
+def _by_people(
+    compared: Comparison, dimension: str, labels: RowLabels, predictor: str | None, margin: float | None
+) -> Comparison:
+    """The same comparison with estimated human means, which decide."""
+    table = compared.table
+    human = human_means(table, _clusters(table), dimension, labels, predictor or compared.primary.metric, margin)
     return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
 
 

@@ -105,15 +105,10 @@ class Comparison:
         """
         members: dict[str, list[Verdict]] = {}
         for verdict in self.secondary_verdicts:
-            family = self._family(verdict.metric)
-            if verdict.higher_is_better is not None and family != self._family(self.primary.metric):
+            family = self.table.family_of(verdict.metric)
+            if verdict.higher_is_better is not None and family != self.table.family_of(self.primary.metric):
                 members.setdefault(family, []).append(verdict)
         return tuple(Voice(family, tuple(verdicts)) for family, verdicts in members.items())
-
-    def _family(self, label: str) -> str:
-        """The metric without its parameters: bleu of bleu-2."""
-        name, _, parameters = self.table.signatures.get(label, label).partition("|")
-        return name if parameters else label
 
     def headline(self) -> list[str]:
         """The verdict in words, one sentence each."""

@@ -85,6 +85,11 @@ class ScoreTable:
             raise UnknownNameError("system", system, self.system_names)
         return np.flatnonzero(self.system_of == self.system_names.index(system))
 
+    def family_of(self, label: str) -> str:
+        """The metric without its parameters, which its variants share: bleu of bleu-2."""
+        name, _, parameters = self.signatures.get(label, label).partition("|")
+        return name if parameters else label
+
     @cached_property
     def _summary(self) -> dict[str, dict[str, Summary]]:
         summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}

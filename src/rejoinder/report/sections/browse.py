@@ -13,7 +13,7 @@ from rejoinder.report.embedded import script_json
 from rejoinder.report.markup import Html, element, joined, own_text, printable
 from rejoinder.report.numbers import decimals_of
 from rejoinder.report.page import Section
-from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.replies import Examples, row_name, without_texts
 from rejoinder.report.sections.thread import turns_of
 from rejoinder.scoring.table import ScoreTable
@@ -38,7 +38,8 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
         joined([*said, element("noscript", no_script), not_printed, frame]),
-        "Table",
+        "All replies",
+        folded=True,
     )
 
 
