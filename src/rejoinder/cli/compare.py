@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
+    add_by,
     add_report,
     add_scoring,
     chosen_metrics,
@@ -72,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    add_by(parser)
     add_report(parser)
     add_scoring(parser)
 
@@ -117,6 +119,7 @@ def _compared(arguments: argparse.Namespace) -> Comparison:
         labels=arguments.labels,
         dimension=arguments.dimension,
         predictor=arguments.predictor,
+        by=arguments.by,
         **run_settings(arguments),
         visit=visit,
     )

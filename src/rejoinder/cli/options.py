@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -158,7 +159,8 @@ def field_map(arguments: argparse.Namespace) -> FieldMap:
     from rejoinder.data.record import FieldMap
 
     # A shell passes backslash-n as two characters.
-    return FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
+    fields = FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
+    return replace(fields, by=tuple(getattr(arguments, "by", ())))
 
 
 def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
@@ -190,6 +192,17 @@ def files_read(arguments: argparse.Namespace) -> list[Any]:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """The fields by which results are shown separately."""
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="also show the results for each value of this field of the data (or: length, turns); may be repeated",
+    )
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:

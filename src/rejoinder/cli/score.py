@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
+    add_by,
     add_replies,
     add_report,
     add_scoring,
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     add_replies(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
+    add_by(parser)
     add_report(parser)
     parser.add_argument(
         "--intervals",
@@ -74,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             quiet=arguments.quiet,
             intervals=arguments.intervals,
             notes=chosen.notes,
+            by=tuple(arguments.by),
         )
         with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)

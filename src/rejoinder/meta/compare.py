@@ -30,6 +30,7 @@ from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.grouping import PAIR_FIELDS, GroupFinder
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.replay import Replay
+from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import Equivalence, MeanComparison
 from rejoinder.stats.multiple import ALPHA, holm
@@ -52,6 +53,7 @@ def compare(
     labels: Any = None,
     dimension: str | None = None,
     predictor: str | None = None,
+    by: str | Sequence[str] = (),
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -77,14 +79,20 @@ def compare(
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
 
+    `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
+    values, by the primary metric.
+
     `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
     """
     if margin is not None and not 0 < margin < math.inf:
         raise CallError(f"the margin must be above 0, not {margin}")
-    mapping, pair_field = _mapping(FieldMap.given(fields), pair_by, cluster)
+    named_fields = (by,) if isinstance(by, str) else tuple(by)
+    mapping, pair_field = _mapping(replace(FieldMap.given(fields), by=named_fields), pair_by, cluster)
     if scores is not None:
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
+        if named_fields:
+            raise CallError("slices need replies: expected no scores next to `by`")
         table, skipped = read_score_table(
             scores, metrics, mapping, pair_field, cluster, on_error, seed=seed, resamples=resamples
         )
@@ -105,7 +113,16 @@ def compare(
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
         groups = partial(GroupFinder, pair_field, pair_by, cluster)
         run = LocalRun(
-            examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, notes=chosen.notes, groups=groups
+            examples,
+            seen,
+            chosen.metrics,
+            "comparison",
+            seed,
+            resamples,
+            quiet,
+            notes=chosen.notes,
+            groups=groups,
+            by=named_fields,
         )
         table = run.score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
@@ -144,7 +161,7 @@ def _mapping(fields: FieldMap, pair_by: str | None, cluster: str | None) -> tupl
     pair_field = next((ours for ours in PAIR_FIELDS if pair_by in (ours, fields.of(ours))), None)
     if pair_by is not None and pair_field is None:
         names["context_id"], pair_field = pair_by, "context_id"
-    return FieldMap(names, fields.separator), pair_field
+    return FieldMap(names, fields.separator, fields.by), pair_field
 
 
 def _clusters(table: ScoreTable) -> Ints:
@@ -187,7 +204,41 @@ def compare_table(
         )
     ranked = tuple(ranked for ranked in rankings.values() if ranked is not None)
     clusters = table.grouping.notes if table.grouping else ()
-    return Comparison(table, tuple(verdicts), decisive, (*clusters, *notes), skipped, ranked, margin=margin)
+    return Comparison(
+        table,
+        tuple(verdicts),
+        decisive,
+        (*clusters, *notes),
+        skipped,
+        ranked,
+        margin=margin,
+        slices={slices.field: _by_slice(table, slices, decisive.metric) for slices in table.slices},
+    )
+
+
+def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple[Verdict, ...]]:
+    """Value of the field -> the verdicts of one metric on its replies; p-values are corrected over all values."""
+    found: list[tuple[str, str, str, MeanComparison]] = []
+    for value, part in table.sliced(slices).items():
+        tests = PairTests(part, FIRST_PERMUTATIONS, FIRST_PERMUTATIONS)
+        present = [system for system in table.system_names if len(part.rows_of(system))]
+        found += [(value, a, b, tests.test(metric, a, b)) for a, b in combinations(present, 2)]
+    adjusted = holm([result.p_value for *_, result in found])
+    level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
+    verdicts: dict[str, tuple[Verdict, ...]] = dict.fromkeys(slices.values, ())
+    for (value, a, b, result), p_adjusted in zip(found, adjusted.tolist(), strict=True):
+        verdict = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, unit=_unit(table))
+        verdicts[value] += (verdict,)
+    return verdicts
+
+
+def _better(table: ScoreTable, label: str) -> bool | None:
+    """Whether higher scores are better; None where the metric does not say."""
+    return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
+
+
+def _unit(table: ScoreTable) -> str:
+    return table.grouping.unit if table.grouping else "context"
 
 
 def _corrected(
@@ -199,11 +250,8 @@ def _corrected(
     level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
     p_values = iter(adjusted.tolist())
     for label, results in found.items():
-        unbounded = np.isinf(table.ranges.get(label, (0.0, 1.0))[1])
-        better = None if unbounded else table.higher_is_better.get(label, True)
-        unit = table.grouping.unit if table.grouping else "context"
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), better, level, unit=unit)
+            yield Verdict(label, a, b, result, next(p_values), _better(table, label), level, unit=_unit(table))
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Grouping:
     """What a cluster is: "context", "dialogue", or "cluster" for those of a field that the user named."""
     found_by: str = ""
     """How clusters were found, in words; "" where each context is its own cluster."""
+
+    def where(self, rows: Ints) -> Grouping:
+        """The grouping of some examples, numbered anew."""
+        return replace(self, contexts=_by_appearance(self.contexts[rows]), clusters=_by_appearance(self.clusters[rows]))
 
     @property
     def notes(self) -> tuple[str, ...]:
