@@ -49,7 +49,7 @@ def with_interval(dimension: DimensionReport, place: int, interval: Interval) ->
 def test_rivals_are_those_that_are_not_significantly_worse() -> None:
     best = report().dimensions[0].utterance.rows[0].metric
     contests = report().dimensions[0].utterance.contests
-    assert finding(changed([0.5] * 3))[0].startswith(f"{best} agrees best with people's ratings")
+    assert finding(changed([0.5] * 3))[0].startswith(f"{best} agrees best with the ratings")
     assert "It is significantly better than every other metric." in finding(changed([0.01] * 3))
     assert "No other metric is significantly worse." in finding(changed([0.5] * 3))
     of_best = [best in (contest.a, contest.b) for contest in contests]
@@ -64,7 +64,7 @@ def test_metrics_without_agreement_are_named() -> None:
     fooled = with_interval(dimension, 2, Interval(-0.3, -0.5, -0.1))
     assert f"Worse replies get higher scores from {names[2]}." in finding(fooled)
     unrelated = with_interval(dimension, 1, Interval(0.1, -0.1, 0.3))
-    assert any(sentence.startswith("No significant correlation with people: ") for sentence in finding(unrelated))
+    assert any(sentence.startswith("No significant correlation with the ratings: ") for sentence in finding(unrelated))
     doubtful = with_interval(dimension, 0, Interval(0.1, -0.1, 0.3))
     assert finding(doubtful)[0].endswith(", which is not significantly above zero.")
 

@@ -73,7 +73,7 @@ def test_every_part_is_a_section() -> None:
     assert len(studies) == len(STUDIES)
     studies.sort(key=lambda title: title != next(s.title for s in made.dimensions[0].studies if s.name == "scatter"))
     details = ["Within contexts", "Metric against metric", "Agreement between raters", "Notes, signatures and terms"]
-    top = "Spearman correlation with people"
+    top = "Spearman correlation with the ratings"
     assert titles(html, 2) == [top, "Single replies", "Systems", *studies, *details]
     assert html.count("<svg viewBox") == 1 + 1 + 3 + 3 + 2 + sum(
         len(study.panels) for study in made.dimensions[0].studies
@@ -130,7 +130,7 @@ def test_the_same_report_gives_the_same_bytes() -> None:
 def test_several_dimensions_are_sections_of_their_own() -> None:
     made = meta_evaluate(records("grammar", "content"), ["length"], dimension="all", resamples=20)
     html = render_meta(made)
-    top = "Spearman correlation with people"
+    top = "Spearman correlation with the ratings"
     assert titles(html, 2) == [top, "grammar", "content", "Notes, signatures and terms"]
     assert titles(html, 3).count("Single replies") == 2
     assert "Metric against metric" not in html  # there is but one

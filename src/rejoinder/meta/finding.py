@@ -24,7 +24,7 @@ def finding(dimension: DimensionReport) -> list[str]:
     interval = best.measured[level.kind].interval
     doubt = "" if interval.low > 0 else ", which is not significantly above zero"
     return [
-        f"{best.metric} agrees best with people's ratings of single replies ({dimension.dimension}): "
+        f"{best.metric} agrees best with the ratings of single replies ({dimension.dimension}): "
         f"{kind} correlation {interval_text(interval, 3, 2)}{doubt}.",
         *_rivals(level, best, [row.metric for row in known[1:]]),
         *_unrelated(level, known[1:]),
@@ -59,7 +59,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
     if opposite:
         yield f"Worse replies get higher scores from {names_text(opposite)}."
     if unrelated:
-        yield f"No significant correlation with people: {names_text(unrelated)}."
+        yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 
 
 def _people(dimension: DimensionReport) -> Iterator[str]:

@@ -18,7 +18,7 @@ from rejoinder.report.chosen import ChosenRows, rows_to_show
 from rejoinder.report.markup import Html, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.sections.browse import browse_data, browse_section
-from rejoinder.report.sections.comparison import comparison_section, pairs_section
+from rejoinder.report.sections.comparison import comparison_section, pairs_section, slices_section
 from rejoinder.report.sections.distributions import distributions_section
 from rejoinder.report.sections.replies import extremes_section, why_section
 from rejoinder.report.sections.signatures import notes_hint, run_facts, signatures_section
@@ -57,6 +57,7 @@ def render_report(
     notes = [*table.notes, *(comparison.notes if comparison else ())]
     sections = [
         *([comparison_section(comparison)] if comparison else []),
+        *([slices_section(comparison)] if comparison and comparison.slices else []),
         *_replies(table, examples, chosen, primary),
         distributions_section(table, primary),
         browse_section(table, examples, chosen),

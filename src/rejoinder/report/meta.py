@@ -39,7 +39,7 @@ def render_meta(report: MetaReport) -> str:
     signatures = signatures_section(report.signatures, report.notes, seed=report.seed, resamples=report.resamples)
     sections = [*_dimension_sections(report.dimensions), signatures]
     title = f"Metrics against people: {Path(report.judged.name).name}"
-    return render_page(title, sections, question="Which metric agrees with people?", lead=_lead(report))
+    return render_page(title, sections, question="Which metric agrees with the ratings?", lead=_lead(report))
 
 
 def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:

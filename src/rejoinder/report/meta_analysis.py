@@ -45,7 +45,7 @@ def render_meta_analysis(analysis: MetaAnalysis) -> str:
         signatures_section(signatures, analysis.notes, seed=first.seed, resamples=first.resamples),
     ]
     title = f"Metrics against people: {len(analysis.reports)} judged sets"
-    return render_page(title, sections, question="Which metric agrees with people?", lead=lead)
+    return render_page(title, sections, question="Which metric agrees with the ratings?", lead=lead)
 
 
 def _pooled_section(analysis: MetaAnalysis) -> Section:

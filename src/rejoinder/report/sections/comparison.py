@@ -14,8 +14,8 @@ from rejoinder.report.page import Section
 from rejoinder.report.sections.names import system_badge, system_label
 from rejoinder.report.sections.verdict import best_first
 from rejoinder.report.tables import html_table
-from rejoinder.scoring.table import ScoreTable
-from rejoinder.stats.formatting import counted, interval_text, p_text, share_text, signed
+from rejoinder.scoring.table import CAUTION, ScoreTable
+from rejoinder.stats.formatting import counted, interval_text, names_text, p_text, share_text, signed
 
 MOST_COLUMNS = 6
 """Systems that fit next to each other; more are rows, and the metrics are columns."""
@@ -56,6 +56,29 @@ def pairs_section(comparison: Comparison) -> Section:
     body = [element("p", intro, class_="intro"), html_table(header, rows, caption="Pairs of systems", left=3)]
     title = f"All {counted(len(rows), 'test')}" if len(rows) > 1 else "The test"
     return Section(title, joined(body), "Tests", folded=True)
+
+
+def slices_section(comparison: Comparison) -> Section:
+    """The primary metric on the replies with each value of a field."""
+    parts = []
+    for name, values in comparison.slices.items():
+        rows = [
+            [
+                value,
+                *(_named(comparison.table, verdict, system) for system in (verdict.a, verdict.b)),
+                interval_text(verdict.result.difference, sign=True),
+                p_text(verdict.p_adjusted),
+                f"{verdict.n:,}",
+            ]
+            for value, verdicts in values.items()
+            for verdict in verdicts
+        ]
+        header = [own_text(name), "A", "B", "B − A [95 %]", term("p"), "n"]
+        parts.append(html_table(header, rows, caption=f"Systems by {name}", left=3))
+        parts.append(
+            element("p", "p is corrected for all rows (Holm). ", CAUTION.format(count=len(rows)), class_="note")
+        )
+    return Section(f"By {names_text(list(comparison.slices))}", joined(parts), "Slices", folded=True)
 
 
 def _named(table: ScoreTable, verdict: Verdict, name: str) -> Html:
