@@ -6,8 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test test-under-load fuzz lint types format clean
 
 demo: .venv/core
-	$(BIN)/rejoinder score src/rejoinder/examples/demo.jsonl --metric all --report report.html
-	@echo "Now open $(CURDIR)/report.html in a browser."
+	$(BIN)/rejoinder demo
 
 # `make test TEST_OPTIONS='--no-skip browser'`: further options of pytest.
 test: .venv/test

@@ -15,7 +15,8 @@ import pytest
 from rejoinder.types import Example
 
 SYSTEMS = ("good", "generic", "off-topic", "garbled")
-FIELDS = {"id", "context_id", "context", "response", "references", "system"}
+FIELDS = {"id", "context_id", "context", "response", "references", "system", "scores"}
+WEAK = {10, 25, 33, 41, 45, 54}  # contexts whose good reply is weak on purpose
 SPACELESS_SCRIPT = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # kana and Chinese characters
 
 Row = dict[str, Any]
@@ -70,6 +71,7 @@ def test_there_are_64_contexts_and_256_examples_with_ids_of_their_own(
 def test_every_row_makes_an_example(rows: list[Row]) -> None:
     for row in rows:
         assert row.keys() - {"speakers"} == FIELDS, row["id"]
+        row = {name: value for name, value in row.items() if name != "scores"}
         lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
         assert Example(**{**row, **lists}).system in SYSTEMS
         texts = [row["response"], *row["context"], *row["references"]]
@@ -125,3 +127,10 @@ def test_shared_words_do_not_tell_good_from_garbled(by_system: dict[str, list[Ro
     assert shared["off-topic"] < 0.8 * shared["good"]
     unlike_any_reference = [row for row in by_system["good"] if shared_with_references(row) == 0]
     assert len(unlike_any_reference) >= 5
+
+
+def test_ratings_follow_from_the_role_and_say_that_they_are_illustrative(rows: list[Row]) -> None:
+    levels = {"good": 5, "generic": 3, "garbled": 2, "off-topic": 1}
+    for row in rows:
+        weak = row["system"] == "good" and int(row["context_id"][5:]) in WEAK
+        assert row["scores"] == {"illustrative": 3 if weak else levels[row["system"]]}

@@ -34,6 +34,8 @@ class Example:
     dialogue_id: str = ""
     """The dialogue that the context is from: its turns are not independent; absent: contexts that continue each other
     are taken as one dialogue."""
+    slices: tuple[str, ...] = ()
+    """Values of the fields by which results are shown separately, in the order in which these were named."""
 
 
 @dataclass(frozen=True, slots=True)

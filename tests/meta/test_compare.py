@@ -196,7 +196,7 @@ def test_verdict_sentences() -> None:
     assert sentence(LONG, SHORT, Shortness()).endswith("(p = 0.002, a large effect).")
     alike = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6]), Shortness())
     assert alike.startswith("shortness: no significant difference between A and B (0.100 [")
-    assert "; if this is the true difference, about " in alike
+    assert "; if the observed difference is the true one, about " in alike
     assert alike.endswith(" more contexts would detect it with 80% power.")
     unpaired = sentence(SHORT, replies([3, 5, 5, 4, 3, 3, 5, 4, 4, 6], first=50), Shortness())
     assert unpaired.endswith(" more replies per system would detect it with 80% power.")

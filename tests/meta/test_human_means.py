@@ -64,7 +64,7 @@ def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> HumanD
 def test_what_more_labels_could_do() -> None:
     start = "No significant difference between A and B by people's ratings (0.100 [-0.100, 0.300], p = 0.200); "
     assert an_open_difference(123, 83).sentence() == (
-        start + "if this is the true difference, about 83 more labels would detect it with 80% power."
+        start + "if the observed difference is the true one, about 83 more labels would detect it with 80% power."
     )
     for needed in (124, math.inf):
         assert an_open_difference(needed, 83).sentence() == (

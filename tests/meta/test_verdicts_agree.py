@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from rejoinder.errors import CallError
 from rejoinder.meta.compare import compare_table
 from rejoinder.meta.comparison import Comparison
 from rejoinder.meta.human_means import human_means
+from rejoinder.report.html import render_report
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.meaning import meaning
 from rejoinder.scoring.table import ScoreTable
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -80,6 +83,24 @@ def check_pair(verdict: Any, told: dict[str, Any], latex: str) -> None:
         assert not told["low"] <= 0 <= told["high"], "the interval excludes 0"
 
 
+def check_report(compared: Comparison) -> None:
+    """The page begins with the same words, and marks the same means as significantly better."""
+    page = render_report(compared.table, None, comparison=compared)
+    top = page[page.index('<p class="answer"') : page.index('<figure class="panel"')]
+    said = [unescape(re.sub("<[^>]+>", "", part)) for part in re.findall(r"<(?:p|li)\b.*?</(?:p|li)>", top)]
+    assert said == [*compared.headline(), *meaning(compared.table)]
+    section = page[page.index("The comparison</h2>") :].split("</section>")[0]
+    best = {
+        metric
+        for metric in compared.table.metrics
+        if any(
+            all(v.better == system for v in compared.verdicts if v.metric == metric and system in (v.a, v.b))
+            for system in compared.table.system_names
+        )
+    }
+    assert section.count('class="best"') == len(best)
+
+
 def check_table(compared: Comparison, text: str) -> None:
     """The row of a metric has a star at the better system's mean."""
     for verdict in compared.verdicts:
@@ -114,6 +135,7 @@ def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None
                 worse = verdict.a if verdict.better == verdict.b else verdict.b
                 assert place[verdict.better] < place[worse]
     assert "nan" not in text
+    check_report(compared)
 
 
 PEOPLE = r"^People would rate (\w+) above (\w+) by"

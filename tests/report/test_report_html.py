@@ -79,7 +79,8 @@ def test_header_tells_size_version_and_seed() -> None:
     table = dataclasses.replace(random_table(30), seed=7)
     words = words_of(render_report(table, examples_for(table), title="Nightly & more"))
     assert "Nightly & more" in words
-    assert f"replies30systems3metrics3seed7rejoinder{__version__}" in words
+    assert f"30 replies · 3 systems · 3 metrics · seed 7 · rejoinder {__version__}" in words
+    assert "Which of the 3 systems is best?" in words
     assert "resamples, seed 7" in words
 
 
@@ -127,17 +128,21 @@ def test_the_corpus_column_is_shown_only_where_it_differs() -> None:
     assert "0.123" in words
 
 
-def test_lower_is_better_marks_the_lowest_mean() -> None:
-    table = table_of({"perplexity": [0.25, 0.25, 0.75, 0.75]}, ["x", "x", "y", "y"])
+def test_only_a_significantly_better_mean_is_marked() -> None:
+    rising = [number / 40 for number in range(10)]
+    lower = [*rising, *(score + 0.5 for score in rising)]
+    alike = [*rising, *(score + 0.01 for score in rising)]
+    table = table_of({"perplexity": lower, "bleu": alike}, ["x"] * 10 + ["y"] * 10)
     report = render_report(table, None)
-    assert re.findall('class="best">([^<]*)<', report) == ["0.250"]
+    assert re.findall('class="best">([^<]*)<', report) == ["0.113"]
     assert "lower is better" in report
 
 
 def test_a_single_system_has_nothing_to_compare() -> None:
     table = table_of({"bleu": [0.1, 0.3]}, ["", ""])
     words = words_of(render_report(table, examples_for(table)))
-    assert "there is nothing to compare" in words
+    assert "The mean bleu is 0.200" in words
+    assert "There is only one system" in words
     assert "Disagreement needs at least two metrics that rank the replies." in words
 
 
@@ -202,5 +207,5 @@ def test_older_turns_are_folded() -> None:
     example = Example("id-0", tuple(f"turn {number}" for number in range(10)), "reply", system="x")
     report = render_report(table, {0: example})
     assert (
-        report.index("6 earlier turns") < report.index("turn 0") < report.index("</details>") < report.index("turn 6")
+        report.index("7 earlier turns") < report.index("turn 0") < report.index("</details>") < report.index("turn 7")
     )

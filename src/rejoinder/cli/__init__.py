@@ -22,6 +22,7 @@ from rejoinder.errors import RejoinderError
 
 # Verb -> what it is for. The verb's module is imported only when it is called, and heavy libraries only when it runs.
 VERBS = {
+    "demo": "compare four invented systems, check the metrics against ratings, and write both reports",
     "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
     "score": "score replies with metrics and evaluators",
     "compare": "test whether one system's replies are better than another's",

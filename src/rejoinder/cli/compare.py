@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
+    add_by,
+    add_report,
     add_scoring,
     chosen_metrics,
+    files_read,
     print_json,
     put,
+    report_outputs,
     run_settings,
     say,
     say_skipped,
     terminal_width,
+    write_report,
 )
+
+if TYPE_CHECKING:
+    from rejoinder.meta.comparison import Comparison
+    from rejoinder.scoring.replay import Replay
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,12 +73,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    add_by(parser)
+    add_report(parser)
     add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
+    from rejoinder.output.targets import reserved
+
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+        comparison = _compared(arguments)
+    if arguments.json:
+        print_json(comparison.to_dict())
+    elif arguments.latex:
+        put(comparison.to_latex())
+    else:
+        put(comparison.text(terminal_width(), details=arguments.details))
+    for note in (*comparison.table.notes, *comparison.notes):
+        say(f"note: {note}", arguments)
+    say_skipped(comparison.skipped, arguments)
+    if arguments.report:
+        say(f"report: {arguments.report}", arguments)
+    return 0
+
+
+def _compared(arguments: argparse.Namespace) -> Comparison:
+    """The comparison, after its report has been written."""
     from rejoinder.meta.compare import compare
+
+    def visit(found: Comparison, replies: Replay | None = None) -> None:
+        if arguments.report:
+            title = ", ".join(arguments.replies or [arguments.scores])
+            write_report(arguments, found.table, replies, title=title, comparison=found)
 
     columns = arguments.metric or None
     comparison = compare(
@@ -82,15 +119,10 @@ def run(arguments: argparse.Namespace) -> int:
         labels=arguments.labels,
         dimension=arguments.dimension,
         predictor=arguments.predictor,
+        by=arguments.by,
         **run_settings(arguments),
+        visit=visit,
     )
-    if arguments.json:
-        print_json(comparison.to_dict())
-    elif arguments.latex:
-        put(comparison.to_latex())
-    else:
-        put(comparison.text(terminal_width(), details=arguments.details))
-    for note in (*comparison.table.notes, *comparison.notes):
-        say(f"note: {note}", arguments)
-    say_skipped(comparison.skipped, arguments)
-    return 0
+    if arguments.scores is not None:
+        visit(comparison)
+    return comparison

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import add_scoring, chosen_metrics, files_read, report_outputs, run_settings, say, show
+from rejoinder.cli.options import (
+    add_scoring,
+    chosen_metrics,
+    files_read,
+    put,
+    report_outputs,
+    run_settings,
+    say,
+    say_notes,
+    show,
+)
 from rejoinder.errors import CallError
 
 
@@ -36,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"
     )
     parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
+    parser.add_argument("--latex", action="store_true", help="print a LaTeX table of the correlations")
     add_scoring(parser)
 
 
@@ -70,15 +81,19 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
         from rejoinder.report.meta import render_meta
 
         write_text(Path(arguments.report), render_meta(report))
-    show(report, arguments)
+    if arguments.latex and not arguments.json:
+        put(report.to_latex())
+        say_notes(report, arguments)
+    else:
+        show(report, arguments)
 
 
 def _over_several_sets(arguments: argparse.Namespace) -> None:
     from rejoinder.meta.meta_analysis import meta_analyse
     from rejoinder.output.writing import write_text
 
-    if arguments.scores or arguments.study:
-        option = "--scores" if arguments.scores else "--study"
+    if arguments.scores or arguments.study or arguments.latex:
+        option = "--scores" if arguments.scores else "--study" if arguments.study else "--latex"
         raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
     analysis = meta_analyse(
         *arguments.judged,

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,8 +18,11 @@ from rejoinder.errors import shortened
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
+    from rejoinder.meta.comparison import Comparison
     from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
+    from rejoinder.scoring.replay import Replay
+    from rejoinder.scoring.table import ScoreTable
 
 _MOST_LISTED = 20
 _MOST_DIGITS = 100  # Python refuses to read numbers of thousands of digits
@@ -155,7 +159,8 @@ def field_map(arguments: argparse.Namespace) -> FieldMap:
     from rejoinder.data.record import FieldMap
 
     # A shell passes backslash-n as two characters.
-    return FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
+    fields = FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
+    return replace(fields, by=tuple(getattr(arguments, "by", ())))
 
 
 def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
@@ -187,6 +192,42 @@ def files_read(arguments: argparse.Namespace) -> list[Any]:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """The fields by which results are shown separately."""
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="also show the results for each value of this field of the data (or: length, turns); may be repeated",
+    )
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The HTML report."""
+    parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
+    parser.add_argument("--no-texts", action="store_true", help="leave all texts out of the report")
+
+
+def write_report(
+    arguments: argparse.Namespace,
+    table: ScoreTable,
+    replies: Replay | None,
+    *,
+    title: str,
+    comparison: Comparison | None = None,
+) -> None:
+    """Write the report of a table of scores; without replies it has no texts."""
+    from rejoinder.output.writing import write_text
+    from rejoinder.report.chosen import rows_to_show
+    from rejoinder.report.html import render_report
+
+    chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
+    examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
+    page = render_report(table, examples, title=title, chosen=chosen, comparison=comparison)
+    write_text(Path(arguments.report), page)
 
 
 def report_outputs(path: str | None) -> list[Output]:
@@ -223,11 +264,19 @@ def print_json(values: Mapping[str, Any]) -> None:
 
 
 def show(result: Any, arguments: argparse.Namespace) -> None:
-    """Print a result on standard output, as text or as JSON, and its notes on standard error."""
+    """Print a result on standard output, as text or as JSON, and its notes on standard error.
+
+    A result with a `text` method is fitted into the terminal.
+    """
     if arguments.json:
         print_json(result.to_dict())
     else:
-        put(result)
+        put(result.text(terminal_width()) if hasattr(result, "text") else result)
+    say_notes(result, arguments)
+
+
+def say_notes(result: Any, arguments: argparse.Namespace) -> None:
+    """Print the notes of a result on standard error."""
     for note in result.notes:
         say(f"note: {note}", arguments)
 

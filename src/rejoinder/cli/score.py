@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import (
+    add_by,
     add_replies,
+    add_report,
     add_scoring,
     chosen_metrics,
     files_read,
@@ -21,13 +23,13 @@ from rejoinder.cli.options import (
     say,
     say_skipped,
     terminal_width,
+    write_report,
 )
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
     from rejoinder.output.targets import Output
     from rejoinder.scoring.local import LocalRun
-    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
 
 
@@ -35,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     add_replies(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
-    parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
+    add_by(parser)
+    add_report(parser)
     parser.add_argument(
         "--intervals",
         action="store_true",
@@ -73,11 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
             quiet=arguments.quiet,
             intervals=arguments.intervals,
             notes=chosen.notes,
+            by=tuple(arguments.by),
         )
         with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
-            _write_report(Path(arguments.report), table, replay, source.name)
+            write_report(arguments, table, replay, title=f"Replies of {source.name}")
         _show(table, scoring, source, arguments)
     return 0
 
@@ -129,22 +133,17 @@ def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[N
         raise
 
 
-def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> None:
-    from rejoinder.output.writing import write_text
-    from rejoinder.report.chosen import rows_to_show
-    from rejoinder.report.html import render_report
-
-    shown = rows_to_show(table, seed=table.seed)
-    texts = replay.take(shown.needed)
-    write_text(path, render_report(table, texts, title=f"Replies of {name}", chosen=shown))
-
-
 def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:
+    from rejoinder.scoring.meaning import meaning
+    from rejoinder.text.grid import wrapped
+
     skipped = [str(error) for error in source.skipped.values()]
     if arguments.json:
         print_json({**scoring.meta(table), "skipped": skipped})
     else:
         put(table.text(terminal_width()))
+        for sentence in meaning(table):
+            put(wrapped(sentence, terminal_width()))
     for note in table.notes:
         say(f"note: {note}", arguments)
     say_skipped(skipped, arguments)

@@ -9,7 +9,7 @@ and an empty reply next to messages counts as missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -40,6 +40,8 @@ class FieldMap:
 
     names: Mapping[str, str] = field(default_factory=dict)
     separator: str = "\n"
+    by: tuple[str, ...] = ()
+    """Further fields of the data, whose values become `Example.slices`."""
 
     def __post_init__(self) -> None:
         names: Any = self.names
@@ -78,7 +80,7 @@ class FieldMap:
 
     def without(self, ours: str) -> FieldMap:
         """The same map without one of our fields."""
-        return FieldMap({name: theirs for name, theirs in self.names.items() if name != ours}, self.separator)
+        return FieldMap({name: theirs for name, theirs in self.names.items() if name != ours}, self.separator, self.by)
 
     def of(self, ours: str) -> str:
         """The data's name for one of our fields."""
@@ -111,6 +113,7 @@ def example_of(record: Any, number: int, fields: FieldMap) -> Example:
         if _is_plain(record):
             return record
         checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap())
+        checked = replace(checked, slices=record.slices)
         return record if checked == record else checked
     return _example_of(record, number, fields)
 
@@ -145,6 +148,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         speakers=speakers,
         context_id=get.label("context_id"),
         dialogue_id=get.label("dialogue_id"),
+        slices=tuple(get.value_text(name) for name in fields.by) if fields.by else (),
     )
 
 
@@ -189,6 +193,13 @@ class _Getter:
 
     def label(self, ours: str) -> str:
         return label_of(self.value(ours), self.fields.of(ours))
+
+    def value_text(self, theirs: str) -> str:
+        """A field that is not ours, as text: numbers and truth values too."""
+        found = self.record.get(theirs)
+        if isinstance(found, bool | int | float) and not is_missing(found):
+            found = str(found).lower() if isinstance(found, bool) else f"{found:g}"
+        return label_of(None if is_missing(found) else found, theirs)
 
     def texts(self, ours: str, *, split: bool = False) -> tuple[str, ...]:
         found, name = self.value(ours), self.fields.of(ours)

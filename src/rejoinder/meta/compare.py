@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -29,6 +29,7 @@ from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.grouping import PAIR_FIELDS, GroupFinder
 from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.replay import Replay
+from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import Equivalence, MeanComparison
 from rejoinder.stats.multiple import ALPHA, holm
@@ -51,11 +52,13 @@ def compare(
     labels: Any = None,
     dimension: str | None = None,
     predictor: str | None = None,
+    by: str | Sequence[str] = (),
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
     quiet: bool = True,
+    visit: Callable[[Comparison, Replay], object] | None = None,
 ) -> Comparison:
     """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).
 
@@ -74,13 +77,21 @@ def compare(
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
+
+    `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
+    values, by the primary metric.
+
+    `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
     """
     if labels is None and not (dimension is None and predictor is None):
         raise CallError("a dimension and a predictor are for human labels: expected labels")
-    grouped = _Grouped(FieldMap.given(fields), pair_by, cluster)
+    slices = (by,) if isinstance(by, str) else tuple(by)
+    grouped = _Grouped(replace(FieldMap.given(fields), by=slices), pair_by, cluster)
     if scores is not None:
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
+        if slices:
+            raise CallError("slices need replies: expected no scores next to `by`")
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     with ExitStack() as stack:
         sources = _opened(origins, grouped, on_error, stack)
@@ -95,12 +106,17 @@ def compare(
             *(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet),
             notes=chosen.notes,
             groups=grouped.finder,
+            by=slices,
         )
         table = run.score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
-    named = [label for label in chosen.metrics if label not in chosen.optional]
-    compared = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
-    return compared if labelled is None else _with_people(compared, labelled, predictor, margin)
+        named = [label for label in chosen.metrics if label not in chosen.optional]
+        found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
+        if labelled is not None:
+            found = _with_people(found, labelled, predictor, margin)
+        if visit is not None:
+            visit(found, examples)
+    return found
 
 
 @dataclass(frozen=True)
@@ -119,7 +135,7 @@ class _Grouped:
             names["dialogue_id"] = self.given.of(self.cluster) if self.cluster in FIELDS else self.cluster
         if self.pair_by is not None and self._known is None:
             names["context_id"] = self.pair_by
-        return FieldMap(names, self.given.separator)
+        return FieldMap(names, self.given.separator, self.given.by)
 
     @property
     def pair_field(self) -> str | None:
@@ -234,7 +250,43 @@ def compare_table(
         )
     ranked = tuple(ranked for ranked in rankings.values() if ranked is not None)
     clusters = table.grouping.notes if table.grouping else ()
-    return Comparison(table, tuple(verdicts), decisive, (*clusters, *notes), skipped, ranked, margin=margin)
+    return Comparison(
+        table,
+        tuple(verdicts),
+        decisive,
+        (*clusters, *notes),
+        skipped,
+        ranked,
+        margin=margin,
+        slices={slices.field: _by_slice(table, slices, decisive.metric) for slices in table.slices},
+    )
+
+
+def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple[Verdict, ...]]:
+    """Value of the field -> the verdicts of one metric on its replies; p-values are corrected over all values."""
+    found: list[tuple[str, str, str, MeanComparison]] = []
+    for value, part in table.sliced(slices).items():
+        tests = PairTests(part, FIRST_PERMUTATIONS, FIRST_PERMUTATIONS)
+        present = [system for system in table.system_names if len(part.rows_of(system))]
+        found += [(value, a, b, tests.test(metric, a, b)) for a, b in combinations(present, 2)]
+    adjusted = holm([result.p_value for *_, result in found])
+    level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
+    verdicts: dict[str, tuple[Verdict, ...]] = dict.fromkeys(slices.values, ())
+    for (value, a, b, result), p_adjusted in zip(found, adjusted.tolist(), strict=True):
+        verdict = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, **_units(table))
+        verdicts[value] += (verdict,)
+    return verdicts
+
+
+def _better(table: ScoreTable, label: str) -> bool | None:
+    """Whether higher scores are better; None where the metric does not say."""
+    return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
+
+
+def _units(table: ScoreTable) -> dict[str, str]:
+    """What scores are grouped and paired by, in words."""
+    grouping = table.grouping
+    return {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
 
 
 def _corrected(
@@ -246,12 +298,8 @@ def _corrected(
     level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
     p_values = iter(adjusted.tolist())
     for label, results in found.items():
-        unbounded = np.isinf(table.ranges.get(label, (0.0, 1.0))[1])
-        better = None if unbounded else table.higher_is_better.get(label, True)
-        grouping = table.grouping
-        units = {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), better, level, **units)
+            yield Verdict(label, a, b, result, next(p_values), _better(table, label), level, **_units(table))
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +69,8 @@ class Comparison:
     """Estimated human scores, where there are labels."""
     margin: float | None = None
     """Differences below it do not matter, where one was given."""
+    slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
+    """Field -> its value -> the verdicts of the primary metric on those replies."""
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:
@@ -105,15 +107,10 @@ class Comparison:
         """
         members: dict[str, list[Verdict]] = {}
         for verdict in self.secondary_verdicts:
-            family = self._family(verdict.metric)
-            if verdict.higher_is_better is not None and family != self._family(self.primary.metric):
+            family = self.table.family_of(verdict.metric)
+            if verdict.higher_is_better is not None and family != self.table.family_of(self.primary.metric):
                 members.setdefault(family, []).append(verdict)
         return tuple(Voice(family, tuple(verdicts)) for family, verdicts in members.items())
-
-    def _family(self, label: str) -> str:
-        """The metric without its parameters: bleu of bleu-2."""
-        name, _, parameters = self.table.signatures.get(label, label).partition("|")
-        return name if parameters else label
 
     def headline(self) -> list[str]:
         """The verdict in words, one sentence each."""
@@ -122,7 +119,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            **self.table.to_dict(),
+            **replace(self.table, slices=()).to_dict(),
             "verdict": " ".join(self.headline()),
             "better": self.better,
             "unbeaten": list(self.unbeaten),
@@ -135,6 +132,10 @@ class Comparison:
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
             "rankings": [ranking.to_dict() for ranking in self.rankings],
             "human": self.human.to_dict() if self.human else None,
+            "slices": {
+                name: {value: [verdict.to_dict() for verdict in verdicts] for value, verdicts in values.items()}
+                for name, values in self.slices.items()
+            },
         }
 
     def to_latex(self) -> str:

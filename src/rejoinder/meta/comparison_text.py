@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rejoinder.scoring.table import CAUTION
 from rejoinder.stats.formatting import bounds_text, decimals_of, interval_text, p_text, share_text, signed
 from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.latex import latex_safe, latex_table
@@ -23,9 +24,29 @@ def text(comparison: Comparison, width: int, *, details: bool = False) -> str:
     parts = [wrapped(first, width), wrapped(" ".join(others), width), _short_table(comparison, width)]
     if comparison.human is not None:
         parts.append(comparison.human.table(width))
+    parts += [slice_text(comparison, field, width) for field in comparison.slices]
     if details:
         parts += _details(comparison, width)
     return "\n\n".join(filter(None, parts))
+
+
+def slice_text(comparison: Comparison, field: str, width: int) -> str:
+    """One row per value of a field and pair of systems: the difference by the primary metric, p, and n."""
+    rows = [
+        [
+            value,
+            f"{verdict.a} → {verdict.b}",
+            interval_text(verdict.result.difference, sign=True),
+            p_text(verdict.p_adjusted),
+            verdict.better or "-",
+            f"{verdict.n:,}",
+        ]
+        for value, verdicts in comparison.slices[field].items()
+        for verdict in verdicts
+    ]
+    header = [field, "A → B", f"{comparison.primary.metric}: B - A [95 %]", "p", "better", "n"]
+    table = grid(header, rows, left=2, fit=width)
+    return f"{table}\n{wrapped(f'p is corrected for all rows (Holm). {CAUTION.format(count=len(rows))}', width)}"
 
 
 def _short_table(comparison: Comparison, width: int) -> str:

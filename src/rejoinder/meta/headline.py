@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder.meta.verdict import Verdict, claim, needed_text
-from rejoinder.stats.formatting import counted, inflected, share_text
+from rejoinder.stats.formatting import counted, names_text, share_text
 from rejoinder.text.grid import number
 
 if TYPE_CHECKING:
     from rejoinder.meta.comparison import Comparison
     from rejoinder.meta.human_means import HumanMeans
-
-_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
         few = f"{verdicts[0].counted_units} are too few to show any difference between {len(systems)} systems"
         yield f"{few} on {metric}{needed_text(verdicts[0])}."
     else:
-        yield f"{_best_of(comparison.better, comparison.unbeaten, systems)} on {metric}."
+        yield f"{_best_of(comparison.better, comparison.unbeaten, systems, f' on {metric}')}."
         yield from _closest_to_the_best(comparison.better, verdicts)
         yield from _open_pairs(verdicts)
     if comparison.margin is not None:
@@ -115,34 +113,37 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
     yield from secondary_evidence(comparison)
 
 
-def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str]) -> str:
+def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], on: str) -> str:
+    """Which system is the best one, or which ones may be; `on` says by what: " on bleu"."""
     if best is not None:
-        return f"{best} is better than all {len(systems) - 1} others"
+        return f"{best} is better than all {len(systems) - 1} others{on}"
     if len(unbeaten) == len(systems):
-        return f"No significant difference between any of the {len(systems)} systems"
+        return f"No significant difference between any of the {len(systems)} systems{on}"
     if len(unbeaten) == 1:
-        return f"{unbeaten[0]} is not significantly better than all others, but no other is better than it"
-    return f"No single best system: no other is significantly better than {_listed(unbeaten, 'or')}"
+        (first,) = unbeaten
+        return f"No system is significantly better than {first}{on}, but {first} is not better than all the others"
+    among = "them" if len(unbeaten) == 2 else "any two of them"
+    return f"The best system{on} is {names_text(unbeaten, 'or')}: there is no significant difference between {among}"
 
 
 def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
         closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.finding.gap.estimate)
-        yield f"The smallest lead: {claim(closest.finding)}."
+        yield f"Its smallest lead: {claim(closest.finding)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How much is not settled, and what would settle the pair that is closest to it."""
+    """How much is not settled, and what would settle the pair with the smallest p-value."""
     unsettled = [verdict for verdict in verdicts if verdict.better is None]
     if not unsettled:
         return
-    yield f"{len(unsettled)} of {counted(len(verdicts), 'pair')} of systems show no significant difference."
+    yield f"{len(unsettled)} of {counted(len(verdicts), 'pair')} of systems do not differ significantly."
     known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")
     if closest is not None and needed:
-        yield f"The closest to it: {closest.a} and {closest.b}; {needed}."
+        yield f"The nearest to a significant difference are {closest.a} and {closest.b}: {needed}."
 
 
 def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
@@ -150,8 +151,8 @@ def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
     if len(systems) == 2:
         yield human.differences[0].sentence()
     else:
-        best = _best_of(comparison.better, comparison.unbeaten, systems)
-        yield f"{best} by people's ratings ({human.dimension})."
+        by_people = f" by people's ratings ({human.dimension})"
+        yield f"{_best_of(comparison.better, comparison.unbeaten, systems, by_people)}."
         unsettled = sum(difference.better is None for difference in human.differences)
         if unsettled:
             yield f"{unsettled} of {counted(len(human.differences), 'pair')} of systems are not settled."
@@ -172,27 +173,21 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
     for system in comparison.table.system_names:
         names = [voice.name for voice in comparison.voices if voice.winners == {system}]
         if names:
-            parts.append(f"{system} is better{' than all others' if several else ''} on {_listed(names)}")
+            parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
     unsettled = [voice.name for voice in comparison.voices if not voice.winners]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
     if unsettled:
-        parts.append(f"{'no single best system' if several else 'no significant difference'} on {_listed(unsettled)}")
+        parts.append(
+            f"{'no single best system' if several else 'no significant difference'} on {names_text(unsettled)}"
+        )
     if mixed:
-        parts.append(f"mixed results on {_listed(mixed)}")
+        parts.append(f"mixed results on {names_text(mixed)}")
     if not several:
         higher = [verdict for verdict in comparison.secondary_verdicts if verdict.outcome == "higher"]
         parts += [f"{verdict.leader} is higher on {verdict.metric}" for verdict in higher]
     if parts:
-        yield f"Secondary metrics, corrected together: {'; '.join(parts)}."
+        yield f"Other metrics, as secondary evidence: {'; '.join(parts)}."
 
 
 def _capitalised(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
-
-
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    """'a, b and c'; of many the first, and how many more."""
-    if len(names) > _MOST_NAMED:
-        more = len(names) - _MOST_NAMED + 1
-        return f"{', '.join(names[: _MOST_NAMED - 1])} {word} {more} {inflected(more, 'other')}"
-    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

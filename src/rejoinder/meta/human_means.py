@@ -114,7 +114,8 @@ class HumanDifference:
             return "all replies are labelled, so only more replies could settle it"
         if more > remaining:
             return f"labelling all {remaining:,} remaining replies would not be expected to settle it"
-        return f"if this is the true difference, about {max(more, 1):,.0f} more labels would detect it with 80% power"
+        labels = f"about {max(more, 1):,.0f} more labels"
+        return f"if the observed difference is the true one, {labels} would detect it with 80% power"
 
 
 @dataclass(frozen=True, slots=True)

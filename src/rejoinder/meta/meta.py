@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rejoinder.meta.correlations import (
     utterance_level,
     within_context,
 )
+from rejoinder.meta.finding import finding
 from rejoinder.meta.human import HumanCeiling, human_ceiling
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
@@ -34,10 +36,13 @@ from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
-from rejoinder.text.grid import grid, number
+from rejoinder.text.grid import grid, number, wrapped
+from rejoinder.text.latex import latex_safe, latex_table
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Scores
 
+WIDTH = 80
+"""Width of the finding where no other is given."""
 FEWEST = 10
 """Fewest examples, scored by people and all metrics, for which a correlation is worth printing."""
 
@@ -83,20 +88,28 @@ class DimensionReport:
             "studies": {study.name: study.to_dict() for study in self.studies},
         }
 
-    def __str__(self) -> str:
-        parts = [one_line(self.ceiling.sentence()), "", _level_text(self.utterance)]
+    def headline(self) -> list[str]:
+        """Which metric agrees with people, one sentence each."""
+        return finding(self)
+
+    def text(self, width: int | None = None) -> str:
+        """The tables, wrapped at the width."""
+        parts = [one_line(self.ceiling.sentence()), "", _level_text(self.utterance, width)]
         if self.system:
-            parts += ["", _level_text(self.system)]
+            parts += ["", _level_text(self.system, width)]
         if self.within:
-            parts += ["", _within_text(self.within)]
+            parts += ["", _within_text(self.within, width)]
         for study in self.studies:
             parts += ["", str(study)]
         return "\n".join(parts)
 
+    def __str__(self) -> str:
+        return self.text()
+
 
 @dataclass(frozen=True, eq=False)
 class MetaReport:
-    """How well metrics agree with people; `str()` is the tables."""
+    """How well metrics agree with people; `str()` is the finding in words, followed by the tables."""
 
     judged: JudgedSet
     dimensions: tuple[DimensionReport, ...]
@@ -116,13 +129,30 @@ class MetaReport:
             "seed": self.seed,
             "resamples": self.resamples,
             "signatures": dict(self.signatures),
+            "verdict": " ".join(self.headline()),
             "warnings": list(self.notes),
             "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
         }
         return json_ready(values)
 
+    def headline(self) -> list[str]:
+        """Which metric agrees with people, one sentence each; of further dimensions, the first sentence."""
+        first, *others = self.dimensions
+        return [*first.headline(), *(report.headline()[0] for report in others)]
+
+    def to_latex(self) -> str:
+        """A booktabs table of the correlations over single replies, one per dimension; the best ones are in bold."""
+        return "\n\n".join(_latex(report.utterance) for report in self.dimensions)
+
+    def text(self, width: int | None = None) -> str:
+        """The finding and the tables, wrapped at the width."""
+        first, *others = map(one_line, self.headline())
+        wrap = partial(wrapped, width=width or WIDTH)
+        said = [wrap(first), *([wrap(" ".join(others))] if others else [])]
+        return "\n\n".join([*said, *(report.text(width) for report in self.dimensions)])
+
     def __str__(self) -> str:
-        return "\n\n".join(str(report) for report in self.dimensions)
+        return self.text()
 
 
 @checked(scores=texts("a list of score files"), studies=texts("a list of the names of studies"))
@@ -253,7 +283,7 @@ def _coverage_notes(scored: ScoredSet) -> list[str]:
     return notes
 
 
-def _level_text(table: LevelTable) -> str:
+def _level_text(table: LevelTable, width: int | None = None) -> str:
     n = table.rows[0].n if table.rows else 0
     rows = [
         [
@@ -269,13 +299,35 @@ def _level_text(table: LevelTable) -> str:
     title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
     pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
     header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
-    return f"{title}\n{grid(header, rows)}"
+    return f"{title}\n{grid(header, rows, fit=width)}"
 
 
-def _within_text(rows: tuple[WithinContext, ...]) -> str:
+def _within_text(rows: tuple[WithinContext, ...], width: int | None = None) -> str:
     first = rows[0].agreement
     title = f"Within context, {first.n_pairs} pairs of {first.n_contexts} contexts"
     cells = [
         [row.metric, shown(row.agreement.accuracy), shown(row.calibrated), number(row.agreement.tau_eq)] for row in rows
     ]
-    return f"{title}\n{grid(['metric', 'accuracy', 'ties calibrated', 'tau'], cells)}"
+    header = ["metric", "accuracy", "ties calibrated", "tau of accuracy"]
+    return f"{title}\n{grid(header, cells, fit=width)}"
+
+
+def _latex(table: LevelTable) -> str:
+    """One row per metric; correlations of the first cluster are in bold."""
+    kinds = ("pearson", "spearman", "kendall")
+    rows = []
+    for row in table.rows:
+        cells = [latex_safe(shown(row.measured[kind].interval)) for kind in kinds]
+        bold = row.cluster == 1
+        rows.append(
+            [
+                latex_safe(row.metric),
+                *(
+                    rf"\textbf{{{cell}}}" if bold and kind == table.kind else cell
+                    for kind, cell in zip(kinds, cells, strict=True)
+                ),
+                latex_safe(p_text(row.measured[table.kind].p_value)),
+                f"{row.n:,}",
+            ]
+        )
+    return latex_table(["metric", "Pearson", "Spearman", "Kendall", "$p$", "$n$"], rows)

@@ -308,7 +308,7 @@ def needed_text(verdict: Verdict) -> str:
     if verdict.outcome not in ("open", "no worse") or not np.isfinite(more) or more < 1:
         return ""
     what = f"{verdict.paired_by}s" if verdict.result.paired else "replies per system"
-    return f"; if this is the true difference, about {more:,.0f} more {what} would detect it with 80% power"
+    return f"; if the observed difference is the true one, about {more:,.0f} more {what} would detect it with 80% power"
 
 
 def fewest_groups(level: float) -> int:

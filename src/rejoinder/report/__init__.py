@@ -4,7 +4,7 @@ In reading order:
 
 | module | contents |
 |---|---|
-| `markup`, `numbers` | escaped HTML, numbers as text |
+| `markup`, `numbers`, `glossary` | escaped HTML, numbers as text, terms with their explanations |
 | `tables`, `axes`, `bins`, `figures`, `panels` | HTML tables, and figures as inline SVG |
 | `page`, `embedded` | sections as a whole page, and data as JSON inside it |
 | `chosen` | `rows_to_show`: the replies that a report of scores shows |

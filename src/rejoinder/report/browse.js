@@ -13,7 +13,7 @@
   const heads = [...browser.querySelectorAll("th[data-key]")];
   const body = browser.querySelector("tbody");
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-  const state = { query: "", system: "", key: null, descending: false, page: 0 };
+  const state = { query: "", system: "", slice: "", metric: 0, lowest: "", highest: "", key: null, descending: false, page: 0 };
 
   const folded = (text) => text.normalize("NFKC").toLowerCase();
   const contextOf = (row) => (data.texts ? data.contexts[row.context] : []);
@@ -47,9 +47,24 @@
     const found = [];
     data.rows.forEach((row, number) => {
       if (state.system !== "" && row.system !== Number(state.system)) return;
+      if (!inSlice(row) || !inRange(row)) return;
       if (query === "" || haystacks[number].includes(query)) found.push(number);
     });
     return state.key === null ? found : found.sort(compare);
+  }
+
+  function inSlice(row) {
+    if (state.slice === "") return true;
+    const [field, value] = state.slice.split(":").map(Number);
+    return row.slices[field] === value;
+  }
+
+  // A reply without a score is in no range.
+  function inRange(row) {
+    if (state.lowest === "" && state.highest === "") return true;
+    const score = row.scores[state.metric];
+    if (score === null) return false;
+    return (state.lowest === "" || score >= Number(state.lowest)) && (state.highest === "" || score <= Number(state.highest));
   }
 
   function make(tag, className, text) {
@@ -194,16 +209,23 @@
   }
 
   for (const head of heads) head.querySelector("button").addEventListener("click", () => sortBy(head.dataset.key));
-  byId("search").addEventListener("input", (event) => {
-    state.query = event.target.value;
-    state.page = 0;
-    draw();
-  });
-  byId("system-filter").addEventListener("change", (event) => {
-    state.system = event.target.value;
-    state.page = 0;
-    draw();
-  });
+  const controls = {
+    search: "query",
+    "system-filter": "system",
+    "slice-filter": "slice",
+    "range-metric": "metric",
+    lowest: "lowest",
+    highest: "highest",
+  };
+  for (const [id, name] of Object.entries(controls)) {
+    const control = byId(id);
+    if (!control) continue;
+    control.addEventListener("input", () => {
+      state[name] = control.value;
+      state.page = 0;
+      draw();
+    });
+  }
   byId("previous").addEventListener("click", () => turnPage(-1));
   byId("next").addEventListener("click", () => turnPage(1));
   draw();

@@ -38,8 +38,14 @@ def series_class(number: int) -> str:
     return f"series-{number % SERIES}"
 
 
-def interval_plot(rows: Sequence[tuple[str, Interval]], *, label: str, decimals: int | None = None) -> Html:
-    """One dot with its interval per row (name, interval), on a common axis."""
+def interval_plot(
+    rows: Sequence[tuple[str, Interval]],
+    *,
+    label: str,
+    decimals: int | None = None,
+    series: Sequence[int] | None = None,
+) -> Html:
+    """One dot with its interval per row (name, interval), on a common axis; `series` gives the rows' colours."""
     values = np.array([[row.estimate, row.low, row.high] for _, row in rows], np.float64).ravel()
     decimals = decimals_for(values) if decimals is None else decimals
     names = _Names.of([name for name, _ in rows])
@@ -57,7 +63,7 @@ def interval_plot(rows: Sequence[tuple[str, Interval]], *, label: str, decimals:
             *_interval_marks(row, scale, y),
             element("text", shown(row.estimate, decimals), x=place(WIDTH), y=place(y + 4), text_anchor="end"),
         ]
-        marks.append(element("g", *parts, class_=series_class(number)))
+        marks.append(element("g", *parts, class_=series_class(series[number] if series else number)))
     return _svg(label, bottom + _AXIS, x_axis(scale, top, bottom), *marks)
 
 

@@ -5,13 +5,11 @@ The same report gives the same file, byte for byte: it contains no time stamp or
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.meta.correlations import Agreement, LevelTable
 from rejoinder.meta.meta import DimensionReport, MetaReport
 from rejoinder.meta.study import Cell, StudyResult
 from rejoinder.meta.study import shown as shown_cell
@@ -19,16 +17,17 @@ from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.panels import panel_grid
 from rejoinder.report.sections.agreement import (
+    agreement_figure,
     ceiling_section,
     contests_section,
     level_section,
     spaced,
     within_section,
 )
-from rejoinder.report.sections.headlines import listed, system_label
+from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.signatures import notes_hint, run_facts, signatures_section
+from rejoinder.report.sections.verdict import answer
 from rejoinder.report.tables import html_table
-from rejoinder.stats.multiple import ALPHA
 
 WRAPPED = "overflow-wrap: anywhere"
 BESIDE = 2
@@ -39,7 +38,8 @@ def render_meta(report: MetaReport) -> str:
     """The whole HTML file."""
     signatures = signatures_section(report.signatures, report.notes, seed=report.seed, resamples=report.resamples)
     sections = [*_dimension_sections(report.dimensions), signatures]
-    return render_page(f"Metrics against people: {Path(report.judged.name).name}", sections, lead=_lead(report))
+    title = f"Metrics against people: {Path(report.judged.name).name}"
+    return render_page(title, sections, question="Which metric agrees with the ratings?", lead=_lead(report))
 
 
 def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:
@@ -62,12 +62,14 @@ def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
 
 def _parts(dimension: DimensionReport) -> list[Section]:
     levels = [dimension.utterance, *([dimension.system] if dimension.system else [])]
+    scatter = [study for study in dimension.studies if study.name == "scatter"]
+    others = [study for study in dimension.studies if study.name != "scatter"]
     return [
-        ceiling_section(dimension.ceiling),
         *(level_section(level, dimension.ceiling, dimension.scored) for level in levels),
+        *(study_section(study, seed=dimension.scored.seed) for study in [*scatter, *others]),
         *([within_section(dimension.within)] if dimension.within else []),
         *([contests_section(levels)] if len(dimension.scored.scores) > 1 else []),
-        *(study_section(study, seed=dimension.scored.seed) for study in dimension.studies),
+        ceiling_section(dimension.ceiling),
     ]
 
 
@@ -81,7 +83,7 @@ def study_section(study: StudyResult, *, seed: int = 0) -> Section:
         panel_grid(study.panels, seed=seed, beside=findings if few else None),
         spaced(_study_table(study)),
     ]
-    return Section(study.title, joined(body), study.name.replace("-", " ").capitalize())
+    return Section(study.title, joined(body), study.name.replace("-", " ").capitalize(), folded=True)
 
 
 def _study_table(study: StudyResult) -> Html:
@@ -104,50 +106,5 @@ def _lead(report: MetaReport) -> Html:
         (len(np.unique(report.judged.systems)), "system", "systems"),
         (len(report.signatures), "metric", "metrics"),
     ]
-    headlines = [
-        element("div", element("dt", own_text(dimension.dimension)), element("dd", headline(dimension)))
-        for dimension in report.dimensions
-    ]
-    facts = run_facts(counts, report.seed)
-    return joined([facts, element("dl", *headlines, class_="headlines"), notes_hint(report.notes)])
-
-
-def headline(dimension: DimensionReport) -> Html:
-    """Which metric agrees best with people on single replies, which may be as good, and how well raters agree."""
-    level = dimension.utterance
-    known = [row for row in level.rows if not math.isnan(row.measured[level.kind].interval.estimate)]
-    if not known:
-        return joined(["Every metric gives all replies the same score. ", dimension.ceiling.sentence()])
-    best, kind = known[0], level.kind.capitalize()
-    interval = best.measured[level.kind].interval
-    doubt = "" if interval.low > 0 else " That is not significantly above zero."
-    ceiling = (
-        dimension.ceiling.split_half_spearman if level.kind == "spearman" else dimension.ceiling.split_half_pearson
-    )
-    people = "" if math.isnan(ceiling) else f" The two halves of the raters correlate at {ceiling:.2f}."
-    return joined(
-        [
-            listed([best.metric]),
-            f" agrees best with people on single replies: {kind} {shown_cell(interval)}.{doubt} ",
-            _rivals(level, best, [row.metric for row in known[1:]]),
-            people,
-        ]
-    )
-
-
-def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Html:
-    """Which metrics are not significantly worse than the best one."""
-    if not others:
-        return Html("")
-    worse = {
-        name
-        for contest in level.contests
-        for name in (contest.a, contest.b)
-        if best.metric in (contest.a, contest.b) and contest.p_adjusted < ALPHA
-    }
-    rivals = [name for name in others if name not in worse]
-    if not rivals:
-        return joined(["It is significantly better than every other."])
-    if len(rivals) == len(others) > 1:
-        return joined(["No other is significantly worse."])
-    return joined(["It is not significantly better than ", listed(rivals), "."])
+    figure = agreement_figure(report.dimensions[0].utterance)
+    return joined([answer(report.headline(), figure), run_facts(counts, report.seed), notes_hint(report.notes)])

@@ -12,6 +12,7 @@ from rejoinder.report.page import Section, render_page
 from rejoinder.report.panels import panel_grid
 from rejoinder.report.sections.agreement import spaced
 from rejoinder.report.sections.signatures import notes_hint, run_facts, signatures_section
+from rejoinder.report.sections.verdict import answer
 from rejoinder.report.tables import html_table
 from rejoinder.stats.formatting import share_text
 
@@ -32,8 +33,8 @@ def render_meta_analysis(analysis: MetaAnalysis) -> str:
     ]
     lead = joined(
         [
+            answer([analysis.verdict()]),
             run_facts(counts, first.seed),
-            element("p", analysis.verdict(), dir="auto"),
             notes_hint(analysis.notes),
         ]
     )
@@ -43,7 +44,8 @@ def render_meta_analysis(analysis: MetaAnalysis) -> str:
         _forest_section(analysis),
         signatures_section(signatures, analysis.notes, seed=first.seed, resamples=first.resamples),
     ]
-    return render_page(f"Metrics against people: {len(analysis.reports)} judged sets", sections, lead=lead)
+    title = f"Metrics against people: {len(analysis.reports)} judged sets"
+    return render_page(title, sections, question="Which metric agrees with the ratings?", lead=lead)
 
 
 def _pooled_section(analysis: MetaAnalysis) -> Section:

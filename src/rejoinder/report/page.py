@@ -28,18 +28,29 @@ class Section:
     html_body: Html
     short: str = ""
     """A shorter title for the page's menu."""
+    folded: bool = False
+    """Whether only the title is visible until the reader opens the section."""
 
 
-def render_page(title: str, sections: Sequence[Section], *, lead: Html | None = None, data: Html | None = None) -> str:
-    """The whole HTML file: title, lead, and the sections with a menu of links to them.
+def render_page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    question: str = "",
+    lead: Html | None = None,
+    data: Html | None = None,
+) -> str:
+    """The whole HTML file: the question that the page answers, lead, and the sections with a menu of links to them.
 
-    `data` is the input of the scripts: see `embedded`.
+    `title` says what the page is about; it is the heading where there is no question. `data` is the input of the
+    scripts: see `embedded`.
     """
     scripts = [_resource(name) for name in SCRIPTS]
     anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
     return Template(_resource("page.html")).substitute(
         policy=_policy(scripts),
         title=escaped(title),
+        heading=_heading(title, question),
         version=escaped(__version__),
         style=Html(_resource("page.css")),
         menu=joined(_menu_entry(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
@@ -50,13 +61,20 @@ def render_page(title: str, sections: Sequence[Section], *, lead: Html | None = 
     )
 
 
+def _heading(title: str, question: str) -> Html:
+    heading = element("h1", question or title, dir="auto")
+    return joined([element("p", title, class_="about", dir="auto"), heading]) if question else heading
+
+
 def _menu_entry(section: Section, anchor: str) -> Html:
     return element("li", element("a", section.short or section.title, href=f"#{anchor}"))
 
 
 def _section(section: Section, anchor: str) -> Html:
-    heading = element("h2", section.title, id=f"{anchor}-title")
-    return element("section", heading, _checked(section), id=anchor, aria_labelledby=f"{anchor}-title")
+    heading, body = element("h2", section.title, id=f"{anchor}-title"), _checked(section)
+    if section.folded:
+        heading, body = element("details", element("summary", heading), body, class_="folded"), Html("")
+    return element("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
 
 
 def _checked(section: Section) -> Html:

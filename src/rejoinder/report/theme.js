@@ -1,5 +1,5 @@
 "use strict";
-// The theme follows the system until the reader says otherwise.
+// The theme follows the system until the reader says otherwise; links open folded sections.
 (() => {
   const button = document.getElementById("theme");
   const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -12,6 +12,14 @@
     document.documentElement.dataset.theme = other();
     label();
   });
+  // A link of the menu also opens the section that it leads to.
+  const open = () => {
+    const section = document.getElementById(location.hash.slice(1));
+    const folded = section && section.querySelector(":scope > details");
+    if (folded) folded.open = true;
+  };
+  window.addEventListener("hashchange", open);
+  open();
   system.addEventListener("change", label);
   label();
   button.hidden = false;

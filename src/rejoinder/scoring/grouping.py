@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class Grouping:
     """How clusters were found, in words; "" where each context is its own cluster."""
     paired_by: str = "context"
     """What has a reply, or a score, of each system: "context", or "item" in a table of scores."""
+
+    def where(self, rows: Ints) -> Grouping:
+        """The grouping of some examples, numbered anew."""
+        return replace(self, contexts=_by_appearance(self.contexts[rows]), clusters=_by_appearance(self.clusters[rows]))
 
     @property
     def notes(self) -> tuple[str, ...]:

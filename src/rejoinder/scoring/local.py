@@ -29,6 +29,7 @@ from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
 from rejoinder.scoring.replay import Replay
 from rejoinder.scoring.scorer import Scorer
+from rejoinder.scoring.slices import SliceFinder
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example, Scores
 
@@ -57,11 +58,13 @@ class LocalRun:
     """Whether the table has the ids of the examples."""
     groups: Callable[[], GroupFinder] = GroupFinder
     """How replies are grouped into contexts and dialogues."""
+    by: tuple[str, ...] = ()
+    """Fields by which results are shown separately."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
-        columns = _Columns.of(self.seen.count, scorer.columns, self.groups())
+        columns = _Columns.of(self.seen.count, scorer.columns, self.groups(), SliceFinder(self.by))
         part = PartFile(target, self._identity()) if target else None
         done = part.restore(columns.scores, self.seen.count) if part and resume else 0
         with ExitStack() as stack:
@@ -76,6 +79,7 @@ class LocalRun:
             ids=columns.ids,
             notes=self.notes,
             grouping=columns.groups.found(),
+            slices=columns.slices.found(),
             seed=self.seed,
             resamples=self.resamples,
         )
@@ -134,6 +138,7 @@ class LocalRun:
                     raise self._changed()
                 columns.systems[start:stop] = scorer.system_codes(batch.examples)
                 columns.groups.add(batch.examples)
+                columns.slices.add(batch.examples)
                 if self.keep_ids:
                     columns.ids.extend(example.id for example in batch.examples)
                 if stop <= done:
@@ -173,13 +178,14 @@ class _Columns:
     scores: Mapping[str, Scores]
     systems: NDArray[np.int32]
     groups: GroupFinder
+    slices: SliceFinder
     ids: list[str]
 
     @classmethod
-    def of(cls, count: int, names: Sequence[str], groups: GroupFinder) -> _Columns:
+    def of(cls, count: int, names: Sequence[str], groups: GroupFinder, slices: SliceFinder) -> _Columns:
         """Room for that many examples."""
         scores = {name: _column(count, np.float64, len(names)) for name in names}
-        return cls(scores, _column(count, np.int32, 1), groups, [])
+        return cls(scores, _column(count, np.int32, 1), groups, slices, [])
 
     def put(self, start: int, stop: int, scores: Mapping[str, Scores]) -> None:
         """Store the scores of some examples."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from rejoinder.arguments import checked
-from rejoinder.data.record import Fields
+from rejoinder.data.record import FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
@@ -24,6 +26,7 @@ def score(
     metrics: Metrics | None = None,
     *,
     intervals: bool = False,
+    by: str | Sequence[str] = (),
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -33,10 +36,12 @@ def score(
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
     evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
-    names to the data's; with `on_error="skip"` unreadable examples are left out, and a warning counts them.
+    names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
+    each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
     """
     chosen = choose(metrics)
-    with closing(Source(examples, fields, on_error)) as source:
+    named = (by,) if isinstance(by, str) else tuple(by)
+    with closing(Source(examples, replace(FieldMap.given(fields), by=named), on_error)) as source:
         seen = survey(source, digest=False)
         served = chosen.served_by(seen, source.name)
         run = LocalRun(
@@ -50,6 +55,7 @@ def score(
             intervals=intervals,
             notes=served.notes,
             keep_ids=True,
+            by=named,
         )
         table = run.score()
         skipped = list(source.skipped.values())

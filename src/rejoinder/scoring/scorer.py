@@ -12,6 +12,7 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Counter, Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
 
@@ -98,6 +99,7 @@ class Scorer:
         ids: Sequence[str] = (),
         notes: Sequence[str] = (),
         grouping: Grouping | None = None,
+        slices: tuple[Slices, ...] = (),
         seed: int,
         resamples: int,
     ) -> ScoreTable:
@@ -119,6 +121,7 @@ class Scorer:
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
             grouping=grouping,
+            slices=slices,
             seed=seed,
             resamples=resamples,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.slices import Slices
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
-from rejoinder.text.grid import grid, number
+from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+
+CAUTION = (
+    "{count} slices: among many, some stand out by chance, and small ones have wide intervals. A slice that stands out "
+    "is a question for new data, not a result."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,8 @@ class ScoreTable:
     known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     """Metric label -> system -> interval of the mean, for a table whose examples, and so their contexts, are not at
     hand."""
+    slices: tuple[Slices, ...] = ()
+    """By which fields results are also shown separately."""
     seed: int = 0
     resamples: int = RESAMPLES
 
@@ -84,6 +93,30 @@ class ScoreTable:
         if system not in self.system_names:
             raise UnknownNameError("system", system, self.system_names)
         return np.flatnonzero(self.system_of == self.system_names.index(system))
+
+    def where(self, rows: NDArray[np.int64]) -> ScoreTable:
+        """The table of some rows, without corpus-level scores, notes and slices."""
+        return replace(
+            self,
+            scores={label: column[rows] for label, column in self.scores.items()},
+            system_of=self.system_of[rows],
+            ids=[self.ids[row] for row in rows.tolist()] if self.ids else (),
+            intervals={label: (low[rows], high[rows]) for label, (low, high) in self.intervals.items()},
+            corpus={},
+            notes=(),
+            grouping=self.grouping.where(rows) if self.grouping else None,
+            known_bounds={},
+            slices=(),
+        )
+
+    def sliced(self, slices: Slices) -> dict[str, ScoreTable]:
+        """Value of the field -> the table of its replies."""
+        return {value: self.where(np.flatnonzero(slices.codes == code)) for code, value in enumerate(slices.values)}
+
+    def family_of(self, label: str) -> str:
+        """The metric without its parameters, which its variants share: bleu of bleu-2."""
+        name, _, parameters = self.signatures.get(label, label).partition("|")
+        return name if parameters else label
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, Summary]]:
@@ -138,13 +171,19 @@ class ScoreTable:
             label: {system: json_ready(asdict(cell)) for system, cell in systems.items()}
             for label, systems in self.summary().items()
         }
-        return {
+        told = {
             "examples": len(self),
             "seed": self.seed,
             "resampled": self.resampled,
             "warnings": list(self.notes),
             "summary": summary,
         }
+        if self.slices:
+            told["slices"] = {
+                slices.field: {value: part.to_dict()["summary"] for value, part in self.sliced(slices).items()}
+                for slices in self.slices
+            }
+        return told
 
     @property
     def columns(self) -> dict[str, Scores]:
@@ -181,11 +220,30 @@ class ScoreTable:
         """
         rows = [[label, *map(_cell, systems.values())] for label, systems in self.summary().items()]
         header = ["metric", *(name or "replies" for name in self.system_names)]
-        table = grid(header, rows, fit=width)
-        if self.resampled == "reply":
-            return table
-        found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
-        return f"{table}\nEvery reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
+        parts = [grid(header, rows, fit=width)]
+        if self.resampled != "reply":
+            found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
+            parts.append(f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies.")
+        return "\n".join([*parts, *(f"\n{self._slice_text(slices, width)}" for slices in self.slices)])
+
+    def _cells(self, system: str) -> list[str]:
+        return [_cell(self.summary()[label][system]) for label in self.metrics]
+
+    def _slice_text(self, slices: Slices, width: int | None) -> str:
+        """One row per value of the field and system, one column per metric."""
+        rows = [
+            [
+                value,
+                system or "replies",
+                f"{len(part.rows_of(system)):,}",
+                *(_cell(part.summary()[label][system]) for label in self.metrics),
+            ]
+            for value, part in self.sliced(slices).items()
+            for system in self.system_names
+            if len(part.rows_of(system))
+        ]
+        table = grid([slices.field, "system", "n", *self.metrics], rows, left=3, fit=width)
+        return f"{table}\n{wrapped(CAUTION.format(count=len(rows)), width or 80)}"
 
 
 def interval_columns(label: str) -> tuple[str, str]:

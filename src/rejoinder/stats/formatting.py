@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
@@ -82,3 +83,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def inflected(count: int, noun: str, plural: str = "") -> str:
     """The noun, in the plural unless the count is 1."""
     return noun if count == 1 else plural or f"{noun}s"
+
+
+MOST_NAMED = 6
+"""Names that a sentence lists; of more, the last ones are counted."""
+
+
+def names_text(names: Sequence[str], word: str = "and") -> str:
+    """'a, b and c'; of many the first, and how many more."""
+    if len(names) > MOST_NAMED:
+        more = len(names) - MOST_NAMED + 1
+        return f"{', '.join(names[: MOST_NAMED - 1])} {word} {more} {inflected(more, 'other')}"
+    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -76,7 +76,7 @@ def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
     read = {*taken, *guessed.values(), *USUAL, "reference"}
     usual = {*USUAL["system"], *USUAL["context"], *USUAL["references"]}
     unused = tuple(key for key in present if key not in read and snake_case(key) in usual)
-    return Columns(FieldMap({**given.names, **guessed}, given.separator), guessed, unused)
+    return Columns(FieldMap({**given.names, **guessed}, given.separator, given.by), guessed, unused)
 
 
 def snake_case(name: str) -> str:

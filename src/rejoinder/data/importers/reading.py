@@ -122,7 +122,12 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
         notes = (left_out, *_notes_on_messages(_imported_messages(importer, sample)))
         mapping = ", ".join([shape.mapping.format(reply=reply), *own])
         return Reading(
-            FieldMap({}, given.separator), given, importer, shape.name, mapping, tuple(note for note in notes if note)
+            FieldMap({}, given.separator, given.by),
+            given,
+            importer,
+            shape.name,
+            mapping,
+            tuple(note for note in notes if note),
         )
     columns = columns_of(sample, name, given)
     chats = [record[columns.fields.of("messages")] for record in sample if record.get(columns.fields.of("messages"))]

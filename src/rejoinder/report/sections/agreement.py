@@ -10,6 +10,7 @@ from rejoinder.meta.human import HumanCeiling
 from rejoinder.meta.study import ScoredSet
 from rejoinder.meta.study import shown as shown_cell
 from rejoinder.report.figures import interval_plot
+from rejoinder.report.glossary import TERMS, term
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import UNKNOWN, shown
 from rejoinder.report.page import Section
@@ -26,7 +27,7 @@ LEVELS = {"utterance": ("Single replies", "Replies"), "system": ("Systems", "Sys
 def ceiling_section(ceiling: HumanCeiling) -> Section:
     """How well the raters agree with each other."""
     if math.isnan(ceiling.split_half_pearson):
-        return Section("Agreement between raters", element("p", ceiling.sentence()), "Raters")
+        return Section("Agreement between raters", element("p", ceiling.sentence()), "Raters", folded=True)
     intro = (
         "Human ratings are uncertain themselves: where raters disagree with each other, no metric can agree with all "
         f"of them. Up to {counted(ceiling.raters, 'rater')} rated a reply."
@@ -40,22 +41,33 @@ def ceiling_section(ceiling: HumanCeiling) -> Section:
         ("Krippendorff's alpha", ceiling.alpha),
     ]
     body = [element("p", intro, class_="intro"), fact_list((name, shown(value)) for name, value in facts)]
-    return Section("Agreement between raters", joined(body), "Raters")
+    return Section("Agreement between raters", joined(body), "Raters", folded=True)
+
+
+def agreement_figure(level: LevelTable) -> Html:
+    """The correlation of each metric with people over single replies, for the top of the page."""
+    caption = element("figcaption", "With 95 % intervals; 1 would be the order that people give, 0 no relation.")
+    title = f"{level.kind.capitalize()} correlation with the ratings"
+    return element("figure", element("h2", title), _plot(level, level.kind), caption, class_="panel")
 
 
 def level_section(level: LevelTable, ceiling: HumanCeiling, scored: ScoredSet) -> Section:
-    """Correlations with people at one level: one plot per coefficient, and a table."""
+    """Correlations with people at one level: a table, and folded away one plot per coefficient."""
     title, short = LEVELS.get(level.level, (level.level.capitalize(), ""))
     kinds = [level.kind, *(kind for kind in KINDS if kind != level.kind)]
     cards = [
         figure_card(kind.capitalize(), _plot(level, kind), _ceiling_caption(level, ceiling, kind)) for kind in kinds
     ]
+    figures = element("div", *cards, class_="panels")
     body = [
-        element("p", _level_method(level, scored), class_="intro"),
-        element("div", *cards, class_="panels"),
         _level_table(level),
+        element("details", element("summary", "Figures and method"), figures, _method_note(level, scored)),
     ]
     return Section(title, joined(body), short)
+
+
+def _method_note(level: LevelTable, scored: ScoredSet) -> Html:
+    return element("p", _level_method(level, scored), class_="note")
 
 
 def _plot(level: LevelTable, kind: str) -> Html:
@@ -95,8 +107,10 @@ def _level_table(level: LevelTable) -> Html:
     ]
     pairs = ["pairwise accuracy", "soft pairwise accuracy"] if any(row.pairs for row in level.rows) else []
     kinds = [kind.capitalize() for kind in KINDS]
-    header = ["metric", *kinds, f"p of {level.kind.capitalize()}", *pairs, "scored", "cluster"]
-    return spaced(html_table(header, rows, caption=f"Correlations with people, {level.level} level", class_="glance"))
+    names = ["metric", *kinds, f"p of {level.kind.capitalize()}", *pairs, "scored", "cluster"]
+    header = [term(name) if name in TERMS else name for name in names]
+    caption = f"Correlations with people, {level.level} level"
+    return spaced(html_table(header, rows, caption=caption, class_="glance", stacked=names))
 
 
 def within_section(rows: Sequence[WithinContext]) -> Section:
@@ -126,7 +140,7 @@ def within_section(rows: Sequence[WithinContext]) -> Section:
     cards = [figure_card(title, interval_plot(plotted, label=f"{title} within contexts")) for title, plotted in plots]
     table = html_table(header, cells, caption="Accuracy within contexts", class_="glance")
     body = [element("p", intro, class_="intro"), element("div", *cards, class_="panels"), spaced(table)]
-    return Section("Within contexts", joined(body), "Contexts")
+    return Section("Within contexts", joined(body), "Contexts", folded=True)
 
 
 def contests_section(levels: Sequence[LevelTable]) -> Section:
@@ -136,7 +150,9 @@ def contests_section(levels: Sequence[LevelTable]) -> Section:
         f"Significant differences are marked * (permutation test, Holm-corrected, {ALPHA:g})."
     )
     parts = [part for level in levels for part in _level_contests(level)]
-    return Section("Metric against metric", joined([element("p", intro, class_="intro"), *parts]), "Contests")
+    return Section(
+        "Metric against metric", joined([element("p", intro, class_="intro"), *parts]), "Contests", folded=True
+    )
 
 
 def _level_contests(level: LevelTable) -> list[Html]:

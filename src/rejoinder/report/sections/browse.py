@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,9 +14,11 @@ from rejoinder.report.embedded import script_json
 from rejoinder.report.markup import Html, element, joined, own_text, printable
 from rejoinder.report.numbers import decimals_of
 from rejoinder.report.page import Section
-from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.replies import Examples, row_name, without_texts
 from rejoinder.report.sections.thread import turns_of
+from rejoinder.scoring.slices import LENGTH, TURNS, in_order, length_of
+from rejoinder.scoring.slices import turns_of as turns_before
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.formatting import counted
 
@@ -23,6 +26,8 @@ DATA_ID = "replies-data"
 NEEDS_SCRIPT = "This table needs JavaScript; the rest of the report does not."
 SIGNIFICANT = 6
 """Significant digits of a score in the embedded data, which halve its size."""
+
+_FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -34,11 +39,19 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
         said.append(without_texts())
     no_script = element("p", NEEDS_SCRIPT, class_="note")
     not_printed = element("p", "The table is not printed.", class_="note print-only")
-    frame = element("div", _controls(table), _frame(table, examples is not None), _pager(), id="browser", hidden=True)
+    frame = element(
+        "div",
+        _controls(table, slice_filters(table, examples, chosen)),
+        _frame(table, examples is not None),
+        _pager(),
+        id="browser",
+        hidden=True,
+    )
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
         joined([*said, element("noscript", no_script), not_printed, frame]),
-        "Table",
+        "All replies",
+        folded=True,
     )
 
 
@@ -56,7 +69,8 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Ht
     references: dict[Any, int] = {}
     rows = []
     columns = [table[label] for label in table.metrics]
-    for row in chosen.listed:
+    filters = slice_filters(table, examples, chosen)
+    for place, row in enumerate(chosen.listed):
         entry: dict[str, Any] = {
             "id": printable(row_name(table, row, examples.get(row) if examples else None)),
             "system": int(table.system_of[row]),
@@ -68,6 +82,7 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Ht
             entry["response"] = printable(example.response)
             entry["context"] = _number_of(turns, contexts)
             entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+        entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
         rows.append(entry)
     data = {
         "metrics": [_metric(label, column) for label, column in zip(table.metrics, columns, strict=True)],
@@ -94,7 +109,31 @@ def _metric(label: str, column: np.ndarray) -> dict[str, Any]:
     return {"label": printable(label), "decimals": decimals_of(column), "low": min(low, 0.0), "high": high}
 
 
-def _controls(table: ScoreTable) -> Html:
+@dataclass(frozen=True, slots=True)
+class SliceFilter:
+    """A field to filter by: its values, and the value of each row."""
+
+    field: str
+    values: tuple[str, ...]
+    codes: np.ndarray
+    partial: bool
+    """Whether the codes are those of the listed rows only."""
+
+
+def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> list[SliceFilter]:
+    """The fields of `--by`, and where there are texts the length of the reply and the number of turns before it."""
+    filters = [SliceFilter(one.field, one.values, one.codes, partial=False) for one in table.slices]
+    computed = {LENGTH: length_of, TURNS: turns_before} if examples else {}
+    for name, read in computed.items():
+        if examples is None or name in {one.field for one in filters}:
+            continue
+        found = [read(examples[row]) for row in chosen.listed]
+        values = in_order(name, set(found))
+        filters.append(SliceFilter(name, tuple(values), np.array([values.index(one) for one in found]), partial=True))
+    return [one for one in filters if len(one.values) > 1]
+
+
+def _controls(table: ScoreTable, filters: Sequence[SliceFilter]) -> Html:
     search = Html('<input type="search" id="search" autocomplete="off" spellcheck="false">')
     options = [element("option", "all systems", value="")]
     options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
@@ -106,8 +145,34 @@ def _controls(table: ScoreTable) -> Html:
             element("select", *options, id="system-filter"),
             class_="field",
         ),
+        *([_slice_select(filters)] if filters else []),
+        _score_range(table),
     ]
     return element("div", *fields, element("p", id="found", role="status"), class_="controls")
+
+
+def _slice_select(filters: Sequence[SliceFilter]) -> Html:
+    groups = [
+        element(
+            "optgroup",
+            *(element("option", value, value=f"{place}:{code}") for code, value in enumerate(one.values)),
+            label=_FIELD_LABELS.get(one.field, one.field),
+        )
+        for place, one in enumerate(filters)
+    ]
+    select = element("select", element("option", "all replies", value=""), *groups, id="slice-filter")
+    return element("div", element("label", "Slice", for_="slice-filter"), select, class_="field")
+
+
+def _score_range(table: ScoreTable) -> Html:
+    options = [element("option", label, value=number) for number, label in enumerate(table.metrics)]
+    ends = [
+        Html(f'<input type="number" step="any" id="{end}" placeholder="{shown}" aria-label="{words} score">')
+        for end, shown, words in (("lowest", "from", "Lowest"), ("highest", "to", "Highest"))
+    ]
+    select = element("select", *options, id="range-metric")
+    row = element("div", select, *ends, class_="range")
+    return element("div", element("label", "Score between", for_="range-metric"), row, class_="field")
 
 
 def _frame(table: ScoreTable, texts: bool) -> Html:

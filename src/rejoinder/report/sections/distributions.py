@@ -9,7 +9,7 @@ from rejoinder.report.figures import histogram
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown
 from rejoinder.report.page import Section
-from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.summary import direction
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.formatting import counted
@@ -20,10 +20,14 @@ INTRO = (
 )
 
 
-def distributions_section(table: ScoreTable) -> Section:
-    """One figure per metric, with the number of replies that could not be scored."""
-    panels = element("div", *(_panel(table, label) for label in table.metrics), class_="panels")
-    return Section("Distributions of scores", joined([element("p", INTRO, class_="intro"), panels]), "Distributions")
+def distributions_section(table: ScoreTable, primary: str) -> Section:
+    """One figure per metric, the primary one first, with the number of replies that could not be scored."""
+    others = [label for label in table.metrics if label != primary]
+    parts = [element("p", INTRO, class_="intro"), element("div", _panel(table, primary), class_="panels")]
+    if others:
+        panels = element("div", *(_panel(table, label) for label in others), class_="panels")
+        parts.append(element("details", element("summary", counted(len(others), "other metric")), panels))
+    return Section("Distributions of scores", joined(parts), "Distributions")
 
 
 def _panel(table: ScoreTable, label: str) -> Html:

@@ -1,4 +1,4 @@
-"""The best, the worst and the most disputed replies, each with its context as a chat."""
+"""Replies as chats: side by side for one context, and the best, the worst and the most disputed ones."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_of, ordinal, shown
 from rejoinder.report.page import Section
-from rejoinder.report.sections.headlines import system_label
-from rejoinder.report.sections.summary import system_badge
+from rejoinder.report.sections.names import system_badge, system_label
 from rejoinder.report.sections.thread import Turn, turns_of
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.formatting import counted
 from rejoinder.types import Example
 
-RECENT = 4
+RECENT = 3
 """Most recent turns of a context that are always visible; older ones are collapsed."""
+UNFOLDED = 2
+"""Cards of a group that are always visible."""
 WITHOUT_TEXTS = "Texts are not shown: this report was made from the scores alone."
 EMPTY = "(empty reply)"
 
@@ -33,19 +34,33 @@ class _Scores:
     ranked: tuple[str, ...]
     decimals: Mapping[str, int]
 
+    @classmethod
+    def of(cls, table: ScoreTable) -> _Scores:
+        return cls(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
 
-def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
-    """The replies that are best and worst over all metrics, and those that metrics disagree on most."""
+
+def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, primary: str) -> Section:
+    """Replies to the same context side by side, and replies that metrics disagree on most."""
+    scores = _Scores.of(table)
+    parts: list[Html] = [] if examples is not None else [without_texts()]
+    if chosen.contrasts:
+        lead = f"largest differences by {primary}, best reply first"
+        parts.append(element("h3", "The same context, different replies ", element("small", lead)))
+        contrasts = [_contrast(scores, rows, examples, primary) for rows in chosen.contrasts]
+        parts.append(_first_of(contrasts, "contrasts", "more context"))
+    spread = "replies that one metric ranks high and another low"
+    parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
+    return Section("Why: the replies behind the numbers", joined(parts), "Why")
+
+
+def extremes_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, *, folded: bool) -> Section:
+    """The replies that are best and worst over all metrics."""
+    scores = _Scores.of(table)
     parts: list[Html] = [element("p", _method(table), class_="intro")]
-    if examples is None:
-        parts.append(without_texts())
-    scores = _Scores(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
-    spread = "by the difference between the highest and the lowest percentile"
-    parts.append(_group("Most disputed", spread, chosen.disputed, scores, examples))
-    return Section("Best, worst and most disputed replies", joined(parts), "Replies")
+    return Section("Best and worst replies", joined(parts), "Best and worst", folded=folded)
 
 
 def without_texts() -> Html:
@@ -74,10 +89,20 @@ def _method(table: ScoreTable) -> str:
 def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples: Examples) -> Html:
     heading = element("h3", title, " ", element("small", lead))
     if not rows:
-        few = "Disagreement needs at least two metrics that rank the replies." if title == "Most disputed" else ""
+        few = "Disagreement needs at least two metrics that rank the replies." if "disagree" in title else ""
         return joined([heading, element("p", f"None to show. {few}".strip(), class_="note")])
     cards = [_card(scores, row, examples[row] if examples is not None else None) for row in rows]
-    return joined([heading, element("div", *cards, class_="cards")])
+    return joined([heading, _first_of(cards, "cards", "more reply", "more replies")])
+
+
+def _first_of(cards: Sequence[Html], class_: str, noun: str, plural: str | None = None) -> Html:
+    """The first cards, and the others folded away."""
+    first, others = cards[:UNFOLDED], cards[UNFOLDED:]
+    shown_cards = element("div", *first, class_=class_)
+    if not others:
+        return shown_cards
+    label = element("summary", counted(len(others), noun, plural))
+    return joined([shown_cards, element("details", label, element("div", *others, class_=class_), class_="more")])
 
 
 def _card(scores: _Scores, row: int, example: Example | None) -> Html:
@@ -92,12 +117,38 @@ def _card(scores: _Scores, row: int, example: Example | None) -> Html:
 def _chat(example: Example, system: str) -> Html:
     turns = turns_of(example)
     older, recent = turns[:-RECENT], turns[-RECENT:]
-    folded = Html("")
-    if older:
-        label = element("summary", counted(len(older), "earlier turn"))
-        folded = element("details", label, element("ol", *map(_turn, older), class_="thread"))
     reply = element("li", _speaker(system, ", reply"), _bubble(example.response, EMPTY), class_="own reply")
-    return joined([folded, element("ol", *map(_turn, recent), reply, class_="thread"), _references(example)])
+    thread = element("ol", *map(_turn, recent), reply, class_="thread")
+    return joined([_folded(older), thread, _references(example)])
+
+
+def _folded(older: Sequence[Turn]) -> Html:
+    if not older:
+        return Html("")
+    label = element("summary", counted(len(older), "earlier turn"))
+    return element("details", label, element("ol", *map(_turn, older), class_="thread"))
+
+
+def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str) -> Html:
+    """One context, and the replies of several systems to it with their scores."""
+    context = Html("")
+    if examples is not None:
+        turns = turns_of(examples[rows[0]])
+        shown_turns = element("ol", *map(_turn, turns[-RECENT:]), class_="thread")
+        context = joined([_folded(turns[:-RECENT]), shown_turns])
+    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary) for row in rows]
+    references = _references(examples[rows[0]]) if examples is not None else Html("")
+    return element("article", context, element("ul", *replies, class_="answers"), references, class_="card")
+
+
+def _answer(scores: _Scores, row: int, example: Example | None, primary: str) -> Html:
+    table = scores.table
+    number = int(table.system_of[row])
+    score = element("b", shown(table[primary][row], scores.decimals[primary]))
+    head = element("div", system_badge(number, table.system_names[number]), score, class_="from")
+    if example is None:
+        return element("li", head, element("span", own_text(row_name(table, row, None)), class_="id"))
+    return element("li", head, _bubble(example.response, EMPTY))
 
 
 def _turn(turn: Turn) -> Html:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder._version import __version__
+from rejoinder.report.glossary import glossary
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import Section
-from rejoinder.report.tables import fact_list, html_table
+from rejoinder.report.tables import html_table
 from rejoinder.stats.formatting import counted, inflected
 
 INTRO = (
@@ -21,21 +22,22 @@ def signatures_section(signatures: Mapping[str, str], notes: Sequence[str], *, s
     rows = [[own_text(label), element("code", signature)] for label, signature in signatures.items()]
     table = html_table(["metric", "signature"], rows, caption="Signatures", left=2, class_="signatures")
     run = f"Made with rejoinder {__version__}, seed {seed}, {resamples:,} resamples."
-    parts = [element("p", INTRO, class_="intro"), table, element("p", run), _notes(notes)]
-    return Section("Signatures and notes", joined(parts), "Signatures")
+    terms = joined([element("h3", "Terms on this page"), glossary()])
+    parts = [_notes(notes), element("p", INTRO, class_="intro"), table, element("p", run), terms]
+    return Section("Notes, signatures and terms", joined(parts), "Notes", folded=True)
 
 
 def run_facts(counts: Sequence[tuple[int, str, str]], seed: int) -> Html:
-    """The counts (number, noun, plural), the random seed and the version, at the top of a report."""
-    facts = [(inflected(count, noun, plural), f"{count:,}") for count, noun, plural in counts]
-    return fact_list([*facts, ("seed", f"{seed}"), ("rejoinder", __version__)])
+    """The counts (number, noun, plural), the random seed and the version in one line, at the top of a report."""
+    facts = [f"{count:,} {inflected(count, noun, plural)}" for count, noun, plural in counts]
+    return element("p", " · ".join([*facts, f"seed {seed}", f"rejoinder {__version__}"]), class_="run")
 
 
 def notes_hint(notes: Sequence[str]) -> Html:
     """The line at the top of a report that points to its notes; empty where there are none."""
     if not notes:
         return Html("")
-    return element("p", f"{counted(len(notes), 'note')} at the end of this report.", class_="note")
+    return element("p", f"{counted(len(notes), 'note')} at the end of this page.", class_="note")
 
 
 def _notes(notes: Sequence[str]) -> Html:

@@ -1,15 +1,15 @@
-"""Means with their intervals: an overview, then a figure and a table per metric."""
+"""Means with their intervals: a figure and a table per metric."""
 
 from __future__ import annotations
 
 import math
 
 from rejoinder.report.chosen import ranked_metrics
-from rejoinder.report.figures import interval_plot, series_class
+from rejoinder.report.figures import interval_plot
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_for, shown, shown_interval
 from rejoinder.report.page import Section
-from rejoinder.report.sections.headlines import system_label
+from rejoinder.report.sections.names import system_badge, system_label
 from rejoinder.report.tables import html_table
 from rejoinder.scoring.table import ScoreTable, Summary
 from rejoinder.stats.intervals import Interval
@@ -19,8 +19,8 @@ from rejoinder.stats.resampling import LARGE
 def summary_section(table: ScoreTable) -> Section:
     """Means, spreads and intervals of every system by every metric."""
     cards = element("div", *(_card(table, label) for label in table.metrics), class_="panels")
-    body = joined([element("p", _method(table), class_="intro"), _glance(table), cards])
-    return Section("Means by system", body, short="Means")
+    body = joined([element("p", _method(table), class_="intro"), cards])
+    return Section("Means by metric", body, "Means", folded=True)
 
 
 def direction(table: ScoreTable, label: str) -> str:
@@ -30,40 +30,12 @@ def direction(table: ScoreTable, label: str) -> str:
     return "higher is better" if table.higher_is_better.get(label, True) else "lower is better"
 
 
-def system_badge(number: int, name: str) -> Html:
-    """The system's name next to a dot in its colour."""
-    return element("span", own_text(system_label(name)), class_=f"system {series_class(number)}")
-
-
 def _method(table: ScoreTable) -> str:
     method = f"95 % intervals, by bootstrap over replies ({table.resamples:,} resamples, seed {table.seed})"
     sizes = [len(table.rows_of(system)) for system in table.system_names]
     if any(size >= LARGE for size in sizes):
         method += f"; by the normal approximation for systems with {LARGE:,} replies or more"
     return f"{method}. Replies that a metric could not score are left out of its mean."
-
-
-def _glance(table: ScoreTable) -> Html:
-    """One row per metric and one column per system, with the best mean of each metric highlighted."""
-    rows = []
-    ranked = ranked_metrics(table)
-    for label, cells in table.summary().items():
-        best = _best(table, label) if label in ranked else math.nan
-        row: list[object] = [own_text(label)]
-        for cell in cells.values():
-            text = shown(cell.mean, decimals_for(table[label]))
-            row.append(element("strong", text, class_="best") if cell.mean == best else text)
-        rows.append(row)
-    header = ["metric", *(system_badge(number, name) for number, name in enumerate(table.system_names))]
-    return html_table(header, rows, caption="Mean score of each system by each metric", class_="glance")
-
-
-def _best(table: ScoreTable, label: str) -> float:
-    """The best mean; NaN, which equals nothing, where there is none to highlight."""
-    means = [cell.mean for cell in table.summary()[label].values() if not math.isnan(cell.mean)]
-    if len(set(means)) < 2:
-        return math.nan
-    return max(means) if table.higher_is_better.get(label, True) else min(means)
 
 
 def _card(table: ScoreTable, label: str) -> Html:
@@ -78,7 +50,14 @@ def _card(table: ScoreTable, label: str) -> Html:
 def _numbers(table: ScoreTable, label: str, decimals: int) -> Html:
     cells = table.summary()[label]
     with_corpus = any(_differs(cell) for cell in cells.values())
-    header = ["system", "mean", "95 % interval", "std", *(["corpus"] if with_corpus else []), "scored"]
+    header = [
+        "system",
+        "mean",
+        "95 % interval",
+        element("abbr", "sd", title="standard deviation of the scores"),
+        *(["corpus"] if with_corpus else []),
+        "scored",
+    ]
     rows = []
     for number, (name, cell) in enumerate(cells.items()):
         corpus = [shown(cell.corpus, decimals)] if with_corpus else []

@@ -1,0 +1,83 @@
+"""The bundled examples as a story: which system wins, how sure that is, which metric to trust and which is fooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.meta.compare import compare
+from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.meta import MetaReport, meta_evaluate
+from rejoinder.output.writing import write_text
+from rejoinder.report.chosen import rows_to_show
+from rejoinder.report.html import render_report
+from rejoinder.report.meta import render_meta
+from rejoinder.scoring.replay import Replay
+from rejoinder.stats.formatting import counted, names_text, p_statement
+
+REPORTS = ("report.html", "meta.html")
+"""The pages that the demo writes: the comparison of systems, and metrics against ratings."""
+
+
+def examples_path() -> Path:
+    """The bundled examples."""
+    return Path(str(files("rejoinder") / "examples" / "demo.jsonl"))
+
+
+def tell_demo(folder: Path) -> dict[str, str]:
+    """Compare the systems of the examples, check the metrics, and write both reports: heading -> what was found."""
+    path = examples_path()
+
+    def write(found: Comparison, replies: Replay) -> None:
+        chosen = rows_to_show(found.table, primary=found.primary.metric)
+        texts = replies.take(chosen.needed)
+        page = render_report(found.table, texts, title=f"Replies of {path.name}", chosen=chosen, comparison=found)
+        write_text(folder / REPORTS[0], page)
+
+    comparison = compare(path, visit=write)
+    judged = meta_evaluate(path, studies=["scatter"])
+    write_text(folder / REPORTS[1], render_meta(judged))
+    return {
+        "Who wins": comparison.headline()[0],
+        "How sure": _certainty(comparison),
+        "Trust": " ".join(judged.headline()[:2]),
+        "Fooled": " ".join(_fooled(comparison, judged)),
+        "Ratings": "illustrative only: they follow from how the examples were written, and were not collected from "
+        "people.",
+    }
+
+
+def _certainty(comparison: Comparison) -> str:
+    """How many pairs of systems are decided, and by how small a p-value at most."""
+    verdicts = comparison.decisive_verdicts
+    settled = [verdict for verdict in verdicts if verdict.better is not None]
+    if not settled:
+        return f"none of {counted(len(verdicts), 'pair')} of systems differs significantly."
+    largest = p_statement(max(verdict.p_adjusted for verdict in settled))
+    return (
+        f"{len(settled)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({largest} or less, "
+        f"corrected for {len(verdicts)} tests), on {verdicts[0].counted_units}."
+    )
+
+
+def _fooled(comparison: Comparison, judged: MetaReport) -> Iterator[str]:
+    """Which metrics prefer a system that the ratings do not."""
+    ratings = judged.dimensions[0].scored.human
+    systems = np.array(judged.judged.systems)
+    means = {name: float(np.nanmean(ratings[systems == name])) for name in comparison.table.system_names}
+    best = max(means, key=lambda name: means[name])
+    fooled = [
+        f"{voice.name} prefers {names_text(sorted(voice.winners))}"
+        for voice in comparison.voices
+        if voice.winners and best not in voice.winners
+    ]
+    undecided = [voice.name for voice in comparison.voices if not voice.winners]
+    if fooled:
+        yield f"{names_text(fooled)}, although {best} has the best ratings."
+    if undecided:
+        yield f"{names_text(undecided)} cannot tell which system is best."
+    if not fooled and not undecided:
+        yield "no metric prefers another system than the ratings do."
