@@ -137,6 +137,12 @@ def test_bins_of_whole_numbers_are_centred_on_them() -> None:
     assert bins_for(np.array([2.0, 3.0, 5.0])).edges.tolist() == [1.5, 2.5, 3.5, 4.5, 5.5]
 
 
+@pytest.mark.parametrize("values", [[-2.5, -2.5], [0.25], [7.5, 7.5 + 1e-15], [-1e-300, 0.0]])
+def test_values_that_are_almost_equal_share_a_bin(values: list[float]) -> None:
+    counts, _ = bins_for(np.array(values)).shares(np.array(values))
+    assert counts.tolist() == [len(values)]
+
+
 def test_far_values_are_counted_in_the_last_bin() -> None:
     values = np.concatenate([np.tile(np.arange(10.0), 100), [5000.0]])
     bins = bins_for(values)

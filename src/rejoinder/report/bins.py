@@ -15,6 +15,9 @@ TAIL = 0.99
 FAR = 2.0
 """The largest value is an outlier if it is more than this many times as far from the lowest as that quantile."""
 
+_EQUAL = 1e-9
+"""Values that differ by less than this share of their size are in one bin: thinner ones would have equal edges."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bins:
@@ -52,8 +55,9 @@ def _whole_edges(low: float, high: float, most: int) -> Scores:
 
 
 def _even_edges(low: float, high: float, most: int) -> Scores:
-    if high == low:
-        return np.array([low - 0.05, low + 0.05]) if abs(low) <= 1 else np.array([low * 0.95, low * 1.05])
+    size = max(1.0, abs(low), abs(high))
+    if high - low <= _EQUAL * size:
+        return np.array([low - 0.05 * size, low + 0.05 * size])
     step = tick_step(low, high, most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return step * np.arange(first, max(last, first + 1) + 1, dtype=np.float64)
