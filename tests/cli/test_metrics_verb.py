@@ -98,6 +98,10 @@ def test_the_shipped_agreement_is_that_of_the_results() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert json.loads(module.RESOURCE.read_text(encoding="utf-8")) == module.agreement()
+    for page in module.TABLES:
+        text = page.read_text(encoding="utf-8")
+        assert module.table() in text
+        assert module.with_table(text) == text
 
 
 @dataclass(frozen=True, kw_only=True)
