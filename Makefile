@@ -3,10 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-under-load fuzz lint types format clean
+.PHONY: demo docs test test-under-load fuzz lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
+
+# The site, in build/site: every notebook is run, and a broken link is an error.
+docs: .venv/docs
+	$(BIN)/python -m sphinx -q -W --keep-going --fresh-env docs build/site
+	@echo "Now open $(CURDIR)/build/site/index.html in a browser."
 
 # `make test TEST_OPTIONS='--no-skip browser'`: further options of pytest.
 test: .venv/test
@@ -48,6 +53,10 @@ format: .venv/test
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) --editable .
+	touch $@
+
+.venv/docs: .venv/core
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 .venv/test: .venv/core

@@ -64,7 +64,7 @@ class MissingExtraError(CallError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part: pip install 'rejoinder[{extra}]'")
+        super().__init__(f"{what} needs an optional part: pip install '.[{extra}]' in a checkout of rejoinder")
 
 
 class LeakageError(RejoinderError):

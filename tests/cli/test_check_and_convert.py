@@ -29,6 +29,13 @@ def test_check_tells_what_was_understood_counts_and_three_examples(run: Run, wri
     assert sum(line.startswith("example ") for line in lines) == 3
 
 
+def test_a_field_that_a_path_leads_into_is_used(run: Run, write_lines: WriteLines) -> None:
+    path = write_lines([{"input": {"question": "Tea?"}, "output": {"content": "Yes, please."}}])
+    ran = run("check", path, "--field", "response=output.content", "--field", "context=input.question")
+    assert (ran.code, "is not used" in ran.out) == (0, False)
+    assert "Tea?" in ran.out
+
+
 def test_check_of_our_own_format(run: Run, demo: Path) -> None:
     ran = run("check", demo, "--json")
     assert ran.json["examples"] == 256

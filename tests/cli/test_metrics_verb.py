@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pytest
 
+from places import DOCS
 from rejoinder import registry
+from rejoinder.cli.train.names import GROUPS
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.scoring.advice import RESULTS, WEAKNESSES, agreement
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
@@ -35,9 +40,68 @@ def test_every_metric_is_listed_with_all_that_a_chooser_needs(run: Run) -> None:
 def test_the_text_says_the_same(run: Run) -> None:
     ran = run("metrics")
     assert (ran.code, ran.err) == (0, "")
+    shown = " ".join(ran.out.split())
     for name, about in run("metrics", "--json").json["metrics"].items():
-        assert f"\n{name}" in f"\n{ran.out}"
-        assert about["measures"].split()[0] in ran.out
+        assert f" {name} {about['measures']} " in shown
+
+
+def test_what_can_be_trained_is_listed_in_groups(run: Run) -> None:
+    shown = " ".join(run("metrics").out.split())
+    assert run("metrics", "--json").json["trainable"] == GROUPS
+    for group, purposes in GROUPS.items():
+        assert f"{group}:" in shown
+        for name, purpose in purposes.items():
+            assert f" {name} {purpose} " in shown
+
+
+def test_one_metric_is_explained_with_weaknesses_and_agreement(run: Run) -> None:
+    ran = run("metrics", "bleu-2")
+    assert (ran.code, ran.err) == (0, "")
+    assert "parameters  n=2, " in ran.out
+    assert "weaknesses  A good reply in other words" in ran.out
+    figure = agreement("bleu")[0]
+    assert f"{figure.judged}, {figure.dimension}" in ran.out
+    assert f"{figure.spearman[0]:.2f} [{figure.spearman[1]:.2f}, {figure.spearman[2]:.2f}]" in ran.out
+    about = run("metrics", "bleu-2", "--json").json
+    assert about["agreement"][0]["replies"] == figure.replies
+    assert about["parameters_set"] == {"n": 2}
+
+
+@pytest.mark.parametrize(
+    "name", [*registry.METRICS, *registry.JUDGES, *registry.SHIPPED, *registry.ALIASES, *registry.trainable_names()]
+)
+def test_every_name_is_explained(run: Run, name: str) -> None:
+    ran = run("metrics", name)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"{name}\n")
+    assert "\n  use " in ran.out
+    is_metric = name not in registry.REPLY_MODELS.keys() | {"tweet2vec"}
+    assert ("\n  weaknesses  " in ran.out) == ("\nMeasure it on ratings of your own" in ran.out) == is_metric
+
+
+def test_an_unknown_name_gets_near_ones(run: Run) -> None:
+    ran = run("metrics", "blue")
+    assert ran.code == 2
+    assert ran.err.startswith("rejoinder: unknown metric or model 'blue'; did you mean ")
+
+
+def test_weaknesses_are_those_of_registered_names() -> None:
+    known = registry.METRICS | registry.JUDGES | registry.SHIPPED | registry.EVALUATORS
+    assert WEAKNESSES.keys() == known.keys()
+    assert RESULTS.keys() <= known.keys()
+
+
+def test_the_shipped_agreement_is_that_of_the_results() -> None:
+    spec = importlib.util.spec_from_file_location("make_agreement", DOCS / "make_agreement.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert json.loads(module.RESOURCE.read_text(encoding="utf-8")) == module.agreement()
+    for page in module.TABLES:
+        text = page.read_text(encoding="utf-8")
+        assert module.table() in text
+        assert module.with_table(text) == text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +123,6 @@ def test_a_metric_with_a_required_parameter_is_listed(run: Run, monkeypatch: pyt
     registry.metric_names.cache_clear()
     try:
         assert run("metrics", "--json").json["metrics"]["needs-a-value"]["parameters"] == {"factor": None}
-        assert "parameters: factor\n" in run("metrics").out
+        assert "parameters  factor\n" in run("metrics", "needs-a-value").out
     finally:
         registry.metric_names.cache_clear()

@@ -38,7 +38,7 @@ VERBS = {
     "sample": "choose the replies that people should label, each with a known probability",
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
-    "metrics": "list the metrics, what each needs and what it measures",
+    "metrics": "list metrics, evaluators and reply models, or explain one of them",
 }
 
 

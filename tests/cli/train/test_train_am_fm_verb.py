@@ -110,5 +110,5 @@ sys.exit(main(["train", "am-fm", "--text", "sentences.txt", "-o", "other", "--qu
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    expected = "learning a semantic space needs an optional part: pip install 'rejoinder[train]'"
+    expected = "learning a semantic space needs an optional part: pip install '.[train]' in a checkout of rejoinder"
     assert done.stderr == f"rejoinder: {expected}\n"

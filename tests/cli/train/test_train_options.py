@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from rejoinder.cli.train.names import GROUPS
+from rejoinder.cli.train.names import GROUPS, RECOMMENDED
 from rejoinder.cli.train.options import add_parameters, given_parameters, parameters_of
 from rejoinder.registry import trainable_class, trainable_names
 
@@ -113,6 +113,26 @@ def test_help_is_the_first_sentence_with_the_default() -> None:
 def test_everything_that_can_be_trained_has_a_verb() -> None:
     named = [name for purposes in GROUPS.values() for name in purposes]
     assert sorted(named) == sorted(trainable_names())
+
+
+def test_groups_say_what_evaluators_learn_from() -> None:
+    learns = {
+        "dialogues, with or without human ratings": lambda cls: (
+            cls.labels == "optional" and cls.dialogues in ("needed", "optional")
+        ),
+        "rated replies": lambda cls: cls.labels == "needed",
+        "dialogues alone": lambda cls: cls.labels == "unused" and cls.dialogues in ("needed", "optional"),
+    }
+    evaluators = {group: purposes for group, purposes in GROUPS.items() if group.startswith("evaluators that learn")}
+    assert {group.removeprefix("evaluators that learn from ") for group in evaluators} == learns.keys()
+    for group, purposes in evaluators.items():
+        for name in purposes:
+            assert learns[group.removeprefix("evaluators that learn from ")](trainable_class(name)), name
+
+
+def test_one_is_recommended(run: Run) -> None:
+    assert RECOMMENDED in trainable_names()
+    assert f"If in doubt, train an {RECOMMENDED}:" in run("train", "--help").out
 
 
 @pytest.mark.parametrize("name", trainable_names())

@@ -123,5 +123,5 @@ sys.exit(main(["train", "encoder", "--encoder", ".", "--dialogues", {str(dialogu
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    expected = "training encoder needs an optional part: pip install 'rejoinder[train]'"
+    expected = "training encoder needs an optional part: pip install '.[train]' in a checkout of rejoinder"
     assert done.stderr == f"rejoinder: {expected}\n"

@@ -53,7 +53,7 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     write_sheet(tmp_path / "a.xlsx", ["response"], [["a"]])
     for module in ("fastexcel", "xlsxwriter"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"reading \.xlsx files needs .* pip install 'rejoinder\[xlsx\]'"):
+    with pytest.raises(MissingExtraError, match=r"reading \.xlsx files needs .* pip install '\.\[xlsx\]'"):
         list(rejoinder.read(tmp_path / "a.xlsx"))
-    with pytest.raises(MissingExtraError, match=r"writing \.xlsx files needs .* pip install 'rejoinder\[xlsx\]'"):
+    with pytest.raises(MissingExtraError, match=r"writing \.xlsx files needs .* pip install '\.\[xlsx\]'"):
         rejoinder.convert([{"response": "a"}], tmp_path / "b.xlsx")

@@ -203,7 +203,8 @@ except rejoinder.errors.CallError as error:
     assert done.returncode == 0, done.stderr
     scores, refusal = done.stdout.splitlines()
     np.testing.assert_allclose(json.loads(scores), expected, atol=1e-6)
-    assert refusal == "a model that was not exported to ONNX needs an optional part: pip install 'rejoinder[train]'"
+    needed = "a model that was not exported to ONNX needs an optional part"
+    assert refusal == f"{needed}: pip install '.[train]' in a checkout of rejoinder"
 
 
 def test_a_folder_loads_by_its_path(exported: Path) -> None:

@@ -123,4 +123,7 @@ except MissingExtraError as error:
     sys.exit(str(error))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stderr == "cutting Chinese into words needs an optional part: pip install 'rejoinder[chinese]'\n"
+    assert (
+        done.stderr
+        == "cutting Chinese into words needs an optional part: pip install '.[chinese]' in a checkout of rejoinder\n"
+    )

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Mapping
+
+RECOMMENDED = "encoder"
+"""What to train if in doubt: of those measured, it agrees best with people (docs/results/evaluator-figures.md)."""
 
 GROUPS: dict[str, dict[str, str]] = {
-    "evaluators": {
-        "encoder": "fine-tune a pretrained encoder to judge how well a reply fits its context",
-        "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
-        "ruber": "similarity to a reference and fit to the context, learned from dialogues without labels",
-        "ruber-ref": "the referenced part of RUBER: similarity to a reference",
+    "evaluators that learn from dialogues, with or without human ratings": {
+        "encoder": "fine-tune a pretrained encoder to judge how well a reply fits its context (recommended)",
+        "ruber": "similarity to a reference and fit to the context",
         "ruber-unref": "the unreferenced part of RUBER: how well a reply fits its context",
+        "am-fm": "adequacy and fluency compared with references",
+    },
+    "evaluators that learn from rated replies": {
+        "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
         "adem": "predict human scores from an encoder's vectors of context, reference and reply",
         "c-adem": "ADEM that compares a reply with its context only, so that it needs no reference",
         "r-adem": "ADEM that compares a reply with its references only",
-        "am-fm": "adequacy and fluency compared with references, learned from sentences",
+        "human-likeness": "classify whether a person or a model gave a reply",
+    },
+    "evaluators that learn from dialogues alone": {
+        "ruber-ref": "the referenced part of RUBER: similarity to a reference",
         "am": "the adequacy part of AM-FM",
         "fm": "the fluency part of AM-FM",
-        "human-likeness": "classify whether a person or a model gave a reply",
         "skip-thought": "cosine similarity to a reference, with vectors learned by predicting neighbouring utterances",
-        "encoder-cosine": "cosine similarity of a pretrained encoder's vectors; nothing is learned",
-        "encoder-dot": "dot product of an encoder's vectors, the starting point of ADEM; nothing is learned",
+        "ensemble": "weighted mean of several evaluators and metrics, each standardised on dialogues",
+    },
+    "evaluators that use a trained model as it is": {
+        "encoder-cosine": "cosine similarity of a pretrained encoder's vectors",
+        "likelihood": "likelihood of a reply under a pretrained language model",
+        "encoder-dot": "dot product of an encoder's vectors, the starting point of ADEM",
         "vhred-dot": "encoder-dot with the encoder of a trained HRED or VHRED",
         "t2v-dot": "encoder-dot with a trained tweet2vec",
-        "likelihood": "likelihood of a reply under a pretrained language model; nothing is learned",
-        "ensemble": "weighted mean of several evaluators and metrics, each standardised on dialogues",
     },
     "sentence encoders": {
         "tweet2vec": "a character-level sentence encoder, learned from dialogues",
@@ -48,12 +58,19 @@ GROUPS: dict[str, dict[str, str]] = {
 
 def overview() -> str:
     """All names with their purposes, group by group."""
-    width = max(len(name) for purposes in GROUPS.values() for name in purposes) + 4
-    lines = []
+    lines = [
+        f"If in doubt, train an {RECOMMENDED}: it learns from dialogues, from human ratings, or from both, and scores",
+        "without torch afterwards.",
+    ]
     for group, purposes in GROUPS.items():
-        lines += ["", f"{group}:"]
-        for name, purpose in purposes.items():
-            filled = textwrap.wrap(purpose, 96 - width)
-            lines.append(f"  {name:<{width - 2}}{filled[0]}")
-            lines += [" " * width + line for line in filled[1:]]
-    return "\n".join([*lines[1:], "", "`rejoinder train NAME --help` lists the options of each."])
+        lines += ["", f"{group}:", *aligned(purposes, 96)]
+    return "\n".join([*lines, "", "`rejoinder train NAME --help` lists the options of each."])
+
+
+def aligned(rows: Mapping[str, str], width: int) -> Iterator[str]:
+    """The rows in two columns, the second one wrapped."""
+    left = max(map(len, rows)) + 4
+    for name, text in rows.items():
+        filled = textwrap.wrap(text, width - left) or [""]
+        yield f"  {name:<{left - 2}}{filled[0]}"
+        yield from (" " * left + line for line in filled[1:])

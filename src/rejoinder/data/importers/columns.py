@@ -73,7 +73,8 @@ def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
             raise DataError(_two_meanings(field, found), file=name)
         if found and found[0] != field and (field, found[0]) != ("references", "reference"):
             guessed[field] = found[0]
-    read = {*taken, *guessed.values(), *USUAL, "reference"}
+    outer = {path.partition(".")[0] for path in taken}  # `input` of the path input.question
+    read = {*taken, *outer, *guessed.values(), *USUAL, "reference"}
     usual = {*USUAL["system"], *USUAL["context"], *USUAL["references"]}
     unused = tuple(key for key in present if key not in read and snake_case(key) in usual)
     return Columns(FieldMap({**given.names, **guessed}, given.separator, given.by), guessed, unused)

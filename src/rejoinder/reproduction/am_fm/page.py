@@ -78,7 +78,7 @@ D'Haro et al. 2019 report how AM, FM and their mean agree with people over the s
 fixed before anything was measured. r is Pearson's, rho Spearman's correlation over systems. Brackets are 95 % intervals
 over items for these 20 systems; they say nothing about other systems. One system lies far from all others: people give
 S_20 2.99, the others 3.31 or more. So each figure is also shown without S_20, and with each system left out in turn
-(lowest and highest). Conclusions: [am-fm.md](../reference/am-fm.md#what-survives)."""
+(lowest and highest). Conclusions: [am-fm.md](../reference/am-fm.md#the-papers-findings-reproduced-or-not)."""
 
 TABLE_1_TEXT = "## Table 1: AM-FM, system by system"
 

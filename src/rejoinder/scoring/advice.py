@@ -1,0 +1,113 @@
+"""What to know before a metric is chosen: its weaknesses, and how well it agreed with human ratings.
+
+The agreement is that of docs/results/evaluator-figures.md; `docs/make_agreement.py` copies it into the package.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+PAGES = "https://github.com/rejoinder/rejoinder/tree/main/docs/"
+
+_OVERLAP = "A good reply in other words than the references scores low."
+_WORD_VECTORS = "Ignores word order and negation, and rates nearly all replies on the topic of the reference alike."
+_ADEM = "Predictions tend towards the mean of the ratings; other systems than those in the ratings may be misjudged."
+_DOT = "Not calibrated: a starting point of ADEM, rarely of use by itself."
+
+WEAKNESSES: dict[str, str] = {
+    "default": "Knows no facts and only English. Hardly distinguishes replies to one context that are all on topic, "
+    "and rates broken language made of the context's words too high. Do not rely on the score of a single reply.",
+    "default-fast": "Agrees less well with people than default. Reads words and not their order, and only English.",
+    "bleu": f"{_OVERLAP} Word order hardly matters to bleu-1 and bleu-2; most replies score near 0 with one reference.",
+    "rouge-l": f"{_OVERLAP} Long replies gain from common words that happen to be in order.",
+    "meteor": f"{_OVERLAP} Stems and synonyms soften this for English only.",
+    "cider": f"{_OVERLAP} Its word weights come from the references of the scored file, so that scores of two files "
+    "cannot be compared.",
+    "chrf": f"{_OVERLAP} Parts of words that happen to be shared count, so that unrelated replies score above 0.",
+    "embedding-average": _WORD_VECTORS,
+    "vector-extrema": _WORD_VECTORS,
+    "greedy-matching": _WORD_VECTORS,
+    "distinct": "Says nothing about a reply's quality: random words are the most diverse. Falls as replies get longer.",
+    "repetition": "Finds loops and echoes, nothing else: an off-topic reply can have a perfect score.",
+    "specificity": "Rewards rare words, also wrong or off-topic ones.",
+    "pm": "Looks for contradictions in places, numbers and yes or no only; any other wrong reply passes.",
+    "length": "Not a measure of quality. Report it beside metrics that may prefer long or short replies.",
+    "ruber-pool": "Rewards replies that repeat words of the context.",
+    "judge": "Only as good as the language model behind it: it may prefer long replies, its own style or the first of "
+    "two. Costs a request per reply.",
+    "jury": "The same as for judge, averaged over several models, at the cost of all of them.",
+    "encoder": "Learns what its training data reward; replies unlike them may be misjudged (score prints a note). "
+    "Training needs the train extra.",
+    "ensemble": "All members count as weighted, however bad; compare it with its best member on rated replies.",
+    "encoder-cosine": "Measures similarity: a reply that repeats the last turn has a perfect score.",
+    "skip-thought": f"{_OVERLAP} Needs much text to learn useful vectors.",
+    "likelihood": "Rewards replies that the language model itself would give, often generic ones.",
+    "static": "Reads words and not their order.",
+    "am-fm": f"{_OVERLAP} Needs training text of the same domain as the references.",
+    "am": f"{_OVERLAP} Word order does not matter to it.",
+    "fm": "Judges fluency only; an off-topic reply can have a perfect score.",
+    "ruber": f"{_OVERLAP} Its other half learned to tell true replies from random ones, so that a wrong reply on the "
+    "topic may pass.",
+    "ruber-ref": _WORD_VECTORS,
+    "ruber-unref": "Learned to tell true replies from random ones: a wrong reply on the topic may pass.",
+    "adem": _ADEM,
+    "c-adem": _ADEM,
+    "r-adem": _ADEM,
+    "encoder-dot": _DOT,
+    "vhred-dot": _DOT,
+    "t2v-dot": _DOT,
+    "human-likeness": "Learns the habits of the systems in its training data; a new system has other ones.",
+}
+"""Metric or evaluator -> where it is known to be wrong."""
+
+RESULTS: dict[str, str] = {
+    **dict.fromkeys(("ruber", "ruber-ref", "ruber-unref", "ruber-pool"), "results/ruber-figures.md"),
+    **dict.fromkeys(
+        ("adem", "c-adem", "r-adem", "encoder-dot", "vhred-dot", "t2v-dot", "human-likeness"),
+        "results/adem-figures.md",
+    ),
+    **dict.fromkeys(("am-fm", "am", "fm"), "results/am-fm-dstc6.md"),
+}
+"""Evaluators whose agreement with people depends on how they were trained -> the page with their figures."""
+
+QUESTIONS: dict[str, str] = {
+    "Are the replies good? (contexts, no references)": "default",
+    "The same, for millions of replies": "default-fast",
+    "Are they close to what people answered? (references)": "meteor, embedding-average",
+    "Are they dull or repetitive?": "specificity, distinct-2, repetition",
+    "What would my own raters say? (a few hundred ratings)": "rejoinder train encoder",
+    "Which of these can I trust on my data? (some ratings)": "rejoinder meta",
+}
+"""A question -> the metrics or the command that answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well one metric agreed with people on one set of rated replies."""
+
+    measured: str
+    """The metric with the setting that was measured."""
+    judged: str
+    """Name of the set."""
+    dimension: str
+    """What people rated."""
+    replies: int
+    spearman: tuple[float, float, float]
+    """Spearman's correlation with the mean rating: estimate, low and high end of its 95 % interval."""
+
+
+@cache
+def _measured() -> dict[str, tuple[Agreement, ...]]:
+    text = (files("rejoinder") / "resources" / "agreement.json").read_text(encoding="utf-8")
+    return {
+        name: tuple(Agreement(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
+        for name, figures in json.loads(text).items()
+    }
+
+
+def agreement(name: str) -> tuple[Agreement, ...]:
+    """The measured agreement of a metric with people, set by set; empty where it was not measured."""
+    return _measured().get(name, ())
