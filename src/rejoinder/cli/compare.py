@@ -6,6 +6,7 @@ import argparse
 
 from rejoinder.cli.options import (
     add_scoring,
+    check_failed,
     chosen_metrics,
     print_json,
     put,
@@ -61,6 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     labels.add_argument(
         "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the primary one)"
     )
+    parser.add_argument(
+        "--fail-if",
+        choices=("worse", "not-better"),
+        help="a check for continuous integration: exit code 3 if the second system is significantly worse than the "
+        "first, or is not significantly better; with --margin, `worse` fails unless the second system is shown to be "
+        "no worse than the first by the margin or more",
+    )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_scoring(parser)
@@ -69,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     from rejoinder.meta.compare import compare
+    from rejoinder.meta.gate import gate
 
     columns = arguments.metric or None
     comparison = compare(
@@ -84,8 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
         predictor=arguments.predictor,
         **run_settings(arguments),
     )
+    checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
-        print_json(comparison.to_dict())
+        print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))
     elif arguments.latex:
         put(comparison.to_latex())
     else:
@@ -93,4 +103,4 @@ def run(arguments: argparse.Namespace) -> int:
     for note in (*comparison.table.notes, *comparison.notes):
         say(f"note: {note}", arguments)
     say_skipped(comparison.skipped, arguments)
-    return 0
+    return check_failed([checked.reason] if checked and not checked.passed else [])

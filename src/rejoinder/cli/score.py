@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.options import (
     add_replies,
     add_scoring,
+    check_failed,
     chosen_metrics,
     files_read,
     open_source,
@@ -42,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
         "score",
     )
+    parser.add_argument(
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X; "
+        "may be repeated",
+    )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
     add_scoring(parser)
 
@@ -53,8 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.scoring.choosing import choose
     from rejoinder.scoring.local import LocalRun
     from rejoinder.scoring.replay import Replay
+    from rejoinder.scoring.thresholds import Threshold, failures
 
-    output = _output(arguments)
+    output, thresholds = _output(arguments), [Threshold.parse(text) for text in arguments.fail_under]
     with ExitStack() as stack:
         stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
         _say_start(output, arguments)
@@ -63,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         replay = stack.enter_context(closing(Replay(source)))
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
+        for threshold in thresholds:
+            threshold.check_metric(chosen.metrics)
         scoring = LocalRun(
             replay if arguments.report else source,
             seen,
@@ -78,8 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
             _write_report(Path(arguments.report), table, replay, source.name)
-        _show(table, scoring, source, arguments)
-    return 0
+        failed = failures(thresholds, table)
+        _show(table, scoring, source, arguments, failed)
+    return check_failed(failed)
 
 
 def _output(arguments: argparse.Namespace) -> Path | None:
@@ -139,10 +152,13 @@ def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> N
     write_text(path, render_report(table, texts, title=f"Replies of {name}", chosen=shown))
 
 
-def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:
+def _show(
+    table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace, failed: list[str]
+) -> None:
     skipped = [str(error) for error in source.skipped.values()]
     if arguments.json:
-        print_json({**scoring.meta(table), "skipped": skipped})
+        checks = {"failed_checks": failed} if arguments.fail_under else {}
+        print_json({**scoring.meta(table), "skipped": skipped, **checks})
     else:
         put(table.text(terminal_width()))
     for note in table.notes:
