@@ -90,3 +90,12 @@ def test_thresholds_that_make_no_sense(given: str, message: str, run: Run, two: 
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err.splitlines()[-1]
     assert not Path("scores.jsonl").exists()
+
+
+def test_a_log_without_its_package_is_refused_before_scoring(
+    run: Run, two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    ran = run("score", two[0], "-m", "length", "--log", "mlflow")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "rejoinder: --log mlflow needs a package that is not installed: pip install mlflow\n"

@@ -73,6 +73,15 @@ def test_a_worse_candidate_fails_with_its_interval_and_the_report_is_written(tmp
         assert text in page
 
 
+def test_bad_input_is_told_in_one_line(tmp_path: Path) -> None:
+    code, out = run_pytest(tmp_path, "def test_x(reply_checks):\n    reply_checks.score('missing.jsonl')\n")
+    assert code == 1
+    assert [line for line in out.splitlines() if line.startswith("E ")] == [
+        "E       rejoinder.errors.DataError: missing.jsonl: no such file"
+    ]
+    assert "source.py" not in out
+
+
 def test_the_plug_in_imports_nothing_until_it_is_used(tmp_path: Path) -> None:
     code, out = run_pytest(tmp_path, NOT_IMPORTED, "--rejoinder-report", "report.html")
     assert code == 0, out

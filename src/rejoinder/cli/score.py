@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X; "
         "may be repeated",
     )
+    parser.add_argument(
+        "--log",
+        choices=("mlflow",),
+        help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
+    )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
     add_scoring(parser)
 
@@ -64,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.thresholds import Threshold, failures
 
+    _check_log(arguments.log)
     output, thresholds = _output(arguments), [Threshold.parse(text) for text in arguments.fail_under]
     with ExitStack() as stack:
         stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
@@ -90,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
             _write_report(Path(arguments.report), table, replay, source.name)
+        if arguments.log:
+            _log(table)
         failed = failures(thresholds, table)
         _show(table, scoring, source, arguments, failed)
     return check_failed(failed)
@@ -140,6 +148,22 @@ def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[N
             rows = UnfinishedRows(output).rows
             say(f"the rows scored so far are in {rows}; --resume continues from there", arguments)
         raise
+
+
+def _check_log(log: str | None) -> None:
+    """Raise a CallError, before anything is scored, where the package that logs is absent."""
+    from importlib.util import find_spec
+
+    from rejoinder.errors import CallError
+
+    if log and find_spec(log) is None:
+        raise CallError(f"--log {log} needs a package that is not installed: pip install {log}")
+
+
+def _log(table: ScoreTable) -> None:
+    from rejoinder.integrations.mlflow import log_scores
+
+    log_scores(table)
 
 
 def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> None:

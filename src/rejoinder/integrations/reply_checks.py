@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rejoinder.data.record import Fields
+from rejoinder.errors import RejoinderError
 from rejoinder.meta.compare import compare, compare_table
 from rejoinder.meta.comparison import Comparison
 from rejoinder.meta.gate import Gate, gate
@@ -31,6 +32,7 @@ class ReplyChecks:
 
     def score(self, replies: Any, metrics: Metrics | None = None, *, fields: Fields | None = None) -> ScoreTable:
         """The scores of replies (a path, a list, a frame), computed once for each set of replies and metrics."""
+        __tracebackhide__ = True
 
         def work() -> ScoreTable:
             table = score(replies, metrics, fields=fields)
@@ -82,9 +84,13 @@ class ReplyChecks:
 
     def _once(self, inputs: tuple[Any, ...], work: Callable[[], T]) -> T:
         """The result of the work, done once for the same inputs."""
+        __tracebackhide__ = True
         key = tuple(map(_key, inputs))
         if key not in self._kept:
-            self._kept[key] = inputs, work()
+            try:
+                self._kept[key] = inputs, work()
+            except RejoinderError as error:
+                raise error.with_traceback(None) from None  # a test's failure shows the line of the test, not ours
         result: T = self._kept[key][1]
         return result
 
