@@ -33,7 +33,7 @@ GUIDES = (
     "compare-two-versions",
     "read-a-report",
     "choosing-a-metric",
-    "evaluate-in-ci",
+    "in-ci",
     "plan-an-evaluation",
     "collect-ratings",
     "rater-agreement",

@@ -19,6 +19,7 @@ HOW_TO_GET = {
     "shared": "the judged data sets, which are beside the checkout where the package is developed (../shared/data)",
     "package index": "a package index: connect to the network",
     "git": "git: apt-get install git",
+    "peer package": "packages of other tools, each in an environment of its own: see tests/support/peers.py",
     "needs": "the optional parts of the package: make .venv/test",
     "could not import": "the optional parts of the package: make .venv/test",
 }

@@ -9,6 +9,7 @@ from rejoinder.cli.options import (
     add_by,
     add_report,
     add_scoring,
+    check_failed,
     chosen_metrics,
     files_read,
     print_json,
@@ -71,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     labels.add_argument(
         "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the primary one)"
     )
+    parser.add_argument(
+        "--fail-if",
+        choices=("worse", "not-better"),
+        help="a check for continuous integration: exit code 3 if the second system is significantly worse than the "
+        "first, or is not significantly better; with --margin, `worse` fails unless the second system is shown to be "
+        "no worse than the first by the margin or more",
+    )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_by(parser)
@@ -80,12 +88,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
+    from rejoinder.meta.gate import gate
     from rejoinder.output.targets import reserved
 
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
         comparison = _compared(arguments)
+    checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
-        print_json(comparison.to_dict())
+        print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))
     elif arguments.latex:
         put(comparison.to_latex())
     else:
@@ -95,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     say_skipped(comparison.skipped, arguments)
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
-    return 0
+    return check_failed([checked.reason] if checked and not checked.passed else [])
 
 
 def _compared(arguments: argparse.Namespace) -> Comparison:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
 
+CHECK_FAILED = 3
+"""The exit code where the work was done, and a check that was asked for failed."""
+
 _MOST_LISTED = 20
 _MOST_DIGITS = 100  # Python refuses to read numbers of thousands of digits
 
@@ -173,6 +176,15 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
         configured = choose(metrics_of_file(arguments.config))
         return (chosen or Choice({})).adding(configured.metrics)
     return chosen
+
+
+def check_failed(reasons: Sequence[str]) -> int:
+    """The exit code of a check; each reason why it failed is printed, also where notes are not wanted."""
+    from rejoinder.text.terminal import one_line
+
+    for reason in reasons:
+        print(f"rejoinder: check failed: {one_line(reason)}", file=sys.stderr)
+    return CHECK_FAILED if reasons else 0
 
 
 _WRITTEN = {"output", "report", "write_arpa"}

@@ -13,6 +13,7 @@ from rejoinder.cli.options import (
     add_replies,
     add_report,
     add_scoring,
+    check_failed,
     chosen_metrics,
     files_read,
     open_source,
@@ -45,6 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
         "score",
     )
+    parser.add_argument(
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X; "
+        "may be repeated",
+    )
+    parser.add_argument(
+        "--log",
+        choices=("mlflow",),
+        help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
+    )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
     add_scoring(parser)
 
@@ -56,8 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.scoring.choosing import choose
     from rejoinder.scoring.local import LocalRun
     from rejoinder.scoring.replay import Replay
+    from rejoinder.scoring.thresholds import Threshold, failures
 
-    output = _output(arguments)
+    _check_log(arguments.log)
+    output, thresholds = _output(arguments), [Threshold.parse(text) for text in arguments.fail_under]
     with ExitStack() as stack:
         stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
         _say_start(output, arguments)
@@ -66,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         replay = stack.enter_context(closing(Replay(source)))
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
+        for threshold in thresholds:
+            threshold.check_metric(chosen.metrics)
         scoring = LocalRun(
             replay if arguments.report else source,
             seen,
@@ -82,8 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
             write_report(arguments, table, replay, title=f"Replies of {source.name}")
-        _show(table, scoring, source, arguments)
-    return 0
+        if arguments.log:
+            _log(table)
+        failed = failures(thresholds, table)
+        _show(table, scoring, source, arguments, failed)
+    return check_failed(failed)
 
 
 def _output(arguments: argparse.Namespace) -> Path | None:
@@ -133,13 +154,32 @@ def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[N
         raise
 
 
-def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:
+def _check_log(log: str | None) -> None:
+    """Raise a CallError, before anything is scored, where the package that logs is absent."""
+    from importlib.util import find_spec
+
+    from rejoinder.errors import CallError
+
+    if log and find_spec(log) is None:
+        raise CallError(f"--log {log} needs a package that is not installed: pip install {log}")
+
+
+def _log(table: ScoreTable) -> None:
+    from rejoinder.integrations.mlflow import log_scores
+
+    log_scores(table)
+
+
+def _show(
+    table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace, failed: list[str]
+) -> None:
     from rejoinder.scoring.meaning import meaning
     from rejoinder.text.grid import wrapped
 
     skipped = [str(error) for error in source.skipped.values()]
     if arguments.json:
-        print_json({**scoring.meta(table), "skipped": skipped})
+        checks = {"failed_checks": failed} if arguments.fail_under else {}
+        print_json({**scoring.meta(table), "skipped": skipped, **checks})
     else:
         put(table.text(terminal_width()))
         for sentence in meaning(table):

@@ -82,7 +82,7 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise CallError(f"metrics must be names or metric objects, not {shortened(metrics)}")
     if isinstance(metrics, Mapping):
-        chosen = {check_label(label): _metric(given) for label, given in metrics.items()}
+        chosen = {check_label(label): metric_of(given) for label, given in metrics.items()}
         return Choice(_some(chosen))
     metrics = _some(list(metrics))
     specs = [spec for spec in metrics if not (isinstance(spec, str) and spec.strip() == ALL)]
@@ -128,7 +128,7 @@ def _labelled(specs: Sequence[str | Metric], others: Collection[str] = ()) -> di
     """Label -> metric: a name as it was given, an object under its name."""
     found: dict[str, Metric] = {}
     for spec in specs:
-        metric = _metric(spec)
+        metric = metric_of(spec)
         label = spec.strip() if isinstance(spec, str) else _label(metric, specs, others, found)
         if label in found:
             raise CallError(f"the metric {label!r} is named twice")
@@ -146,7 +146,7 @@ def _label(metric: Metric, specs: Sequence[str | Metric], others: Collection[str
     return metric.signature if differs else metric.spec
 
 
-def _metric(given: Any) -> Metric:
+def metric_of(given: Any) -> Metric:
     """The metric that was named, or given; a CallError where it cannot score."""
     metric = load(given) if isinstance(given, str) else given
     if not isinstance(metric, Metric):
