@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.reproduction.command import main
+from rejoinder.cli import main
 from rejoinder.reproduction.pages import PAGES
 from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_2
 from tiny_papers import table_with, tables_of, write_data, write_models
@@ -38,7 +38,7 @@ class Maker:
         given = [part for setting in settings for part in ("--set", setting)]
         given += ["--sections", *sections] if sections else []
         where = ["--data", str(self.data), "--models", str(self.models)]
-        assert main([name, *where, "-o", str(output), *given]) == 0
+        assert main(["reproduce", name, *where, "-o", str(output), *given]) == 0
         return output.read_text(encoding="utf-8")
 
 
@@ -114,7 +114,7 @@ def test_one_figure_of_adem(make: Maker) -> None:
     assert "## Agreement with people" not in page
     assert (make.folder / "adem-training.svg").exists()
     assert page.rstrip().endswith(
-        "Made by `python -m rejoinder.reproduction adem-figure-7 --data DATA --set sets=humod --set contexts=12 "
+        "Made by `rejoinder reproduce adem-figure-7 --data DATA --set sets=humod --set contexts=12 "
         "--set encoders=minilm -o adem-figure-7.md`."
     )
 

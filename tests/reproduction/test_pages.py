@@ -12,8 +12,9 @@ import pytest
 
 import rejoinder.reproduction
 from places import DOCS
+from rejoinder.cli import main
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.reproduction.command import PROGRAM, main
+from rejoinder.reproduction.making import PROGRAM
 from rejoinder.reproduction.pages import PAGES, find_page
 
 RESULTS = DOCS / "results"
@@ -57,7 +58,7 @@ def test_figures_and_links_of_a_page_exist(name: str) -> None:
 
 
 def test_the_list_of_the_papers_is_up_to_date(tmp_path: Path) -> None:
-    assert main(["papers", "-o", str(tmp_path / "papers.md")]) == 0
+    assert main(["reproduce", "papers", "-o", str(tmp_path / "papers.md")]) == 0
     assert (tmp_path / "papers.md").read_text(encoding="utf-8") == page("papers")
 
 
@@ -65,14 +66,14 @@ def test_a_table_leads_to_its_page_and_section() -> None:
     assert find_page("adem-table-5") == ("adem-figures", ("left_out",))
     assert find_page("zhao2020-table-3") == ("evaluator-figures", ())
     assert find_page("dstc6") == ("dstc6", ())
-    with pytest.raises(CallError, match=r"no page shows adem-table-1 yet \(data no longer public: "):
+    with pytest.raises(CallError, match=r"adem-table-1 cannot be reproduced \(data no longer public: "):
         find_page("adem-table-1")
     with pytest.raises(UnknownNameError, match="did you mean adem-table-"):
         find_page("adem-table-55")
 
 
 def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list"]) == 0
+    assert main(["reproduce", "--list"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in PAGES)
     assert re.search(
@@ -103,7 +104,7 @@ def test_a_wrong_call_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
+    assert main(["reproduce", *arguments]) == 2
     told = capsys.readouterr().err
     assert problem in told
     assert told.count("\n") == 1
@@ -111,11 +112,7 @@ def test_a_wrong_call_is_one_line(
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    names = [
-        each.name
-        for each in pkgutil.walk_packages(rejoinder.reproduction.__path__, "rejoinder.reproduction.")
-        if not each.name.endswith("__main__")
-    ]
+    names = [each.name for each in pkgutil.walk_packages(rejoinder.reproduction.__path__, "rejoinder.reproduction.")]
     assert len(names) > 30
     code = f"import sys, {', '.join(names)}; print(*sorted({TRAIN_ALONE} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -123,6 +120,6 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 
 
 def test_the_command_starts_without_arrays() -> None:
-    code = "import sys, rejoinder.reproduction.command, rejoinder.reproduction.published; print('numpy' in sys.modules)"
+    code = "import sys, rejoinder.cli.reproduce, rejoinder.reproduction.published; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

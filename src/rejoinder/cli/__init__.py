@@ -38,6 +38,8 @@ VERBS = {
     "sample": "choose the replies that people should label, each with a known probability",
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
+    "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
+    "reproduce": "make a table or figure of the papers again, with our results next to theirs",
     "metrics": "list metrics, evaluators and reply models, or explain one of them",
 }
 

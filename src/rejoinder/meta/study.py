@@ -19,6 +19,7 @@ from rejoinder.scoring.table import json_ready
 from rejoinder.stats.formatting import interval_text, p_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import grid, number
+from rejoinder.text.latex import latex_safe, latex_table
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Scores
 
@@ -87,6 +88,12 @@ class StudyResult:
     def __str__(self) -> str:
         table = grid(self.header, [list(map(shown, row)) for row in self.rows])
         return "\n".join([one_line(f"{self.title} ({self.source})"), table, *map(one_line, self.findings)])
+
+    def to_latex(self) -> str:
+        """The table for a paper, with booktabs."""
+        rows = [[latex_safe(shown(cell)) for cell in row] for row in self.rows]
+        texts = [all(isinstance(row[place], str) for row in self.rows) for place in range(len(self.header))]
+        return latex_table([latex_safe(name) for name in self.header], rows, left=[*texts, False].index(False) or 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""

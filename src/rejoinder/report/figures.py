@@ -1,4 +1,4 @@
-"""Figures as inline SVG: interval plot, histogram, scatter plot, line plot.
+"""Figures as inline SVG: interval plot, histogram, box plot, scatter plot, line plot.
 
 Each function returns one `<svg>` that fills the width of its box. Colours come from the page's style sheet by the
 classes `series-0` .. `series-5`, so that a figure follows the light and the dark theme; every series is also labelled,
@@ -89,6 +89,37 @@ def histogram(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
         ]
         strips.append(element("g", *parts, class_=series_class(number)))
     return _svg(label, bottom + _AXIS, x_axis(scale, top, bottom), *strips)
+
+
+def box_plot(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
+    """One box per group (name, values): quartiles with the median, whiskers from the 5th to the 95th percentile.
+
+    NaN is left out.
+    """
+    known = [(name, values[np.isfinite(values)]) for name, values in groups]
+    places = {name: np.percentile(values, (5, 25, 50, 75, 95)) for name, values in known if len(values)}
+    names = _Names.of([name for name, _ in groups])
+    every = np.concatenate([*places.values(), np.zeros(0)])
+    scale = Scale(*span(every), names.indent, WIDTH - 10)
+    step, top = 24.0 + names.above, 4.0
+    bottom = top + step * len(groups)
+    marks = []
+    for number, (name, values) in enumerate(known):
+        y = top + step * (number + 1) - 12
+        parts = [element("title", f"{name}: {counted(len(values), 'reply', 'replies')}"), names.text(name, y + 4)]
+        parts += _box(*(scale(value) for value in places[name].tolist()), y=y) if name in places else []
+        marks.append(element("g", *parts, class_=series_class(number)))
+    return _svg(label, bottom + _AXIS, x_axis(scale, top, bottom), *marks)
+
+
+def _box(low: float, first: float, median: float, third: float, high: float, *, y: float) -> list[Html]:
+    return [
+        element("line", x1=place(low), x2=place(high), y1=place(y), y2=place(y), class_="base"),
+        element(
+            "rect", x=place(first), y=place(y - 7), width=place(max(third - first, 0.6)), height="14", class_="bar"
+        ),
+        element("circle", cx=place(median), cy=place(y), r="3", class_="mean"),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Reproductions of the papers' tables and figures: one module or package per page of docs/results.
 
 `published/` holds what the papers print, each number typed once. `pages.py` names the pages and the module that makes
-each. `python -m rejoinder.reproduction --list` shows every table and figure of the papers and where it is made.
+each. `rejoinder reproduce --list` shows every table and figure of the papers and where it is made.
 
 | module | contents |
 |---|---|
-| `command` | the command line |
+| `making` | one page made from its name |
 | `settings` | settings of a page from `key=value` texts |
 | `inputs`, `replies` | the data folder; judged replies with their overall ratings |
 | `cache` | scores, vectors and models kept between runs |

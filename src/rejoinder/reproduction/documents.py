@@ -45,3 +45,8 @@ def markdown_table(header: Sequence[str], rows: Rows) -> str:
     """A table in Markdown; a `|` within a cell is escaped."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def quoted(text: str) -> str:
+    """Foreign text as a code span, in which neither Markdown nor HTML means anything."""
+    return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 STYLE = """\
 svg { font: 12px sans-serif; background: #fff; } text { fill: #333; } .grid { stroke: #ddd; }
 .line { fill: none; stroke-width: 2; } .band { opacity: .15; } .point { opacity: .25; }
+.base { stroke: #888; } .bar { opacity: .7; } .mean { fill: #222; } .small { font-size: 10px; }
 """ + "".join(
     f".series-{n} .line {{ stroke: {colour}; }} "
-    f".series-{n} .dot, .series-{n} .band, .series-{n} .point {{ fill: {colour}; }}\n"
+    f".series-{n} .dot, .series-{n} .band, .series-{n} .point, .series-{n} .bar {{ fill: {colour}; }}\n"
     for n, colour in enumerate(("#1f6fb4", "#d1672a", "#2f8f4e", "#8a4fb0", "#a33b4b", "#6b6b2b"))
 )
 _WIDTH, _HEIGHT = 380, 310

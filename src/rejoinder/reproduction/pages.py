@@ -47,6 +47,24 @@ class Page:
 PAGES: Mapping[str, Page] = MappingProxyType(
     {
         "papers": Page("papers", "Every table and figure of the papers", "nothing", "a second"),
+        "metric-figures": Page(
+            "judged.metrics",
+            "Metrics against people on judged sets with references",
+            "judged/zhao2020_*, usr_personachat, gupta2019_dailydialog, grade_*",
+            "a minute",
+        ),
+        "rater-figures": Page(
+            "judged.raters",
+            "Agreement of raters, and their ratings by question and source",
+            "judged/zhao2020_*, usr_personachat, humod",
+            "a minute",
+        ),
+        "evaluator-studies": Page(
+            "judged.studies",
+            "ADEM, RUBER and the default evaluator: systems, single replies, robustness",
+            "judged/zhao2020_*, judged/gupta2019_dailydialog, dialogues/dailydialog; model minilm",
+            "five minutes",
+        ),
         "dstc6": Page(
             "dstc6",
             "Our corpus scores of the DSTC6 systems beside the organisers'",
@@ -103,5 +121,5 @@ def find_page(name: str) -> tuple[str, tuple[str, ...]]:
         raise UnknownNameError("page or table", name, [*PAGES, *items])
     item = items[name]
     if not item.page:
-        raise CallError(f"no page shows {name} yet ({item.state.value}: {item.data})")
+        raise CallError(f"{name} cannot be reproduced ({item.state.value}: {item.data})")
     return item.page, (item.section,) if item.section else ()

@@ -21,7 +21,7 @@ Every table and figure of the five papers that this package follows, with what c
 - *data no longer public*: there is nothing to measure it on;
 - *nothing measured*: a diagram, an invented example or a list of settings.
 
-`python -m rejoinder.reproduction NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first
+`rejoinder reproduce NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first
 column, or a whole page by its own. Where no page is named, none shows it yet."""
 
 PAGES_TEXT = """\

@@ -13,6 +13,7 @@ In reading order:
 | `result` | the table of a study, with published figures for comparison if given |
 | `cross_validation` | `cross_validate`: folds that share no context |
 | `amounts` | `label_amounts`: how many labels are needed? |
+| `low_resource` | `low_resource`: how few labels are enough? |
 | `left_out` | `leave_one_system_out`: replies of a new system |
 | `transfer` | `transfer`: from one judged set to another |
 

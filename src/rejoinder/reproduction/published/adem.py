@@ -132,26 +132,38 @@ def left_out_figures() -> dict[tuple[str, str], Correlations]:
     }
 
 
-_NEVER = "the judged replies were never released"
 _SETS = "zhao2020 and humod, in place of the judged Twitter replies, which were never released"
-_PAGE = "adem-figures"
+_ONE_SET = "zhao2020_dailydialog, in place of the judged Twitter replies, which were never released"
+_RATED = "zhao2020, usr_personachat and humod, in place of the judged Twitter replies, which were never released"
+_PAGE, _STUDIES, _RATERS = "adem-figures", "evaluator-studies", "rater-figures"
 
 ADEM = Paper(
     "adem",
     _AUTHORS,
     "Towards an Automatic Turing Test: Learning to Evaluate Dialogue Responses",
     (
-        Item("Table 1", "size of the judged data and agreement of raters", State.NOT_PUBLIC, _NEVER),
-        Item("Table 2", "agreement of raters by question", State.NOT_PUBLIC, _NEVER, table=TABLE_2),
+        Item(
+            "Table 1", "size of the judged data and agreement of raters", State.OTHER_DATA, _RATED, _RATERS, "agreement"
+        ),
+        Item("Table 2", "agreement of raters by question", State.OTHER_DATA, _RATED, _RATERS, "agreement", TABLE_2),
         Item(
             "Table 3", "metrics, baselines and ADEM against people", State.OTHER_DATA, _SETS, _PAGE, "tables", TABLE_3
         ),
-        Item("Table 4", "agreement over the means of systems", State.OTHER_DATA, _SETS, table=TABLE_4),
+        Item(
+            "Table 4", "agreement over the means of systems", State.OTHER_DATA, _ONE_SET, _STUDIES, "systems", TABLE_4
+        ),
         Item("Table 5", "one system left out of training", State.OTHER_DATA, _SETS, _PAGE, "left_out", TABLE_5),
-        Item("Table 6", "good replies that metrics miss", State.OTHER_DATA, _SETS, table=TABLE_6),
-        Item("Table 7", "example replies with scores", State.OTHER_DATA, _SETS),
+        Item("Table 6", "good replies that metrics miss", State.OTHER_DATA, _ONE_SET, _STUDIES, "missed", TABLE_6),
+        Item("Table 7", "example replies with scores", State.OTHER_DATA, _ONE_SET, _STUDIES, "examples"),
         Item("Table 8", "score by difference of length", State.OTHER_DATA, _SETS, _PAGE, "length", TABLE_8),
-        Item("Table 9", "replies that ADEM and people like and BLEU does not", State.OTHER_DATA, _SETS),
+        Item(
+            "Table 9",
+            "replies that ADEM and people like and BLEU does not",
+            State.OTHER_DATA,
+            _ONE_SET,
+            _STUDIES,
+            "liked_by_adem",
+        ),
         Item(
             "Table 10",
             "the replies of Liu et al. 2016 without speaker tokens",
@@ -166,14 +178,14 @@ ADEM = Paper(
             f"{_SETS}: benchmarks/adem_speed.py",
             table=TABLE_11,
         ),
-        Item("Table 12", "replies that ADEM scores too low", State.OTHER_DATA, _SETS),
-        Item("Table 13", "replies that ADEM scores too high", State.OTHER_DATA, _SETS),
+        Item("Table 12", "replies that ADEM scores too low", State.OTHER_DATA, _ONE_SET, _STUDIES, "too_low"),
+        Item("Table 13", "replies that ADEM scores too high", State.OTHER_DATA, _ONE_SET, _STUDIES, "too_high"),
         Item("Table 14", "agreement by amount of labels", State.OTHER_DATA, _SETS, _PAGE, "amounts", TABLE_14),
         Item("Figure 1", "a reply that word overlap misjudges", State.NOTHING_MEASURED, "an invented example"),
         Item("Figure 2", "the model", State.NOTHING_MEASURED, "a diagram"),
-        Item("Figure 3", "scores and people, reply by reply", State.OTHER_DATA, _SETS),
-        Item("Figure 4", "scores and people, system by system", State.OTHER_DATA, _SETS),
-        Item("Figure 5", "answers of the raters to each question", State.NOT_PUBLIC, _NEVER),
+        Item("Figure 3", "scores and people, reply by reply", State.OTHER_DATA, _ONE_SET, _STUDIES, "replies"),
+        Item("Figure 4", "scores and people, system by system", State.OTHER_DATA, _ONE_SET, _STUDIES, "systems"),
+        Item("Figure 5", "answers of the raters to each question", State.OTHER_DATA, _RATED, _RATERS, "answers"),
         Item("Figure 6", "VHRED", State.NOTHING_MEASURED, "a diagram"),
         Item("Figure 7", "agreement by training epoch", State.OTHER_DATA, _SETS, _PAGE, "figure_7"),
     ),

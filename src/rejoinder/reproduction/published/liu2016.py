@@ -72,6 +72,7 @@ TABLE_5 = PublishedTable(
 """Mean score of replies whose length is within 6 words of the true reply's (47 replies), and of the others (53)."""
 
 _JUDGED = "judged sets with references, in place of the judged Twitter and Ubuntu replies, which are not at hand"
+_PAGE = "metric-figures"
 
 LIU2016 = Paper(
     "liu2016",
@@ -87,10 +88,19 @@ LIU2016 = Paper(
             "reply-model-figures",
             table=TABLE_2,
         ),
-        Item("Table 3", "metrics against people", State.OTHER_DATA, _JUDGED, "evaluator-figures", table=TABLE_3),
-        Item("Table 4", "BLEU without stop words and punctuation", State.OTHER_DATA, _JUDGED, table=TABLE_4),
-        Item("Table 5", "score by difference of length", State.OTHER_DATA, _JUDGED, table=TABLE_5),
-        Item("Figure 1", "scores of metrics and people, reply by reply", State.OTHER_DATA, _JUDGED),
-        Item("Figure 2", "replies that metrics and people judge differently", State.OTHER_DATA, _JUDGED),
+        Item("Table 3", "metrics against people", State.OTHER_DATA, _JUDGED, _PAGE, "table_3", TABLE_3),
+        Item(
+            "Table 4", "BLEU without stop words and punctuation", State.OTHER_DATA, _JUDGED, _PAGE, "table_4", TABLE_4
+        ),
+        Item("Table 5", "score by difference of length", State.OTHER_DATA, _JUDGED, _PAGE, "table_5", TABLE_5),
+        Item("Figure 1", "scores of metrics and people, reply by reply", State.OTHER_DATA, _JUDGED, _PAGE, "figure_1"),
+        Item(
+            "Figure 2",
+            "replies that metrics and people judge differently",
+            State.OTHER_DATA,
+            _JUDGED,
+            _PAGE,
+            "figure_2",
+        ),
     ),
 )

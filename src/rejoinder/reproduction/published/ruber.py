@@ -57,7 +57,8 @@ TABLE_4 = PublishedTable(
 """Trained on Douban, tested on Baidu Tieba: 150 replies of Seq2Seq with attention."""
 
 _SETS = "zhao2020, in place of the judged Chinese replies, which were never released"
-_PAGE = "ruber-figures"
+_GUPTA = "gupta2019_dailydialog, in place of the judged Chinese replies, which were never released"
+_PAGE, _STUDIES = "ruber-figures", "evaluator-studies"
 
 RUBER = Paper(
     "ruber",
@@ -66,7 +67,7 @@ RUBER = Paper(
     (
         Item("Table 1", "a query with candidate replies", State.NOTHING_MEASURED, "an invented example"),
         Item("Table 2", "metrics, parts and blends against people", State.OTHER_DATA, _SETS, _PAGE, "ruber", TABLE_2),
-        Item("Table 3", "two replies with their scores", State.OTHER_DATA, _SETS),
+        Item("Table 3", "two replies with their scores", State.OTHER_DATA, _SETS, _STUDIES, "liked_by_ruber"),
         Item(
             "Table 4",
             "trained on one corpus, tested on another",
@@ -79,8 +80,10 @@ RUBER = Paper(
         Item("Figure 1", "mean s_U by fifth of human scores", State.OTHER_DATA, _SETS, _PAGE, "figure_1"),
         Item("Figure 2", "overview of the metric", State.NOTHING_MEASURED, "a diagram"),
         Item("Figure 3", "the network of s_U", State.NOTHING_MEASURED, "a diagram"),
-        Item("Figure 4", "scores and people, replies of retrieval", State.OTHER_DATA, _SETS),
-        Item("Figure 5", "scores and people, replies of Seq2Seq", State.OTHER_DATA, _SETS),
-        Item("Figure 6", "scores and people, on the other corpus", State.OTHER_DATA, _SETS),
+        Item(
+            "Figure 4", "scores and people, replies of retrieval", State.OTHER_DATA, _GUPTA, _STUDIES, "ruber_replies"
+        ),
+        Item("Figure 5", "scores and people, replies of Seq2Seq", State.OTHER_DATA, _GUPTA, _STUDIES, "ruber_replies"),
+        Item("Figure 6", "scores and people, on the other corpus", State.OTHER_DATA, _SETS, _STUDIES, "ruber_replies"),
     ),
 )

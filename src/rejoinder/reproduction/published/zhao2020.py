@@ -109,6 +109,8 @@ TABLE_6 = PublishedTable(
 
 _SAME = "zhao2020_dailydialog, the same replies and split"
 _BOTH = "zhao2020, the same replies and splits; of PersonaChat only the dialogues of validation and test are at hand"
+_OTHERS = f"{_SAME}; ADEM and the default evaluator in place of RoBERTa-eval"
+_STUDIES = "evaluator-studies"
 
 ZHAO2020 = Paper(
     "zhao2020",
@@ -128,11 +130,34 @@ ZHAO2020 = Paper(
         Item("Table 4", "from one corpus to another", State.SAME_DATA, _BOTH, "ruber-figures", "transfer", TABLE_4),
         Item("Table 5", "how Krippendorff's alpha is read", State.NOTHING_MEASURED, "rules of thumb"),
         Item("Table 6", "training settings", State.NOTHING_MEASURED, "settings", table=TABLE_6),
-        Item("Figure 1", "human scores, overall and by source", State.SAME_DATA, _SAME),
-        Item("Figure 2", "agreement by amount of labels", State.SAME_DATA, _SAME),
-        Item("Figure 3", "distributions of scores on the test replies", State.SAME_DATA, _SAME),
-        Item("Section 6.3", "without true replies, and other dimensions", State.SAME_DATA, _SAME, table=SECTION_6_3),
-        Item("Appendix A", "agreement of raters with and without outliers", State.SAME_DATA, _SAME, table=APPENDIX_A),
-        Item("Appendix D", "noise on labels, rounded scores", State.SAME_DATA, _SAME, table=APPENDIX_D),
+        Item("Figure 1", "human scores, overall and by source", State.SAME_DATA, _SAME, "rater-figures", "sources"),
+        Item("Figure 2", "agreement by amount of labels", State.SAME_DATA, _OTHERS, _STUDIES, "amounts"),
+        Item(
+            "Figure 3",
+            "distributions of scores on the test replies",
+            State.SAME_DATA,
+            _OTHERS,
+            _STUDIES,
+            "distributions",
+        ),
+        Item(
+            "Section 6.3",
+            "without true replies, and other dimensions",
+            State.SAME_DATA,
+            _OTHERS,
+            _STUDIES,
+            "robustness",
+            SECTION_6_3,
+        ),
+        Item(
+            "Appendix A",
+            "agreement of raters with and without outliers",
+            State.SAME_DATA,
+            _SAME,
+            "rater-figures",
+            "outliers",
+            APPENDIX_A,
+        ),
+        Item("Appendix D", "noise on labels, rounded scores", State.SAME_DATA, _OTHERS, _STUDIES, "noisy", APPENDIX_D),
     ),
 )

@@ -1,0 +1,202 @@
+"""`rejoinder experiment cross-validation --evaluator 'adem(encoder=minilm)' --judged judged.jsonl`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.cli.options import (
+    add_reading,
+    add_running,
+    field_map,
+    files_read,
+    option,
+    positive,
+    print_json,
+    put,
+    report_outputs,
+    say,
+)
+from rejoinder.errors import CallError, UnknownNameError
+
+if TYPE_CHECKING:
+    from rejoinder.evaluators.base import Evaluator
+    from rejoinder.meta.experiments.result import LearningResult
+
+STUDIES = ("cross-validation", "leave-one-system-out", "label-amounts", "low-resource", "transfer")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "fractions": ("label-amounts",),
+    "counts": ("label-amounts", "low-resource"),
+    "seeds": ("label-amounts", "low-resource"),
+    "shared": ("transfer",),
+}
+"""Option -> the studies that have it."""
+COMMON = ("folds", "seed", "folder", "allow_leakage", "resamples", "quiet")
+"""Options of all studies that are passed on as they are."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("study", choices=STUDIES, help="what is tested")
+    parser.add_argument(
+        "--evaluator",
+        action="append",
+        default=[],
+        required=True,
+        metavar="NAME",
+        help="an evaluator with its parameters: 'adem(encoder=models/minilm)', or the folder of a trained one, whose "
+        "parameters are used; may be repeated",
+    )
+    parser.add_argument(
+        "--judged",
+        action="append",
+        default=[],
+        required=True,
+        metavar="FILE",
+        help="replies with human scores; transfer needs it at least twice",
+    )
+    parser.add_argument(
+        "--dialogues",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="dialogues that the evaluator also learns from, for transfer also SET=FILE, where SET is the name of a "
+        "judged file without its suffix; may be repeated",
+    )
+    parser.add_argument(
+        "--dimension",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the dimension that was rated (default: overall); for transfer also SET=NAME, which may be repeated",
+    )
+    parser.add_argument(
+        "--folds",
+        type=_folds,
+        default=5,
+        metavar="K",
+        help="folds that share no context (default: %(default)s), or 'published' for the data's own `split`",
+    )
+    amounts = parser.add_argument_group("label-amounts and low-resource")
+    amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
+    amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
+    amounts.add_argument(
+        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random samples of the labels (default: 0 1 2)"
+    )
+    parser.add_argument(
+        "--shared",
+        choices=("refuse", "drop"),
+        help="transfer: contexts that two sets share are an error (default), or are dropped from training",
+    )
+    parser.add_argument(
+        "--folder", metavar="FOLDER", help="keep each finished fit here; the same command continues where it stopped"
+    )
+    parser.add_argument(
+        "--allow-leakage", metavar="REASON", help="test on contexts that were trained on, for this reason"
+    )
+    parser.add_argument("--report", metavar="FILE.html", help="write table and figures as one HTML file")
+    parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    add_reading(parser)
+    add_running(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the study, and print its table."""
+    from rejoinder.output.targets import reserved
+    from rejoinder.output.writing import write_text
+
+    _check_options(arguments)
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+        result = _result(arguments)
+        if arguments.report:
+            from rejoinder.report.meta import render_studies
+
+            write_text(Path(arguments.report), render_studies(result.title, [result], seed=arguments.seed))
+    if arguments.json:
+        print_json({"study": result.name, **result.to_dict()})
+    else:
+        put(result.to_latex() if arguments.latex else result)
+    if arguments.report:
+        say(f"report: {arguments.report}", arguments)
+    return 0
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    for name, studies in OPTIONS.items():
+        if getattr(arguments, name) is not None and arguments.study not in studies:
+            raise CallError(f"--{name} is for {' and '.join(studies)}, not for {arguments.study}")
+    if arguments.study != "transfer":
+        for name in ("judged", "dimension"):
+            if len(getattr(arguments, name)) > 1:
+                raise CallError(f"{arguments.study} needs a single --{name}, found {len(getattr(arguments, name))}")
+
+
+def _result(arguments: argparse.Namespace) -> LearningResult:
+    from rejoinder.meta.experiments.amounts import label_amounts
+    from rejoinder.meta.experiments.cross_validation import cross_validate
+    from rejoinder.meta.experiments.left_out import leave_one_system_out
+    from rejoinder.meta.experiments.low_resource import low_resource
+    from rejoinder.meta.experiments.transfer import transfer
+    from rejoinder.meta.judged import read_judged
+
+    evaluators = _evaluators(arguments.evaluator)
+    fields, on_error = field_map(arguments), arguments.on_error
+    sets = [read_judged(path, fields=fields, on_error=on_error) for path in arguments.judged]
+    own = {name: getattr(arguments, name) for name in OPTIONS if getattr(arguments, name) is not None}
+    common = {name: getattr(arguments, name) for name in COMMON}
+    settings: dict[str, Any] = {**own, **common, "dialogues": _dialogues(arguments)}
+    if arguments.study == "transfer":
+        return transfer(evaluators, sets, _by_set(arguments.dimension) or _only(arguments.dimension), **settings)
+    studies = {
+        "cross-validation": cross_validate,
+        "leave-one-system-out": leave_one_system_out,
+        "label-amounts": label_amounts,
+        "low-resource": low_resource,
+    }
+    return studies[arguments.study](evaluators, sets[0], _only(arguments.dimension), **settings)
+
+
+def _evaluators(given: Sequence[str]) -> dict[str, Evaluator]:
+    """Label -> evaluator; a label is the evaluator's name, or all that was given where several have that name."""
+    from rejoinder.evaluators.base import Evaluator
+    from rejoinder.registry import EVALUATORS, load
+
+    loaded = {}
+    for text in given:
+        name = text.partition("(")[0].strip()
+        if name not in EVALUATORS and not Path(name).is_dir():
+            raise UnknownNameError("evaluator to train:", name, EVALUATORS)
+        loaded[text] = load(text)
+        if not isinstance(loaded[text], Evaluator):
+            raise CallError(f"{text} contains no evaluator: expected the folder of one")
+    names = [made.name for made in loaded.values()]
+    return {made.name if names.count(made.name) == 1 else text: made for text, made in loaded.items()}
+
+
+def _dialogues(arguments: argparse.Namespace) -> Any:
+    """The dialogues to learn from, of all sets or by set."""
+    from rejoinder.data.corpora import CorpusReader
+
+    reader = CorpusReader(arguments.on_error, None)
+    files = _by_set(arguments.dialogues) if arguments.study == "transfer" else {}
+    if files:
+        return {name: reader.dialogues(path) for name, path in files.items()}
+    return reader.dialogues(arguments.dialogues)
+
+
+def _by_set(given: Sequence[str]) -> dict[str, str]:
+    """`SET=VALUE` texts as a mapping; empty where a text has no `=`."""
+    parts = [text.partition("=") for text in given]
+    return {name: value for name, _, value in parts} if all(sign for _, sign, _ in parts) else {}
+
+
+def _only(given: Sequence[str]) -> str | None:
+    if len(given) > 1:
+        raise CallError(f"expected one --dimension, or SET=NAME for each judged set, found {', '.join(given)}")
+    return given[0] if given else None
+
+
+def _folds(text: str) -> int | str:
+    return text if text == "published" else positive(text)

@@ -1,0 +1,11 @@
+"""Pages on the judged sets at hand, none of which needs more than a few minutes of training.
+
+| module | contents |
+|---|---|
+| `sets` | the judged sets, and the scores of metrics on them, kept between runs |
+| `figures` | scatter plots of a few hundred replies, and tables of studies |
+| `metrics` | the page `metric-figures`: Liu et al. 2016 |
+| `raters` | the page `rater-figures`: agreement and distribution of ratings |
+| `models`, `studies` | the page `evaluator-studies`: ADEM, RUBER and the default evaluator, and their scores |
+| `examples` | replies shown with all their scores |
+"""

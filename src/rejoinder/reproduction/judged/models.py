@@ -1,0 +1,85 @@
+"""Scores of ADEM, RUBER and the default evaluator on judged sets, by models that are trained within minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rejoinder.data.contexts import without_contexts
+from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.study import ScoredSet
+from rejoinder.registry import load
+from rejoinder.reproduction.adem.encoders import stored_encoders
+from rejoinder.reproduction.adem.study import FIXED, FOLDS
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
+from rejoinder.types import Example, Scores
+
+ADEM, RUBER, DEFAULT = "ADEM", "RUBER", "default"
+ENCODER = "minilm"
+CORPUS, DIALOGUES, EPOCHS = "dailydialog.train", 5_000, 3
+"""What RUBER is trained on: a minute on one core. The page `ruber-figures` has models that were trained for longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluators:
+    """Evaluators and metrics on judged sets of the data folder."""
+
+    scores: JudgedScores
+    tested: tuple[str, ...]
+    """All sets that RUBER is tested on: dialogues with their contexts are left out of its training."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data and models."""
+        return self.scores.inputs
+
+    def scored(self, name: str, metrics: Sequence[str]) -> ScoredSet:
+        """A set with the scores of these metrics; a system is a model, whatever its decoding."""
+        scored = self.scores.scored(name, {label: METRICS[label] for label in metrics})
+        examples = tuple(replace(each, system=(each.system.split() or [""])[0]) for each in scored.judged.examples)
+        return replace(scored, judged=replace(scored.judged, examples=examples))
+
+    def adding(self, scored: ScoredSet, columns: Mapping[str, Scores]) -> ScoredSet:
+        """The set with further columns of scores."""
+        return replace(scored, scores={**scored.scores, **columns})
+
+    def adem(self, judged: JudgedSet, dimension: str) -> Scores:
+        """Out-of-fold scores of ADEM with fixed settings over a pretrained encoder."""
+        evaluator = self.unfitted_adem(judged)
+        result = cross_validate(
+            {ADEM: evaluator}, judged, dimension, folds=FOLDS, folder=self.inputs.cache.cells, resamples=10
+        )
+        return result.scores[ADEM]
+
+    def unfitted_adem(self, judged: JudgedSet) -> Adem:
+        """ADEM over the stored vectors of a set's texts."""
+        return Adem(encoder=stored_encoders(self.inputs, [judged], (ENCODER,))[ENCODER], **FIXED)
+
+    def default(self, examples: Sequence[Example]) -> Scores:
+        """Scores of the evaluator that comes with the package; NaN for contexts that it was trained on."""
+        evaluator = load(DEFAULT)
+        scores: Scores = np.where(evaluator.trained_contexts.holds(examples), np.nan, evaluator.score(examples))
+        return scores
+
+    @cached_property
+    def ruber(self) -> Ruber:
+        """RUBER, trained on dialogues that hold no judged context."""
+        unfitted = Ruber(encoder="gru", learning_rate=2e-3, batch=128, epochs=EPOCHS)
+        tested = [example for name in self.tested for example in self.inputs.judged(name).examples]
+
+        def train() -> Ruber:
+            return unfitted.fit(without_contexts(self.inputs.dialogues(CORPUS, DIALOGUES), tested))
+
+        return self.inputs.cache.model("ruber-studies", [unfitted.signature, CORPUS, DIALOGUES], train, Ruber.load)
+
+    def ruber_parts(self, examples: Sequence[Example]) -> dict[str, Scores]:
+        """Both parts of RUBER, and their arithmetic mean."""
+        model = self.ruber
+        return {"s_R": model.ref.score(examples), "s_U": model.unref.score(examples), RUBER: model.score(examples)}

@@ -1,0 +1,168 @@
+"""The page `rater-figures`: how people rated, and how far they agree (Lowe et al. 2017; Zhao et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.meta.judged import JudgedSet, Ratings
+from rejoinder.meta.raters.dimension import kappa_matrix
+from rejoinder.meta.study import shown
+from rejoinder.report.figures import box_plot, histogram
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.drawing import panels, standalone
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published.adem import TABLE_2
+from rejoinder.reproduction.published.zhao2020 import APPENDIX_A, DAILYDIALOG
+from rejoinder.stats.agreement.item_bootstrap import alpha_interval
+from rejoinder.types import Scores
+
+SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")
+ALL = "all sources"
+
+INTRODUCTION = """\
+# How people rated
+
+The papers' tables and figures on ratings. The ratings of Lowe et al. 2017 were never released: their figures are shown
+beside ours on other data. Zhao et al. 2020 published their ratings."""
+
+AGREEMENT_TEXT = """\
+## Agreement by question (Lowe et al. 2017, Tables 1 and 2)
+
+Lowe et al. had 4,104 Twitter replies judged, after a pilot with four questions. Kappa is Cohen's with quadratic
+weights, the median over pairs of raters. These sets do not say who gave a rating, so that a rater here is a place in
+the list of a reply's ratings. Krippendorff's alpha needs no such assumption; its interval resamples contexts."""
+
+ANSWERS_TEXT = """\
+## Ratings by question (Lowe et al. 2017, Figure 5)
+
+![ratings by question](rater-answers.svg)
+
+All single ratings of {name}."""
+
+OUTLIERS_TEXT = """\
+## With and without outliers (Zhao et al. 2020, Appendix A)
+
+An outlier is a rating further from its reply's median than one median absolute deviation. Alpha without them says how
+alike the ratings are that were kept, not how reliable the raters are: ratings that differ were removed."""
+
+SOURCES_TEXT = """\
+## Ratings by source (Zhao et al. 2020, Figure 1)
+
+![mean ratings by source](rater-sources.svg)
+
+Mean overall ratings without outliers, {name}. A box goes from the first to the third quartile, with the median in it,
+and whiskers from the 5th to the 95th percentile. A source is a model, whatever its decoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is measured."""
+
+    sets: tuple[str, ...] = SETS
+
+
+Read = Mapping[str, JudgedSet]
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
+    """All sections in order."""
+    for name in settings.sets:
+        if name not in SETS:
+            raise UnknownNameError("judged set", name, SETS)
+    read = {name: inputs.judged(name) for name in settings.sets}
+    document = Document("rater-figures")
+    document.text(INTRODUCTION)
+    for section in sections:
+        SECTIONS[section](read, document)
+    return document
+
+
+def agreement(read: Read, document: Document) -> None:
+    """Kappa and alpha of each question, theirs and ours."""
+    rows = [
+        ["Lowe et al., Twitter", question, "", "", f"{kappa:.2f}", ""] for question, (kappa,) in TABLE_2.rows.items()
+    ]
+    for name, judged in read.items():
+        for dimension, ratings in judged.ratings.items():
+            counts = [f"{len(ratings):,}", f"{int((~np.isnan(ratings)).sum()):,}"]
+            alpha = shown(alpha_interval(ratings, groups=judged.contexts))
+            rows.append([name, dimension, *counts, f"{_kappa(ratings):.2f}", alpha])
+    document.text(AGREEMENT_TEXT)
+    document.table(["set", "question", "replies", "ratings", "kappa", "alpha [95 %]"], rows)
+
+
+def _kappa(ratings: Ratings) -> float:
+    return float(np.nanmedian(kappa_matrix(ratings)))
+
+
+def answers(read: Read, document: Document) -> None:
+    """How often each rating was given, question by question."""
+    name, judged = next(iter(read.items()))
+    groups = [(dimension, ratings[~np.isnan(ratings)]) for dimension, ratings in judged.ratings.items()]
+    document.text(ANSWERS_TEXT.format(name=name))
+    document.figure("rater-answers", standalone(histogram(groups, label="ratings by question")))
+    rows = [
+        [dimension, f"{len(values):,}", f"{values.mean():.2f}", f"{values.std(ddof=1):.2f}"]
+        for dimension, values in groups
+    ]
+    document.table(["question", "ratings", "mean", "standard deviation"], rows)
+
+
+def outliers(read: Read, document: Document) -> None:
+    """Alpha and the number of ratings, before and after ratings far from the median are removed."""
+    theirs = APPENDIX_A.rows
+    rows = [
+        [
+            f"Zhao et al., {DAILYDIALOG}",
+            "overall",
+            *(f"{theirs[part][0]:.3f}" for part in theirs),
+            *(f"{theirs[part][1]:,.0f}" for part in theirs),
+        ]
+    ]
+    for name, judged in read.items():
+        kept = judged.without_outliers()
+        for dimension in judged.ratings:
+            both = [each.ratings[dimension] for each in (judged, kept)]
+            alphas = [shown(alpha_interval(ratings, groups=judged.contexts)) for ratings in both]
+            rows.append([name, dimension, *alphas, *(f"{int((~np.isnan(ratings)).sum()):,}" for ratings in both)])
+    document.text(OUTLIERS_TEXT)
+    document.table(["set", "question", "alpha", "without outliers", "ratings", "without outliers"], rows)
+
+
+def sources(read: Read, document: Document) -> None:
+    """The distribution of mean ratings, overall and by source."""
+    drawn, rows = [], []
+    shown_sets = [name for name in read if "overall" in read[name].ratings]
+    for name in shown_sets:
+        human = read[name].without_outliers().human("overall")
+        groups = _by_source(read[name], human)
+        drawn.append(box_plot(groups, label=f"mean ratings by source, {name}"))
+        for source, values in groups:
+            quartiles = np.percentile(values, (25, 50, 75))
+            rows.append(
+                [name, source, f"{len(values):,}", f"{values.mean():.2f}", *(f"{value:.2f}" for value in quartiles)]
+            )
+    document.text(SOURCES_TEXT.format(name=" and ".join(shown_sets)))
+    document.figure("rater-sources", panels([drawn]))
+    document.table(["set", "source", "replies", "mean", "first quartile", "median", "third quartile"], rows)
+
+
+def _by_source(judged: JudgedSet, human: Scores) -> list[tuple[str, Scores]]:
+    """All replies, then those of each source, the best first."""
+    models = np.array([example.system.split()[0] if example.system else "" for example in judged.examples])
+    known = ~np.isnan(human)
+    groups = [(str(model), human[(models == model) & known]) for model in np.unique(models)]
+    return [(ALL, human[known]), *sorted(groups, key=lambda group: -float(group[1].mean()))]
+
+
+SECTIONS: Mapping[str, Callable[[Read, Document], None]] = {
+    "agreement": agreement,
+    "answers": answers,
+    "outliers": outliers,
+    "sources": sources,
+}
+"""In the order of the page."""

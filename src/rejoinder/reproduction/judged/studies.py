@@ -1,0 +1,375 @@
+"""The page `evaluator-studies`: the papers' tables and figures of single replies, systems and robustness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rejoinder.arrays import Bools
+from rejoinder.defaults import RESAMPLES
+from rejoinder.meta.correlations import system_level
+from rejoinder.meta.experiments.low_resource import low_resource
+from rejoinder.meta.experiments.partition import PUBLISHED
+from rejoinder.meta.studies.missed_replies import study as missed_replies
+from rejoinder.meta.studies.noise import study as noise
+from rejoinder.meta.studies.spread import study as spread
+from rejoinder.meta.studies.true_replies import of_true_systems
+from rejoinder.meta.study import ScoredSet, shown
+from rejoinder.report.figures import line_plot, scatter
+from rejoinder.reproduction.adem.study import BY_REPLY
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.drawing import panels, standalone
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
+from rejoinder.reproduction.judged.figures import add_study, against_people
+from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators
+from rejoinder.reproduction.judged.sets import JudgedScores
+from rejoinder.reproduction.published import adem, ruber, zhao2020
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.correlation import correlate
+from rejoinder.types import Scores
+
+GUPTA = "gupta2019_dailydialog"
+OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
+SCATTERED = ("BLEU-2", "ROUGE", ADEM)
+EXAMPLES = 3
+UPPER, LOWER = 0.75, 0.5
+"""Quantiles of "high" and "low" scores, where examples are chosen."""
+
+INTRODUCTION = f"""\
+# Evaluators: systems, single replies, robustness
+
+Tables and figures of Lowe et al. 2017 (ADEM), Tao et al. 2018 (RUBER) and Zhao et al. 2020 that need little training.
+Brackets are 95 % intervals over contexts.
+
+- `ADEM` has 50 components over MiniLM; each reply is scored by a model that was fitted on other contexts.
+- `RUBER` is trained without labels on {DIALOGUES:,} dialogues of DailyDialog, {EPOCHS} epochs: a minute, far less than
+  in [ruber-figures.md](ruber-figures.md).
+- `default` comes with the package, and saw no label of these sets. It stands in for RoBERTa-eval, a network of 355 M
+  parameters that was fitted on labels of the same set."""
+
+SYSTEMS_TEXT = """\
+## Over the means of systems (Lowe et al. 2017, Table 4 and Figure 4)
+
+Pearson correlation of mean scores with mean ratings over the systems of {name}; the paper has four systems. The true
+replies are one of the systems here, as in the paper."""
+
+REPLIES_TEXT = """\
+## Reply by reply (Lowe et al. 2017, Figure 3)
+
+![scores and people, reply by reply](evaluator-replies.svg)
+
+{name}; noise of standard deviation .3 on the human axis, as in the paper."""
+
+MISSED_TEXT = """\
+## Good replies that metrics miss (Lowe et al. 2017, Table 6)
+
+Of the paper's 616 test replies:"""
+
+EXAMPLES_TEXT = """\
+## Examples (Lowe et al. 2017, Table 7)
+
+All replies to a context of {name} that was drawn at random."""
+
+LIKED_TEXT = """\
+## Replies that {label} and people like and BLEU-2 does not ({source})
+
+Random replies of {name} that people and {label} put into their upper quarter and BLEU-2 into its lower half; at most
+one per context."""
+
+TOO_LOW_TEXT = """\
+## Replies that ADEM scores too low (Lowe et al. 2017, Table 12)
+
+Those that people rank highest above ADEM's rank, one per context."""
+
+TOO_HIGH_TEXT = """\
+## Replies that ADEM scores too high (Lowe et al. 2017, Table 13)
+
+Those that ADEM ranks highest above people's rank, one per context."""
+
+RUBER_TEXT = """\
+## RUBER reply by reply (Tao et al. 2018, Figures 4 to 6)
+
+![RUBER and people, reply by reply](evaluator-ruber.svg)
+
+From above: replies of a retrieval system (a dual encoder) and of Seq2Seq, both of gupta2019_dailydialog, and of Seq2Seq
+with attention on the other corpus, PersonaChat, by a model trained on DailyDialog. Pearson / Spearman:"""
+
+AMOUNTS_TEXT = """\
+## Few labels (Zhao et al. 2020, Figure 2)
+
+![correlation by number of labels](evaluator-amounts.svg)
+
+ADEM in place of RoBERTa-eval, on the published split; three random samples of each number of labels. In the paper about
+100 labels come close to all 720."""
+
+SPREAD_TEXT = """\
+## Distributions of scores (Zhao et al. 2020, Figure 3)
+
+{name}, all replies. In the paper the standard deviations on the test replies are {theirs}."""
+
+ROBUST_TEXT = """\
+## Without true replies, and other dimensions (Zhao et al. 2020, section 6.3)
+
+Pearson / Spearman on the 90 published test replies, with the mean of ratings without outliers, and on all replies."""
+
+NOISE_TEXT = """\
+## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
+
+On the 90 published test replies. Theirs, for RoBERTa-eval: {theirs}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is computed."""
+
+    resamples: int = RESAMPLES
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The replies of Zhao et al. 2020 to DailyDialog with all scores, computed at first use."""
+
+    evaluators: Evaluators
+
+    @cached_property
+    def overlap(self) -> ScoredSet:
+        """With the scores of overlap metrics and ADEM."""
+        scored = self.evaluators.scored(DAILYDIALOG, OVERLAP)
+        return self.evaluators.adding(scored, {ADEM: self.evaluators.adem(scored.judged, scored.dimension)})
+
+    @cached_property
+    def everything(self) -> ScoredSet:
+        """With those of RUBER and the default evaluator as well."""
+        examples = self.overlap.judged.examples
+        ruber_score = self.evaluators.ruber_parts(examples)[RUBER]
+        return self.evaluators.adding(self.overlap, {RUBER: ruber_score, DEFAULT: self.evaluators.default(examples)})
+
+    @cached_property
+    def shown(self) -> dict[str, Scores]:
+        """The columns of examples."""
+        return {label: self.everything.scores[label] for label in ("BLEU-2", "ROUGE", ADEM, RUBER, DEFAULT)}
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
+    """All sections in order."""
+    scores = JudgedScores(inputs, settings.resamples)
+    study = Study(Evaluators(scores, (DAILYDIALOG, PERSONACHAT, GUPTA)))
+    document = Document("evaluator-studies")
+    document.text(INTRODUCTION)
+    for section in sections:
+        SECTIONS[section](study, document)
+    return document
+
+
+def systems(study: Study, document: Document) -> None:
+    """Correlation over the means of systems, and a dot for each system."""
+    scored = study.overlap
+    theirs = adem.TABLE_4.column("Pearson")
+    document.text(SYSTEMS_TEXT.format(name=DAILYDIALOG))
+    table = system_level(scored)
+    if table is None:
+        document.text("There are fewer than three systems.")
+        return
+    rows = [
+        [each.metric, f"{theirs[each.metric]:.3f}", shown(each.measured["pearson"].interval)]
+        for each in sorted(table.rows, key=lambda row: list(scored.scores).index(row.metric))
+    ]
+    document.table(["", "Lowe et al.", "ours"], rows)
+    names = np.unique(scored.judged.systems)
+    people = np.array([np.nanmean(scored.human[scored.judged.systems == name]) for name in names])
+    drawn = []
+    for label in SCATTERED:
+        means = np.array([np.nanmean(scored.scores[label][scored.judged.systems == name]) for name in names])
+        drawn.append(scatter(people, means, label=f"{label} by system", x_label="people", y_label=label))
+    document.text("![scores and people, system by system](evaluator-systems.svg)")
+    document.figure("evaluator-systems", panels([drawn]))
+
+
+def replies(study: Study, document: Document) -> None:
+    """One dot per reply."""
+    scored = study.overlap
+    document.text(REPLIES_TEXT.format(name=DAILYDIALOG))
+    drawn = [against_people(label, scored.scores[label], scored.human) for label in SCATTERED]
+    document.figure("evaluator-replies", panels([drawn]))
+
+
+def missed(study: Study, document: Document) -> None:
+    """Counts of good replies that metrics score low."""
+    document.text(MISSED_TEXT)
+    document.table(["", *adem.TABLE_6.columns], [[row, f"{n}", f"{of}"] for row, (n, of) in adem.TABLE_6.rows.items()])
+    document.text("Ours:")
+    add_study(document, missed_replies(study.overlap))
+
+
+def examples(study: Study, document: Document) -> None:
+    """All replies to one context."""
+    scored = study.everything
+    drawn = int(np.random.default_rng(0).integers(scored.judged.contexts.max() + 1))
+    document.text(EXAMPLES_TEXT.format(name=DAILYDIALOG))
+    rows = np.flatnonzero(scored.judged.contexts == drawn).tolist()
+    add_examples(document, scored.judged, scored.human, study.shown, rows)
+
+
+def liked_by_adem(study: Study, document: Document) -> None:
+    """Replies that ADEM and people like and BLEU-2 does not."""
+    _liked(study, document, ADEM, "Lowe et al. 2017, Table 9")
+
+
+def liked_by_ruber(study: Study, document: Document) -> None:
+    """Replies that RUBER and people like and BLEU-2 does not."""
+    _liked(study, document, RUBER, "Tao et al. 2018, Table 3")
+
+
+def _liked(study: Study, document: Document, label: str, source: str) -> None:
+    scored = study.everything
+    high = [column >= np.nanquantile(column, UPPER) for column in (scored.human, scored.scores[label])]
+    low = scored.scores["BLEU-2"] <= np.nanquantile(scored.scores["BLEU-2"], LOWER)
+    found = np.random.default_rng(0).permutation(np.flatnonzero(high[0] & high[1] & low))
+    document.text(LIKED_TEXT.format(label=label, source=source, name=DAILYDIALOG))
+    add_examples(document, scored.judged, scored.human, study.shown, first_of_contexts(scored.judged, found, EXAMPLES))
+
+
+def too_low(study: Study, document: Document) -> None:
+    """Replies that ADEM ranks far below people."""
+    document.text(TOO_LOW_TEXT)
+    _furthest(study, document, study.everything.human, study.everything.scores[ADEM])
+
+
+def too_high(study: Study, document: Document) -> None:
+    """Replies that ADEM ranks far above people."""
+    document.text(TOO_HIGH_TEXT)
+    _furthest(study, document, study.everything.scores[ADEM], study.everything.human)
+
+
+def _furthest(study: Study, document: Document, first: Scores, second: Scores) -> None:
+    scored = study.everything
+    ordered = disagreements(first, second, ~np.isnan(first) & ~np.isnan(second))
+    rows = first_of_contexts(scored.judged, ordered, EXAMPLES)
+    add_examples(document, scored.judged, scored.human, study.shown, rows)
+
+
+def ruber_replies(study: Study, document: Document) -> None:
+    """Scatter plots and correlations of BLEU-2, ROUGE, the parts of RUBER and RUBER on three kinds of replies."""
+    wanted = {
+        "retrieval": (GUPTA, "dualencoder_train"),
+        "Seq2Seq": (GUPTA, "seq2seqf"),
+        "the other corpus": (PERSONACHAT, "S2S_attn"),
+    }
+    drawn, rows = [], []
+    for title, (name, system) in wanted.items():
+        scored = study.evaluators.scored(name, ("BLEU-2", "ROUGE"))
+        part = scored.take(np.flatnonzero(scored.judged.systems == system))
+        columns = {**part.scores, **study.evaluators.ruber_parts(part.judged.examples)}
+        drawn.append([against_people(label, column, part.human) for label, column in columns.items()])
+        rows.append([title, f"{len(part.judged)}", *(_pair(column, part.human) for column in columns.values())])
+    document.text(RUBER_TEXT)
+    document.figure("evaluator-ruber", panels(drawn))
+    published = {
+        "retrieval": ruber.TABLE_2.correlations(ruber.RETRIEVAL),
+        "Seq2Seq": ruber.TABLE_2.correlations(ruber.SEQ2SEQ),
+    }
+    published["the other corpus"] = ruber.TABLE_4.correlations()
+    for title, figures in published.items():
+        cells = [figures[row] for row in ("BLEU-2", "ROUGE", "s_R", "s_U", "arithmetic")]
+        rows.append([f"Tao et al., {title}", "", *(f"{found.pearson:.2f} / {found.spearman:.2f}" for found in cells)])
+    document.table(["", "replies", "BLEU-2", "ROUGE", "s_R", "s_U", "RUBER, arithmetic"], rows)
+
+
+def amounts(study: Study, document: Document) -> None:
+    """Agreement by number of labels."""
+    judged = study.evaluators.inputs.judged(DAILYDIALOG).without_outliers()
+    result = low_resource(
+        {ADEM: study.evaluators.unfitted_adem(judged)},
+        judged,
+        "overall",
+        folds=PUBLISHED,
+        allow_leakage=BY_REPLY,
+        folder=study.evaluators.inputs.cache.cells,
+        resamples=study.evaluators.scores.resamples,
+    )
+    (panel,) = result.panels
+    document.text(AMOUNTS_TEXT)
+    drawn = line_plot(panel.curves, label=panel.title, x_label=panel.x_label, y_label=panel.y_label)  # type: ignore[union-attr]
+    document.figure("evaluator-amounts", standalone(drawn))
+    add_study(document, result, ("amount", "labels", "Pearson", "Spearman", "lowest seed", "highest seed"))
+
+
+def distributions(study: Study, document: Document) -> None:
+    """Standard deviations of scores."""
+    deviations = zhao2020.TABLE_3.column("SD")
+    theirs = ", ".join(f"{row} {deviations[row]:.2f}" for row in ("ADEM", "RUBER", "RoBERTa-eval", "Human"))
+    columns = {label: study.everything.scores[label] for label in (ADEM, RUBER, DEFAULT)}
+    scored = ScoredSet(study.everything.judged, "overall", columns, resamples=study.everything.resamples)
+    document.text(SPREAD_TEXT.format(name=DAILYDIALOG, theirs=theirs))
+    add_study(document, spread(scored))
+
+
+def robustness(study: Study, document: Document) -> None:
+    """Correlations without true replies, and with other dimensions."""
+    scored = study.everything
+    cleaned = scored.judged.without_outliers()
+    true, every = of_true_systems(scored.judged.examples), np.ones(len(scored.judged), np.bool_)
+    parts = {
+        "all replies": ("overall", every),
+        "without true replies": ("overall", ~true),
+        "relevance": ("relevance", every),
+        "grammar": ("grammar", every),
+    }
+    theirs = {"all replies": zhao2020.TABLE_3.correlations()["RoBERTa-eval"], **zhao2020.SECTION_6_3.correlations()}
+    test = np.array([split == "test" for split in scored.judged.splits])
+    rows = []
+    for title, (dimension, rows_wanted) in parts.items():
+        cells = [f"{theirs[title].pearson:.2f} / {theirs[title].spearman:.2f}"]
+        for label in (DEFAULT, ADEM):
+            column = scored.scores[label]
+            cells.append(_interval_pair(study, column, cleaned.human(dimension), test & rows_wanted))
+            cells.append(_interval_pair(study, column, scored.judged.human(dimension), rows_wanted))
+        rows.append([title, *cells])
+    header = [f"{label}, {part}" for label in (DEFAULT, ADEM) for part in ("test replies", "all 900")]
+    document.text(ROBUST_TEXT)
+    document.table(["", "RoBERTa-eval", *header], rows)
+
+
+def noisy(study: Study, document: Document) -> None:
+    """Correlations under noise on the labels."""
+    scored = study.everything
+    rows = np.flatnonzero(np.array([split == "test" for split in scored.judged.splits]))
+    columns = {label: scored.scores[label][rows] for label in (ADEM, DEFAULT)}
+    part = ScoredSet(scored.judged.without_outliers().take(rows), "overall", columns, resamples=scored.resamples)
+    published = zhao2020.APPENDIX_D.correlations()
+    theirs = "; ".join(f"{row}: {found.pearson:.2f} / {found.spearman:.2f}" for row, found in published.items())
+    document.text(NOISE_TEXT.format(theirs=theirs))
+    add_study(document, noise(part))
+
+
+def _pair(scores: Scores, human: Scores) -> str:
+    return " / ".join(f"{correlate(scores, human, kind).coefficient:.2f}" for kind in ("pearson", "spearman"))
+
+
+def _interval_pair(study: Study, scores: Scores, human: Scores, rows: Bools) -> str:
+    contexts = study.everything.judged.contexts[rows]
+    found = bootstrap_correlations(scores[rows], human[rows], contexts, study.evaluators.scores.resamples)
+    return " / ".join(shown(found[kind][0]) for kind in ("pearson", "spearman"))
+
+
+SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
+    "systems": systems,
+    "replies": replies,
+    "missed": missed,
+    "examples": examples,
+    "liked_by_adem": liked_by_adem,
+    "too_low": too_low,
+    "too_high": too_high,
+    "liked_by_ruber": liked_by_ruber,
+    "ruber_replies": ruber_replies,
+    "amounts": amounts,
+    "distributions": distributions,
+    "robustness": robustness,
+    "noisy": noisy,
+}
+"""In the order of the page."""
