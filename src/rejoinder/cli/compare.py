@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rejoinder.cli.judging import add_judging, plan_comparison, prepare_judges
 from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, put, run_settings, say, say_skipped
 
 
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the first one)"
     )
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    add_judging(parser)
     add_scoring(parser)
 
 
@@ -35,9 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     from rejoinder.meta.compare import compare
 
+    chosen = chosen_metrics(arguments)
+    if arguments.dry_run:
+        return plan_comparison(chosen, arguments)
+    prepare_judges(chosen, arguments)
     comparison = compare(
         *arguments.replies,
-        metrics=chosen_metrics(arguments),
+        metrics=chosen,
         pair_by=arguments.pair_by,
         labels=arguments.labels,
         dimension=arguments.dimension,

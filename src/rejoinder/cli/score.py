@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
 from rejoinder.cli.options import (
     add_scoring,
     chosen_metrics,
@@ -20,6 +21,7 @@ from rejoinder.cli.options import (
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
+    from rejoinder.metrics.base import Metric
     from rejoinder.scoring.local import LocalRun
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "score",
     )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    add_judging(parser)
     add_scoring(parser)
 
 
@@ -54,6 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     with closing(open_source(arguments.replies, arguments)) as source, closing(Replay(source)) as replay:
         seen = survey(source, quiet=arguments.quiet)
         chosen = choose(wanted).served_by(seen, source.name)
+        if arguments.dry_run:
+            return show_plans(chosen, list(source), arguments)
+        prepare_judges(chosen, arguments)
         scoring = LocalRun(
             replay if arguments.report else source,
             seen,
@@ -68,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
-            _write_report(Path(arguments.report), table, replay, source.name)
+            _write_report(Path(arguments.report), table, replay, source.name, chosen.metrics)
         _show(table, scoring, source, arguments)
     return 0
 
@@ -110,14 +116,16 @@ def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[N
         raise
 
 
-def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str) -> None:
+def _write_report(path: Path, table: ScoreTable, replay: Replay, name: str, metrics: Mapping[str, Metric]) -> None:
     from rejoinder.data.output import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
+    from rejoinder.report.reasons import reasons_of
 
     shown = rows_to_show(table, seed=table.seed)
     texts = replay.take(shown.needed)
-    write_text(path, render_report(table, texts, title=f"Replies of {name}", chosen=shown))
+    reasons = reasons_of(metrics, texts)
+    write_text(path, render_report(table, texts, title=f"Replies of {name}", chosen=shown, reasons=reasons))
 
 
 def _show(table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from rejoinder.errors import CallError
 from rejoinder.report.chosen import ChosenRows, rows_to_show
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import render_page
+from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.browse import browse_data, browse_section
 from rejoinder.report.sections.distributions import distributions_section
 from rejoinder.report.sections.headlines import caution, headlines
@@ -31,11 +32,13 @@ def render_report(
     *,
     title: str = "Reply scores",
     chosen: ChosenRows | None = None,
+    reasons: Reasons | None = None,
 ) -> str:
     """The report as one HTML file.
 
     `examples` maps row numbers to examples, for all of `rows_to_show(table).needed`; None leaves out the texts.
     `chosen` is the result of `rows_to_show`, needed where it was called with other arguments than its defaults.
+    `reasons` are shown beside the replies: see `reasons_of`.
     """
     if not table.metrics:
         raise CallError("a report needs the scores of at least one metric")
@@ -45,11 +48,11 @@ def render_report(
     sections = [
         summary_section(table),
         distributions_section(table),
-        replies_section(table, examples, chosen),
+        replies_section(table, examples, chosen, reasons or {}),
         browse_section(table, examples, chosen),
         signatures_section(table.signatures, table.notes, seed=table.seed, resamples=table.resamples),
     ]
-    return render_page(title, sections, lead=_lead(table), data=browse_data(table, examples, chosen))
+    return render_page(title, sections, lead=_lead(table), data=browse_data(table, examples, chosen, reasons or {}))
 
 
 def check_texts(table: ScoreTable, examples: Mapping[int, Example], chosen: ChosenRows) -> None:

@@ -9,7 +9,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -21,8 +21,9 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError
 from rejoinder.evaluators.judge.answers import Verdict, mean_verdict, verdict_of
-from rejoinder.evaluators.judge.asking import Asker, Meter, Prices, Question
+from rejoinder.evaluators.judge.asking import Answer, Asker, Question
 from rejoinder.evaluators.judge.cache import default_path
+from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
 from rejoinder.evaluators.judge.prompt import Shot, messages
 from rejoinder.evaluators.judge.rubrics import Rubric, load_rubric
 from rejoinder.evaluators.judge.shots import draw_shots
@@ -161,27 +162,31 @@ class Judge(Metric):
         )
         cache = Path(self.cache) if self.cache else default_path()
         meter = Meter(Prices(self.price_read, self.price_written))
-        return Asker(self.model, endpoint, cache, meter, self.samples, self.max_cost)
+        budget = None if self.max_cost is None else Budget(self.max_cost, [meter])
+        return Asker(self.model, endpoint, cache, meter, self.samples, budget)
 
     def score_batch(self, batch: Batch) -> Scores:
         """One score per example; 1 for an empty reply, NaN if the judge's answer cannot be used."""
         return np.array([verdict.score for verdict in self.verdicts(batch)], np.float64)
 
-    def reasons(self, batch: Batch) -> list[str]:
-        """The judge's justification for each reply; "" if none was asked for."""
-        return [verdict.reason for verdict in self.verdicts(batch)]
+    def reasons(self, batch: Batch) -> Sequence[str]:
+        """The judge's justification of each score; empty if none was asked for."""
+        return [verdict.reason for verdict in self.verdicts(batch)] if self.reason else ()
 
     def verdicts(self, batch: Batch) -> list[Verdict]:
         """The judge's answer for each example; asked once per batch."""
         return batch.keep(("judge", self), lambda: self._ask(batch))
 
-    def questions(self, examples: Sequence[Example]) -> list[Question]:
-        """The question about each example."""
-        return [self._question(example) for example in examples]
+    def planned(self, examples: Sequence[Example]) -> Plan:
+        """What scoring would send."""
+        return self.asker.planned([self.question(example) for example in examples if self._is_asked(example)])
 
-    def planned(self, examples: Sequence[Example]) -> tuple[int, int, int]:
-        """How many requests scoring would send, how many answers are cached, and about how many tokens."""
-        return self.asker.planned(self.questions(examples))
+    def asked_again(self, examples: Sequence[Example], sample: int) -> Scores:
+        """The scores by other samples of the same requests, numbered from `sample`; the cache has its own entries."""
+        name_host(self.asker.endpoint.host)
+        questions = [replace(self.question(example), first_sample=sample) for example in examples]
+        answers = self.asker.ask(questions, self._verdict, "repeating")
+        return np.array([mean_verdict(found).score for found in answers], np.float64)
 
     def watcher(self) -> _Unscored:
         """A counter of replies that could not be scored, by reason."""
@@ -204,24 +209,28 @@ class Judge(Metric):
     def _ask(self, batch: Batch) -> list[Verdict]:
         lowest = Verdict(LOWEST)
         verdicts = [lowest if blank else Verdict(np.nan) for blank in batch.blank.tolist()]
-        rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and self._has_all(example)]
+        rows = [row for row, example in enumerate(batch.examples) if self._is_asked(example)]
         if not rows:
             return verdicts
-        _name_host(self.asker.endpoint.host)
-        answers = self.asker.ask(self.questions([batch.examples[row] for row in rows]))
+        name_host(self.asker.endpoint.host)
+        answers = self.asker.ask([self.question(batch.examples[row]) for row in rows], self._verdict)
         for row, found in zip(rows, answers, strict=True):
-            verdicts[row] = mean_verdict([verdict_of(answer, reason=self.reason) for answer in found])
+            verdicts[row] = mean_verdict(found)
         return verdicts
 
-    def _question(self, example: Example) -> Question:
+    def _verdict(self, answer: Answer) -> Verdict:
+        return verdict_of(answer, reason=self.reason)
+
+    def question(self, example: Example) -> Question:
+        """The question about one example."""
         shots = [shot for shot in self.worked if shot.example.context != example.context][: self.shots]
         asked = messages(self.rubric_read, example, references=self.shows_references, reason=self.reason, shots=shots)
         if self.reason:
             return Question(tuple(asked), _REASON_TOKENS, _SCHEMA)
         return Question(tuple(asked), _DIGIT_TOKENS)
 
-    def _has_all(self, example: Example) -> bool:
-        return all(getattr(example, need) for need in self.needs)
+    def _is_asked(self, example: Example) -> bool:
+        return bool(example.response.strip()) and all(getattr(example, need) for need in self.needs)
 
 
 class _Unscored:
@@ -246,7 +255,7 @@ class _Unscored:
 _NAMED: set[str] = set()
 
 
-def _name_host(host: str) -> None:
+def name_host(host: str) -> None:
     """Print once, before the first request, where the texts are sent."""
     if host not in _NAMED:
         _NAMED.add(host)

@@ -10,6 +10,7 @@ from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_of, ordinal, shown
 from rejoinder.report.page import Section
+from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.headlines import system_label
 from rejoinder.report.sections.summary import system_badge
 from rejoinder.report.sections.thread import Turn, turns_of
@@ -32,14 +33,16 @@ class _Scores:
     table: ScoreTable
     ranked: tuple[str, ...]
     decimals: Mapping[str, int]
+    reasons: Reasons
 
 
-def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
+def replies_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons) -> Section:
     """The replies that are best and worst over all metrics, and those that metrics disagree on most."""
     parts: list[Html] = [element("p", _method(table), class_="intro")]
     if examples is None:
         parts.append(without_texts())
-    scores = _Scores(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
+    decimals = {label: decimals_of(table[label]) for label in table.metrics}
+    scores = _Scores(table, ranked_metrics(table), decimals, reasons)
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
@@ -86,7 +89,7 @@ def _card(scores: _Scores, row: int, example: Example | None) -> Html:
     name = element("span", own_text(row_name(table, row, example)), class_="id")
     head = element("header", system_badge(number, table.system_names[number]), " ", name)
     chat = _chat(example, system_label(table.system_names[number])) if example is not None else Html("")
-    return element("article", head, chat, _chips(scores, row), class_="card")
+    return element("article", head, chat, _chips(scores, row), _reasons(scores.reasons.get(row, {})), class_="card")
 
 
 def _chat(example: Example, system: str) -> Html:
@@ -120,6 +123,16 @@ def _references(example: Example) -> Html:
     label = element("summary", counted(len(example.references), "reference"))
     entries = [element("li", text, dir="auto") for text in example.references]
     return element("details", label, element("ul", *entries), class_="references")
+
+
+def _reasons(reasons: Mapping[str, str]) -> Html:
+    """Why each metric gave its score, where it says so."""
+    if not reasons:
+        return Html("")
+    said = [
+        joined([element("dt", own_text(label)), element("dd", text, dir="auto")]) for label, text in reasons.items()
+    ]
+    return element("dl", *said, class_="reasons")
 
 
 def _chips(scores: _Scores, row: int) -> Html:
