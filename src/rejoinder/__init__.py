@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
     from rejoinder.meta.planning.plan import plan, plan_precision
     from rejoinder.meta.planning.result import Plan, PrecisionPlan
+    from rejoinder.meta.preferences.pairwise import compare_pairwise
+    from rejoinder.meta.preferences.pairwise_report import PairwiseReport
     from rejoinder.meta.preferences.rank import preferences
     from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.metrics.base import Metric, ScoreWarning
@@ -54,6 +56,7 @@ _HOMES = {
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "PairwiseReport": "meta.preferences.pairwise_report",
     "Plan": "meta.planning.result",
     "PrecisionPlan": "meta.planning.result",
     "PreferenceReport": "meta.preferences.report",
@@ -63,6 +66,7 @@ _HOMES = {
     "TrainingRun": "learning.run",
     "calibrate": "meta.calibrate",
     "compare": "meta.compare",
+    "compare_pairwise": "meta.preferences.pairwise",
     "distill": "training.distill",
     "generate": "reply_models.pool.generate",
     "load": "registry",
@@ -92,6 +96,7 @@ __all__ = [
     "MetaReport",
     "Metric",
     "NeedsError",
+    "PairwiseReport",
     "Plan",
     "PrecisionPlan",
     "PreferenceReport",
@@ -102,6 +107,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "compare",
+    "compare_pairwise",
     "distill",
     "generate",
     "load",

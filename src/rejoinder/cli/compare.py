@@ -6,6 +6,7 @@ import argparse
 
 from rejoinder.cli.judging import add_judging, plan_comparison, prepare_judges
 from rejoinder.cli.options import add_scoring, chosen_metrics, print_json, put, run_settings, say, say_skipped
+from rejoinder.cli.pairwise import run_pairwise
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD",
         help="pair the replies of different systems by equal values of this field "
         "(default: context_id, else equal context and references)",
+    )
+    parser.add_argument(
+        "--pairwise",
+        metavar="JUDGE",
+        help="ask a judge which of two replies to one context is better, in both orders, instead of scoring each: "
+        "--pairwise 'judge(model=..., url=...)'",
     )
     labels = parser.add_argument_group("with a few human labels")
     labels.add_argument(
@@ -37,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     from rejoinder.meta.compare import compare
 
+    if arguments.pairwise is not None:
+        return run_pairwise(arguments)
     chosen = chosen_metrics(arguments)
     if arguments.dry_run:
         return plan_comparison(chosen, arguments)

@@ -12,6 +12,7 @@ from rejoinder.cli.options import open_source, print_json, put
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.judge.cost import Plan
+    from rejoinder.evaluators.judge.judge import Judge
     from rejoinder.scoring.choosing import Choice
     from rejoinder.types import Example
 
@@ -39,9 +40,15 @@ def add_max_cost(group: argparse._ActionsContainer) -> None:
 
 def prepare_judges(chosen: Choice | None, arguments: argparse.Namespace) -> None:
     """Apply --max-cost and --quiet to the judges among the metrics."""
-    from rejoinder.evaluators.judge.spending import judges_in, limit_cost
+    from rejoinder.evaluators.judge.spending import judges_in
 
-    judges = judges_in(chosen.metrics.values() if chosen else ())
+    apply_limits(judges_in(chosen.metrics.values() if chosen else ()), arguments)
+
+
+def apply_limits(judges: Sequence[Judge], arguments: argparse.Namespace) -> None:
+    """Apply --max-cost and --quiet to judges."""
+    from rejoinder.evaluators.judge.spending import limit_cost
+
     for judge in judges:
         judge.asker.quiet = arguments.quiet
     if arguments.max_cost is not None:

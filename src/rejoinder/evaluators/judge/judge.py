@@ -192,6 +192,13 @@ class Judge(Metric):
         """A counter of replies that could not be scored, by reason."""
         return _Unscored(self)
 
+    def notes(self) -> list[str]:
+        """How much was sent so far, and what it cost."""
+        meter = self.asker.meter
+        cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
+        tokens = f"{meter.read} tokens read and {meter.written} written"
+        return [f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
+
     @property
     def signature(self) -> str:
         """Everything that determines the score; rate limits, prices and the cache do not."""
@@ -245,11 +252,8 @@ class _Unscored:
 
     def notes(self) -> list[str]:
         """The problems with their counts, and the cost."""
-        meter = self._judge.asker.meter
         notes = [f"{count} answers could not be used: {problem}" for problem, count in self._problems.most_common(5)]
-        cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
-        tokens = f"{meter.read} tokens read and {meter.written} written"
-        return [*notes, f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
+        return [*notes, *self._judge.notes()]
 
 
 _NAMED: set[str] = set()
