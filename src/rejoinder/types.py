@@ -58,3 +58,4 @@ class JudgedExample:
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)
     split: str = ""
+    language: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rejoinder.cli.judging import add_max_cost, prepare_judges
 from rejoinder.cli.options import add_scoring, chosen_metrics, run_settings, say, show
 from rejoinder.errors import CallError
 
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"
     )
     parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
+    add_max_cost(parser.add_argument_group("judges (language models)"))
     add_scoring(parser)
 
 
@@ -58,9 +60,11 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
     from rejoinder.data.output import write_text
     from rejoinder.meta.meta import meta_evaluate
 
+    chosen = chosen_metrics(arguments)
+    prepare_judges(chosen, arguments)
     report = meta_evaluate(
         arguments.judged[0],
-        chosen_metrics(arguments),
+        chosen,
         scores=arguments.scores,
         dimension=arguments.dimension,
         studies=_studies(arguments),
@@ -81,9 +85,11 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
     if arguments.scores or arguments.study:
         option = "--scores" if arguments.scores else "--study"
         raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
+    chosen = chosen_metrics(arguments)
+    prepare_judges(chosen, arguments)
     analysis = meta_analyse(
         *arguments.judged,
-        metrics=chosen_metrics(arguments),
+        metrics=chosen,
         dimension=arguments.dimension,
         remove_outliers=arguments.remove_outliers,
         **run_settings(arguments),

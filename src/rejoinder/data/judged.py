@@ -1,7 +1,8 @@
 """Judged examples: replies with the scores that people gave them.
 
 `scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
-not rated); data with a single dimension may give only the number or the list. `split` (train, valid, test) is optional.
+not rated); data with a single dimension may give only the number or the list. `split` (train, valid, test) and
+`language` are optional.
 """
 
 from __future__ import annotations
@@ -24,22 +25,29 @@ class JudgedSource(Source):
 
     _judged: Mapping[str, tuple[float, ...]]
     _split: str
+    _language: str
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""
-        return (JudgedExample(example, dict(self._judged), self._split) for _, _, example in self.numbered())
+        return (
+            JudgedExample(example, dict(self._judged), self._split, self._language) for _, _, example in self.numbered()
+        )
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
-            self._judged, self._split = record.scores, record.split
+            self._judged, self._split, self._language = record.scores, record.split, record.language
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):
             raise FieldError("scores", "is missing: expected human scores with the example")
-        name, split = self.fields.of("scores"), record.get(self.fields.of("split"))
+        name = self.fields.of("scores")
         self._judged = scores_of(record.get(name), name)
-        self._split = "" if split is None or is_missing(split) else text_of(split, self.fields.of("split"))
+        self._split, self._language = self._label(record, "split"), self._label(record, "language")
         return example
+
+    def _label(self, record: Mapping[str, Any], ours: str) -> str:
+        value = record.get(self.fields.of(ours))
+        return "" if value is None or is_missing(value) else text_of(value, self.fields.of(ours))
 
 
 def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:

@@ -32,6 +32,8 @@ class JudgedSet:
     ratings: Mapping[str, Ratings]
     """Dimension -> (examples, raters)."""
     splits: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    """The language of each example, "" where the data do not say it."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -39,7 +41,8 @@ class JudgedSet:
         items = list(judged)
         dimensions = dict.fromkeys(dimension for item in items for dimension in item.scores)
         ratings = {dimension: _matrix([item.scores.get(dimension, ()) for item in items]) for dimension in dimensions}
-        return cls(name, tuple(item.example for item in items), ratings, tuple(item.split for item in items))
+        splits, languages = tuple(item.split for item in items), tuple(item.language for item in items)
+        return cls(name, tuple(item.example for item in items), ratings, splits, languages)
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -71,12 +74,13 @@ class JudgedSet:
             tuple(self.examples[row] for row in rows),
             {dimension: matrix[rows] for dimension, matrix in self.ratings.items()},
             tuple(self.splits[row] for row in rows) if self.splits else (),
+            tuple(self.languages[row] for row in rows) if self.languages else (),
         )
 
     def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
         """The same set without ratings that are far from their example's median (Zhao et al. 2020, section 4)."""
         cleaned = {dimension: without_outliers(matrix, threshold) for dimension, matrix in self.ratings.items()}
-        return JudgedSet(self.name, self.examples, cleaned, self.splits)
+        return JudgedSet(self.name, self.examples, cleaned, self.splits, self.languages)
 
     def judged_examples(self) -> list[JudgedExample]:
         """The set as single judged examples."""
@@ -85,6 +89,7 @@ class JudgedSet:
                 example,
                 {dimension: tuple(matrix[row].tolist()) for dimension, matrix in self.ratings.items()},
                 self.splits[row] if self.splits else "",
+                self.languages[row] if self.languages else "",
             )
             for row, example in enumerate(self.examples)
         ]

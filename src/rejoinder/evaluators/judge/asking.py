@@ -106,6 +106,16 @@ class Asker:
             known = cache.abilities(self.endpoint.url, self.model)
             return self._planned(questions, known, lambda key: cache.find(key) is not None)
 
+    def tokens_spent(self, questions: Sequence[Question]) -> tuple[int, int, int]:
+        """Tokens read and written for the answers in the cache, and how many of the questions have answers."""
+        with closing(AnswerCache(self.cache)) as cache:
+            known = cache.abilities(self.endpoint.url, self.model)
+            abilities = Abilities() if known is None else _abilities(known)
+            spent = [[cache.tokens(key) for key in self._keys(question, abilities)] for question in questions]
+        found = [[tokens for tokens in row if tokens is not None] for row in spent]
+        read, written = (sum(tokens[place] for row in found for tokens in row) for place in (0, 1))
+        return read, written, sum(map(bool, found))
+
     def _planned(
         self, questions: Sequence[Question], known: Mapping[str, Any] | None, in_cache: Callable[[str], bool]
     ) -> Plan:

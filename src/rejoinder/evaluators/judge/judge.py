@@ -179,7 +179,7 @@ class Judge(Metric):
 
     def planned(self, examples: Sequence[Example]) -> Plan:
         """What scoring would send."""
-        return self.asker.planned([self.question(example) for example in examples if self._is_asked(example)])
+        return self.asker.planned([self.question(example) for example in examples if self.is_asked(example)])
 
     def asked_again(self, examples: Sequence[Example], sample: int) -> Scores:
         """The scores by other samples of the same requests, numbered from `sample`; the cache has its own entries."""
@@ -187,6 +187,10 @@ class Judge(Metric):
         questions = [replace(self.question(example), first_sample=sample) for example in examples]
         answers = self.asker.ask(questions, self._verdict, "repeating")
         return np.array([mean_verdict(found).score for found in answers], np.float64)
+
+    def tokens_spent(self, examples: Sequence[Example]) -> tuple[int, int, int]:
+        """Tokens read and written for the answers about these examples in the cache, and for how many examples."""
+        return self.asker.tokens_spent([self.question(example) for example in examples if self.is_asked(example)])
 
     def watcher(self) -> _Unscored:
         """A counter of replies that could not be scored, by reason."""
@@ -216,7 +220,7 @@ class Judge(Metric):
     def _ask(self, batch: Batch) -> list[Verdict]:
         lowest = Verdict(LOWEST)
         verdicts = [lowest if blank else Verdict(np.nan) for blank in batch.blank.tolist()]
-        rows = [row for row, example in enumerate(batch.examples) if self._is_asked(example)]
+        rows = [row for row, example in enumerate(batch.examples) if self.is_asked(example)]
         if not rows:
             return verdicts
         name_host(self.asker.endpoint.host)
@@ -236,7 +240,8 @@ class Judge(Metric):
             return Question(tuple(asked), _REASON_TOKENS, _SCHEMA)
         return Question(tuple(asked), _DIGIT_TOKENS)
 
-    def _is_asked(self, example: Example) -> bool:
+    def is_asked(self, example: Example) -> bool:
+        """Whether the model is asked about it: not about an empty reply, or one that lacks what the rubric needs."""
         return bool(example.response.strip()) and all(getattr(example, need) for need in self.needs)
 
 
