@@ -69,7 +69,7 @@ def test_digits_with_too_little_mass_give_no_score(folder: Path) -> None:
         found = judge(server.url)
         batch = Batch([example("Fine.")])
         assert math.isnan(found.score_batch(batch)[0])
-        assert found.verdicts(batch)[0].problem == "the digits hold only 5% of the probability"
+        assert found.verdicts(batch)[0].problem == "the digits hold less than 20% of the probability"
 
 
 def test_without_logprobs_the_mean_of_samples_is_taken_and_the_endpoint_is_asked_only_once(folder: Path) -> None:

@@ -68,7 +68,7 @@ def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> Verdict:
         if total >= LEAST_MASS:
             return Verdict(sum(int(digit) * mass for digit, mass in zip(DIGITS, masses, strict=True)) / total, "", said)
         if entry["token"].strip():
-            return Verdict(math.nan, f"the digits hold only {total:.0%} of the probability", said)
+            return Verdict(math.nan, f"the digits hold less than {LEAST_MASS:.0%} of the probability", said)
     digit = digit_in(text)
     return Verdict(math.nan, "no digit from 1 to 5 in the answer", said) if digit is None else Verdict(digit, "", said)
 
