@@ -25,7 +25,7 @@ class JudgedSource(Source):
 
     _judged: Mapping[str, tuple[float, ...]]
     _split: str
-    _language: str
+    _language: str = ""
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""

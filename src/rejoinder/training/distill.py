@@ -19,6 +19,7 @@ from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.metrics.base import Metric
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, run_into, save_trained
+from rejoinder.training.student_check import StudentCheck, check_student, divide
 from rejoinder.types import Dialogue
 
 STUDENTS = ("encoder", "static")
@@ -30,6 +31,8 @@ def distill(
     dialogues: Any = (),
     *,
     candidates: Any = (),
+    judged: Any = (),
+    dimension: str | None = None,
     student: str = "static",
     contexts: int = CANDIDATE_CONTEXTS,
     seed: int = 0,
@@ -37,6 +40,7 @@ def distill(
     output: str | Path | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
+    on_check: Callable[[StudentCheck], None] = lambda check: None,  # noqa: ARG005 - nothing to do with it
     **parameters: Any,
 ) -> Any:
     """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
@@ -45,6 +49,10 @@ def distill(
     evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from
     the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
     places of the dialogues. Both are files or objects in memory, as in `train`.
+
+    A tenth of the dialogues or candidates is set aside to measure how far the student agrees with its teacher; with
+    `judged` replies, also how far it agrees with people (on one `dimension`). `on_check` is called with the result,
+    and the student's folder has it in MODEL_CARD.md.
 
     With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
@@ -58,19 +66,26 @@ def distill(
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),
+        judged=reader.judged(judged),
         skipped=tuple(reader.skipped),
     )
     if not given.dialogues and not given.candidates:
         raise CallError("nothing to learn from: expected dialogues, candidates or both")
     on_read(given)
     saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
-    teacher = _teacher(teachers, given.dialogues, seed)
+    parts = divide(given.dialogues, given.candidates, contexts, seed)
+    teacher = _teacher(teachers, parts.dialogues, seed)
     learn: Any = distill_static if student == "static" else distill_encoder
-    settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
-    fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
+    settings = {"contexts": parts.contexts, "seed": seed, "scores_file": saved, "run": training}
+    fitted = learn(model, teacher, parts.dialogues, parts.candidates, **settings)
+    if not is_main_process():
+        return fitted
+    check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
     if target is not None and saved is not None:
         save_trained(fitted, target, training)
+        check.save(target)
         saved.unlink(missing_ok=True)
+    on_check(check)
     return fitted
 
 

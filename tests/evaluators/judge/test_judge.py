@@ -347,6 +347,11 @@ def test_a_jury_is_the_mean_of_its_judges(folder: Path) -> None:
         watcher = jury.watcher()
         watcher.add(batch)
         assert "standard deviation of" in watcher.notes()[0]
+        members = tuple(f'judge(model={name}, url="{one.url}")' for name in ("llama-3", "qwen"))
+        jury, batch = Jury(members=members), Batch([Example("1", ("Hi",), "Hello.", system="Llama 2")])
+        watcher = jury.watcher()
+        watcher.add(batch)
+        assert any("llama-3 and the judged Llama 2 seem to be of one family" in note for note in watcher.notes())
 
 
 def test_an_endpoint_that_is_not_there_is_told_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from rejoinder.evaluators.judge.answers import Verdict, mean_verdict, verdict_of
 from rejoinder.evaluators.judge.asking import Answer, Asker, Question
 from rejoinder.evaluators.judge.cache import default_path
 from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
+from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.prompt import Shot, messages
 from rejoinder.evaluators.judge.rubrics import Rubric, load_rubric
 from rejoinder.evaluators.judge.shots import draw_shots
@@ -249,16 +250,17 @@ class _Unscored:
     """Counts unusable answers by problem."""
 
     def __init__(self, judge: Judge) -> None:
-        self._judge, self._problems = judge, Counter[str]()
+        self._judge, self._problems, self._systems = judge, Counter[str](), set[str]()
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
         self._problems.update(verdict.problem for verdict in self._judge.verdicts(batch) if verdict.problem)
+        self._systems.update(example.system for example in batch.examples)
 
     def notes(self) -> list[str]:
         """The problems with their counts, and the cost."""
         notes = [f"{count} answers could not be used: {problem}" for problem, count in self._problems.most_common(5)]
-        return [*notes, *self._judge.notes()]
+        return [*notes, *self._judge.notes(), *family_notes(self._judge.model, self._systems)]
 
 
 _NAMED: set[str] = set()

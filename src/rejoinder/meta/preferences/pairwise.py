@@ -15,6 +15,7 @@ from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.judge.cost import Plan
+from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import FIRST, NEITHER, Pair, PairVerdict, planned_pairs, preferred
 from rejoinder.meta.judged import context_key
@@ -59,7 +60,7 @@ def compare_pairwise(
         signature=asked.signature,
         flips=flips_of([pair for pair, _ in usable], [verdict for _, verdict in usable], seed, resamples),
         unusable=len(pairs) - len(usable),
-        notes=tuple(asked.notes()),
+        notes=(*asked.notes(), *family_notes(asked.model, {one.system for pair in pairs for one in pair})),
         skipped=skipped,
     )
 
