@@ -77,11 +77,11 @@ def measured(url: str, count: int, cache: Path, concurrency: int) -> dict[str, f
 
 def score(url: str, count: int, cache: str, concurrency: int) -> None:
     """Score made-up replies, and print seconds and memory."""
+    import httpx2  # noqa: F401 - loading it is not what is measured
+
     from rejoinder.evaluators.judge.judge import Judge
     from rejoinder.metrics.batch import Batch
     from rejoinder.types import Example
-
-    import httpx2  # noqa: F401, I001 - loading it is not what is measured
 
     judge = Judge(model="fake", url=url, concurrency=concurrency, cache=cache)
     batch = Batch([Example(str(n), ("How are you?",), f"Reply number {n}.") for n in range(count)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,28 @@ def test_what_is_under_way_counts_towards_the_limit() -> None:
     budget.reserve(1.0)
     with pytest.raises(CostLimitError, match="1 so far"):
         budget.reserve(0.1)
+
+
+def test_progress_shows_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tqdm
+
+    from rejoinder.evaluators.judge import asking
+    from rejoinder.evaluators.judge.judge import Judge
+    from rejoinder.types import Example
+
+    shown = io.StringIO()
+
+    def visible(doing: str, *, total: int, unit: str, quiet: bool) -> Any:
+        return tqdm.tqdm(desc=doing, total=total, unit=f" {unit}", file=shown, mininterval=0, miniters=1)
+
+    monkeypatch.setattr(asking, "bar", visible)
+    with serving(respond) as server:
+        judge = Judge(model="m", url=server.url, price_read=1000, concurrency=1)
+        judge.score([Example(str(n), ("Hi",), f"Reply {n}.") for n in range(4)])
+    last = shown.getvalue().split("\r")[-1]
+    assert "3/3" in last  # the first one was asked alone, to see what the endpoint can do
+    assert "requests/s" in last
+    assert "cost=0.4" in last
 
 
 def test_plans_add_up() -> None:
