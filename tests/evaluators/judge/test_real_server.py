@@ -52,8 +52,8 @@ def test_a_real_server_scores_ranks_and_answers_from_the_cache(url: str, tmp_pat
     again = Judge(model="smollm2", url=url, cache=cache)
     assert np.array_equal(again.score_batch(Batch(REPLIES)), scores, equal_nan=True)
     assert again.asker.meter.requests == 0
-    [verdict] = preferred(judge, [(REPLIES[0], REPLIES[1])])
-    assert verdict.outcome in {"a", "b", "tie", ""}
+    [preference] = preferred(judge, [(REPLIES[0], REPLIES[1])])
+    assert preference.outcome in {"a", "b", "tie", ""}
 
 
 def test_a_real_server_keeps_to_the_schema_of_a_reason(url: str, tmp_path: Path) -> None:
