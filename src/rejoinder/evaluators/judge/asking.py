@@ -5,6 +5,7 @@ The capabilities of an endpoint are detected once, from its first answer, and st
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -171,15 +172,20 @@ class _Session:
 
     def in_threads(self, work: Callable[[str], None], keys: Sequence[str]) -> None:
         """Run all; the first error cancels what has not started, and is raised."""
-        pool = ThreadPoolExecutor(self.asker.endpoint.concurrency, thread_name_prefix="judge")
-        try:
-            running: list[Future[None]] = [pool.submit(work, key) for key in keys]
-            wait(running, return_when=FIRST_EXCEPTION)
+        waiting, threads = deque(keys), min(self.asker.endpoint.concurrency, len(keys))
+
+        def worker() -> None:
+            while (key := _taken(waiting)) is not None:
+                work(key)
+
+        with ThreadPoolExecutor(max(1, threads), thread_name_prefix="judge") as pool:
+            try:
+                running: list[Future[None]] = [pool.submit(worker) for _ in range(threads)]
+                wait(running, return_when=FIRST_EXCEPTION)
+            finally:
+                waiting.clear()
             for future in running:
-                if future.done() and not future.cancelled() and (error := future.exception()) is not None:
-                    raise error
-        finally:
-            pool.shutdown(cancel_futures=True)
+                future.result()
 
     def sent(self, key: str, body: dict[str, Any], question: Question, moving: Any) -> Answer:
         """The endpoint's answer, kept in the cache."""
@@ -230,6 +236,14 @@ class _Session:
                 self.asker.meter.cached -= 1  # it is found there at once, but was sent in this run
             self.cache.learn(url, model, asdict(abilities))
             return abilities
+
+
+def _taken(waiting: deque[str]) -> str | None:
+    """The next key; None where none is left. Safe with several threads."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
 
 
 def _without(abilities: Abilities, error: RefusedError) -> Abilities:
