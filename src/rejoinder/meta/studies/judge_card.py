@@ -1,6 +1,6 @@
 """A judge's card: what a statistician asks of a language model before its scores are believed.
 
-It is part of `meta` wherever a judge is among the metrics, alone or in a jury. Two of its figures need further
+It is part of `meta` wherever a judge is among the metrics, alone, in a jury or in an ensemble. Two of its figures need further
 requests: some replies are asked about again, and some pairs of replies to one context are shown in both orders.
 """
 
@@ -83,13 +83,16 @@ def judge_studies(scored: ScoredSet) -> tuple[StudyResult, ...]:
 
 
 def _judges(scored: ScoredSet) -> Iterator[_Judged]:
-    """The judges among the metrics and in juries; the answers of a jury's members are in the cache by now."""
+    """The judges among the metrics and within them, each once; the answers of members are in the cache by now."""
+    alone = {label: metric for label, metric in scored.metrics.items() if isinstance(metric, Judge)}
+    for label, judge in alone.items():
+        yield _Judged(label, judge, scored.scores[label])
+    seen = {judge.signature for judge in alone.values()}
     for label, metric in scored.metrics.items():
-        if isinstance(metric, Judge):
-            yield _Judged(label, metric, scored.scores[label])
-            continue
         for member in judges_in(metric.parts):
-            yield _Judged(f"{label}: {member.model}", member, member.score_batch(Batch(scored.judged.examples)))
+            if member.signature not in seen:
+                seen.add(member.signature)
+                yield _Judged(f"{label}: {member.model}", member, member.score_batch(Batch(scored.judged.examples)))
 
 
 def _card_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]:
