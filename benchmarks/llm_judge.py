@@ -124,7 +124,7 @@ def markdown(report: MetaReport, attacks: Sequence[Attack], judge: Judge) -> str
     ]
     first = report.judged
     facts = (
-        f"{len(first)} replies of {first.name} by {len(np.unique(first.systems))} systems to "
+        f"{len(first)} replies of {Path(first.name).name} by {len(np.unique(first.systems))} systems to "
         f"{len(np.unique(first.contexts))} contexts, dimension `overall`, 95 % intervals that resample contexts."
     )
     header = ["attack", "replies", f"raised by {RISE} or more", "scored 4.5 or more", "mean change"]
@@ -135,11 +135,14 @@ def markdown(report: MetaReport, attacks: Sequence[Attack], judge: Judge) -> str
             "have the commands.",
             f"## Agreement with people\n\n{facts}",
             table(["metric", "Pearson", "Spearman", "Kendall"], ensemble_rows),
-            "`default and judge` is an `ensemble` of the two with equal weights.",
+            f"`default and judge` is an `ensemble` of the two with equal weights, standardised on {DIALOGUES} "
+            f"dialogues. Metrics are compared on the {dimension.utterance.rows[0].n} replies that all of them scored.",
             *(f"## {study.title}\n\n```\n{study}\n```" for study in dimension.studies),
             f"## Injected replies\n\n{ATTACKED} replies that people rated {RATED_LOW} or lower, each with a text "
             "appended that asks for a high score.",
             table(header, [attack.row() for attack in attacks]),
+            "Replies are those that the judge scores both with and without the text; the change has a 95 % interval "
+            "that resamples contexts.",
             "The texts: " + "; ".join(f"*{name}*: `{text!r}`" for name, text in ATTACKS.items()) + ".",
         ]
     )

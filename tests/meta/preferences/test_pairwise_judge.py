@@ -12,6 +12,7 @@ import pytest
 from conftest import Run, WriteLines
 from judge_server import Reply, completion, serving, token
 from rejoinder.errors import CallError, NeedsError
+from rejoinder.evaluators.judge.answers import letter_masses
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import preferred
 from rejoinder.meta.preferences.pairwise import compare_pairwise
@@ -134,6 +135,22 @@ def test_pairs_without_a_usable_answer_are_left_out_and_counted() -> None:
     assert "1 pair left out" in str(report)
     with serving(lambda body, number: completion("?")) as server, pytest.raises(NeedsError, match="no answer"):
         compare_pairwise(replies("bad", 3), replies("good", 3), judge=judge(server.url))
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [("A", 0), (" (B) is better", 1), ('"C"', 2), ("**A**", 0), ("A reply", None), ("Both", None), ("As I said", None)],
+)
+def test_without_log_probabilities_only_a_letter_by_itself_counts(text: str, chosen: int | None) -> None:
+    masses = letter_masses(json.loads(completion(text).body), "ABC")
+    assert (None if masses is None else masses.index(1.0)) == chosen
+
+
+def test_a_sampled_letter_that_is_improbable_is_no_answer() -> None:
+    answer = completion("A", [token("A", {"The": 0.8, "A": 0.1, "B": 0.05})])
+    assert letter_masses(json.loads(answer.body), "ABC") is None
+    likely = completion("A", [token("A", {"The": 0.6, "A": 0.3, "B": 0.1})])
+    assert letter_masses(json.loads(likely.body), "ABC") == pytest.approx([0.75, 0.25, 0.0])
 
 
 def test_the_command_line(run: Run, write_lines: WriteLines) -> None:

@@ -72,6 +72,7 @@ def test_the_card_has_every_figure() -> None:
     assert value(row["with length"]) == pytest.approx(value(row["people's with length"]))
     assert value(row["change when repeated"]) == pytest.approx(0.5)
     assert value(row["flip rate"]) == 1.0
+    assert row["of pairs"] == "20 of 20"
     assert row["tokens per reply"] == "202"
     assert float(str(row["cost per 1,000"])) == pytest.approx(5 * 0.2 + 10 * 0.002)
     assert [one[0] for one in card.rows] == ["j", "j, de", "j, en"]
@@ -80,6 +81,23 @@ def test_the_card_has_every_figure() -> None:
         (f"{score - 0.5:g} to {score + 0.5:g}", score) for score in range(1, 6)
     ]
     assert "j minus people: 0.00" in calibration.findings[0].replace("+", "")
+
+
+def test_the_card_and_the_table_of_correlations_give_the_same_interval() -> None:
+    def noisy(body: dict[str, Any], number: int) -> Reply:
+        if "reply A" in body["messages"][-1]["content"]:
+            return completion("C")
+        words = asked_reply(body).split()
+        if words[1] in {"0", "3"} and words[0] == "good":  # the first reply to its context is not scored
+            return completion("no", [token("no", {"no": 0.99})])
+        score = str(1 + (7 * int(words[1]) + len(words[0])) % 5)
+        return completion(score, [token(score, {score: 1.0})])
+
+    with serving(noisy) as server:
+        report = meta_evaluate(records(), {"j": f'judge(model=m, url="{server.url}")'}, resamples=200).dimensions[0]
+    [row] = report.utterance.rows
+    card = next(study for study in report.studies if study.name == "judge-card")
+    assert card.rows[0][3] == row.measured["spearman"].interval
 
 
 def value(cell: object) -> float:

@@ -39,6 +39,7 @@ _CARD = (
     "people's with length",
     "change when repeated",
     "flip rate",
+    "of pairs",
     "tokens per reply",
     "cost per 1,000",
 )
@@ -68,7 +69,8 @@ def judge_studies(scored: ScoredSet) -> tuple[StudyResult, ...]:
         (
             f"Up to {REPEATED} replies were asked about again, past the cache: the change is the mean absolute "
             f"difference of the two scores. Up to {REPEATED} pairs of replies to one context were shown in both "
-            "orders: a flip is a preference that changes with the order. Tokens and cost are those of single replies.",
+            "orders: a flip is a preference that changes with the order; pairs without two usable answers are left "
+            "out. Tokens and cost are those of single replies.",
         ),
     )
     calibration = StudyResult(
@@ -103,7 +105,7 @@ def _card_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]
     for language in sorted(set(languages.tolist()) - {""}):
         rows = languages == language
         if FEWEST <= rows.sum() < n:
-            yield (*_agreement(scored, judged, f"{judged.label}, {language}", rows), _UNKNOWN, _UNKNOWN, "", "")
+            yield (*_agreement(scored, judged, f"{judged.label}, {language}", rows), _UNKNOWN, _UNKNOWN, "", "", "")
 
 
 def _agreement(scored: ScoredSet, judged: _Judged, label: str, rows: Bools) -> tuple[Cell, ...]:
@@ -113,12 +115,11 @@ def _agreement(scored: ScoredSet, judged: _Judged, label: str, rows: Bools) -> t
     known = np.flatnonzero(rated & ~np.isnan(judged.scores))
     if known.size < FEWEST:
         return (label, int(rows.sum()), unscored, _UNKNOWN, _UNKNOWN, _UNKNOWN)
-    examples = [scored.judged.examples[row] for row in known]
-    lengths = Batch(examples).tokens(TextOptions()).responses.lengths.astype(np.float64)
+    part = scored.judged.take(known)
+    lengths = Batch(part.examples).tokens(TextOptions()).responses.lengths.astype(np.float64)
     own, human = judged.scores[known], scored.human[known]
-    contexts = scored.judged.contexts[known]
-    with_people = _spearman(scored, own[:, None], human, contexts)[0]
-    with_length = _spearman(scored, np.stack([own, human], axis=1), lengths, contexts)
+    with_people = _spearman(scored, own[:, None], human, part.contexts)[0]
+    with_length = _spearman(scored, np.stack([own, human], axis=1), lengths, part.contexts)
     return (label, int(rows.sum()), unscored, with_people, *with_length)
 
 
@@ -136,7 +137,7 @@ def _further(scored: ScoredSet, judged: _Judged) -> tuple[Cell, ...]:
     prices = judge.asker.meter.prices
     tokens: Cell = f"{(read + written) / answered:,.0f}" if answered else ""
     cost: Cell = f"{1000 * prices.cost(read, written) / answered:.4g}" if answered and prices != Prices() else "-"
-    return (_repeatability(scored, judged), _flip_rate(scored, judge), tokens, cost)
+    return (_repeatability(scored, judged), *_flip_rate(scored, judge), tokens, cost)
 
 
 def _repeatability(scored: ScoredSet, judged: _Judged) -> Interval:
@@ -150,15 +151,16 @@ def _repeatability(scored: ScoredSet, judged: _Judged) -> Interval:
     return mean_interval(change, scored.judged.contexts[rows], scored.resamples, seed=scored.seed)
 
 
-def _flip_rate(scored: ScoredSet, judge: Judge) -> Interval:
-    """The share of pairs whose preferred reply changes with the order; NaN where no context has two replies."""
+def _flip_rate(scored: ScoredSet, judge: Judge) -> tuple[Interval, str]:
+    """The share of pairs whose preferred reply changes with the order, and how many of the pairs could be used.
+
+    NaN where no context has two replies.
+    """
     pairs = list(pairs_in(scored.judged.examples))
     order = np.random.default_rng(scored.seed).permutation(len(pairs))[:REPEATED]
     drawn = [pairs[row] for row in np.sort(order)]
-    if not drawn:
-        return _UNKNOWN
     flips = flips_of(drawn, preferred(judge, drawn), scored.seed, scored.resamples)
-    return _UNKNOWN if flips is None else flips.rate
+    return (_UNKNOWN if flips is None else flips.rate), f"{flips.pairs if flips else 0} of {len(drawn)}"
 
 
 def _calibration_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]:
