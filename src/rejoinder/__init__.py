@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
     from rejoinder.meta.planning.plan import plan, plan_precision
     from rejoinder.meta.planning.result import Plan, PrecisionPlan
+    from rejoinder.meta.preferences.pairwise import compare_pairwise
+    from rejoinder.meta.preferences.pairwise_report import PairwiseReport
     from rejoinder.meta.preferences.rank import preferences
     from rejoinder.meta.preferences.report import PreferenceReport
     from rejoinder.meta.raters.agreement import AgreementReport, agreement
@@ -65,6 +67,7 @@ _HOMES = {
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "PairwiseReport": "meta.preferences.pairwise_report",
     "Plan": "meta.planning.result",
     "PrecisionPlan": "meta.planning.result",
     "PreferenceReport": "meta.preferences.report",
@@ -76,6 +79,7 @@ _HOMES = {
     "calibrate": "meta.calibrate",
     "check": "scoring.check",
     "compare": "meta.compare",
+    "compare_pairwise": "meta.preferences.pairwise",
     "convert": "data.converting.convert",
     "distill": "training.distill",
     "generate": "reply_models.pool.generate",
@@ -111,6 +115,7 @@ __all__ = [
     "MetaReport",
     "Metric",
     "NeedsError",
+    "PairwiseReport",
     "Plan",
     "PrecisionPlan",
     "PreferenceReport",
@@ -123,6 +128,7 @@ __all__ = [
     "calibrate",
     "check",
     "compare",
+    "compare_pairwise",
     "convert",
     "distill",
     "generate",

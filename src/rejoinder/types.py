@@ -71,3 +71,4 @@ class JudgedExample:
     """Dimension -> who gave each score; absent where it is unknown."""
     probability: float = math.nan
     """The probability with which the example was chosen to be rated; NaN where it is unknown."""
+    language: str = ""

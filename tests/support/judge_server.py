@@ -102,7 +102,7 @@ def serving(respond: Respond) -> Iterator[JudgeServer]:
     stopped = threading.Event()
     server = Server(("127.0.0.1", 0), Handler)
     found = JudgeServer(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield found

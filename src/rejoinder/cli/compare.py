@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rejoinder.cli.judging import add_judging, plan_comparison, prepare_judges
 from rejoinder.cli.options import (
     add_by,
     add_report,
@@ -21,9 +22,11 @@ from rejoinder.cli.options import (
     terminal_width,
     write_report,
 )
+from rejoinder.cli.pairwise import run_pairwise
 
 if TYPE_CHECKING:
     from rejoinder.meta.comparison import Comparison
+    from rejoinder.scoring.choosing import Choice
     from rejoinder.scoring.replay import Replay
 
 
@@ -61,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="replies with equal values of this field are not independent, and are resampled and permuted together "
         "(default: dialogue_id, else contexts that continue each other)",
     )
+    parser.add_argument(
+        "--pairwise",
+        metavar="JUDGE",
+        help="ask a judge which of two replies to one context is better, in both orders, instead of scoring each: "
+        "--pairwise 'judge(model=..., url=...)'",
+    )
     labels = parser.add_argument_group("with a few human labels")
     labels.add_argument(
         "--labels",
@@ -83,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_by(parser)
     add_report(parser)
+    add_judging(parser)
     add_scoring(parser)
 
 
@@ -91,8 +101,14 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.meta.gate import gate
     from rejoinder.output.targets import reserved
 
+    if arguments.pairwise is not None:
+        return run_pairwise(arguments)
+    chosen = chosen_metrics(arguments) if arguments.scores is None else None
+    if arguments.dry_run:
+        return plan_comparison(chosen, arguments)
+    prepare_judges(chosen, arguments)
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
-        comparison = _compared(arguments)
+        comparison = _compared(chosen, arguments)
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
         print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))
@@ -108,19 +124,19 @@ def run(arguments: argparse.Namespace) -> int:
     return check_failed([checked.reason] if checked and not checked.passed else [])
 
 
-def _compared(arguments: argparse.Namespace) -> Comparison:
+def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
     """The comparison, after its report has been written."""
     from rejoinder.meta.compare import compare
 
     def visit(found: Comparison, replies: Replay | None = None) -> None:
         if arguments.report:
             title = ", ".join(arguments.replies or [arguments.scores])
-            write_report(arguments, found.table, replies, title=title, comparison=found)
+            metrics = chosen.metrics if chosen else {}
+            write_report(arguments, found.table, replies, title=title, metrics=metrics, comparison=found)
 
-    columns = arguments.metric or None
     comparison = compare(
         *arguments.replies,
-        metrics=chosen_metrics(arguments) if arguments.scores is None else columns,
+        metrics=chosen if arguments.scores is None else arguments.metric or None,
         primary=arguments.primary,
         margin=arguments.margin,
         scores=arguments.scores,

@@ -13,6 +13,7 @@ from rejoinder.defaults import CANDIDATE_CONTEXTS
 
 if TYPE_CHECKING:
     from rejoinder.training.input import TrainingInput
+    from rejoinder.training.student_check import StudentCheck
 
 _ENCODER_PARAMETERS = ("steps", "max_length")
 
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data (at least one of the two kinds)")
     add_files(data, "--dialogues", purpose="dialogues to make replies from")
     add_files(data, "--candidates", purpose="replies with their contexts, to learn from instead")
+    add_files(data, "--judged", purpose="replies with human scores, to measure how far the student agrees with people")
+    data.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
     data.add_argument(
         "--contexts",
         type=positive,
@@ -68,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.teachers,
             arguments.dialogues,
             candidates=arguments.candidates,
+            judged=arguments.judged,
+            dimension=arguments.dimension,
             student="static" if arguments.static else "encoder",
             contexts=arguments.contexts,
             seed=arguments.seed,
@@ -75,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             output=output,
             on_error=arguments.on_error,
             on_read=partial(_say_read, arguments),
+            on_check=partial(_say_check, arguments),
             **_parameters(arguments),
         )
     except KeyboardInterrupt:
@@ -96,6 +102,11 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
     for name in given:
         raise CallError(f"--{name.replace('_', '-')} is for an encoder: expected it without --static")
     return {}
+
+
+def _say_check(arguments: argparse.Namespace, check: StudentCheck) -> None:
+    for line in str(check).splitlines():
+        say(line, arguments)
 
 
 def _say_read(arguments: argparse.Namespace, given: TrainingInput) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rejoinder.cli.judging import add_max_cost, prepare_judges
 from rejoinder.cli.options import (
     add_scoring,
     chosen_metrics,
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table of the correlations")
+    add_max_cost(parser.add_argument_group("judges (language models)"))
     add_scoring(parser)
 
 
@@ -68,9 +70,11 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
     from rejoinder.meta.meta import meta_evaluate
     from rejoinder.output.writing import write_text
 
+    chosen = chosen_metrics(arguments)
+    prepare_judges(chosen, arguments)
     report = meta_evaluate(
         arguments.judged[0],
-        chosen_metrics(arguments),
+        chosen,
         scores=arguments.scores,
         dimension=arguments.dimension,
         studies=_studies(arguments),
@@ -95,9 +99,11 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
     if arguments.scores or arguments.study or arguments.latex:
         option = "--scores" if arguments.scores else "--study" if arguments.study else "--latex"
         raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
+    chosen = chosen_metrics(arguments)
+    prepare_judges(chosen, arguments)
     analysis = meta_analyse(
         *arguments.judged,
-        metrics=chosen_metrics(arguments),
+        metrics=chosen,
         dimension=arguments.dimension,
         remove_outliers=arguments.remove_outliers,
         **run_settings(arguments),

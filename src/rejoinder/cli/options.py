@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
     from rejoinder.meta.comparison import Comparison
+    from rejoinder.metrics.base import Metric
     from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
     from rejoinder.scoring.replay import Replay
@@ -229,16 +230,19 @@ def write_report(
     replies: Replay | None,
     *,
     title: str,
+    metrics: Mapping[str, Metric] | None = None,
     comparison: Comparison | None = None,
 ) -> None:
-    """Write the report of a table of scores; without replies it has no texts."""
+    """Write the report of a table of scores; without replies it has no texts, without metrics no reasons."""
     from rejoinder.output.writing import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
+    from rejoinder.report.reasons import reasons_of
 
     chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
     examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
-    page = render_report(table, examples, title=title, chosen=chosen, comparison=comparison)
+    reasons = reasons_of(metrics or {}, examples or {})
+    page = render_report(table, examples, title=title, chosen=chosen, comparison=comparison, reasons=reasons)
     write_text(Path(arguments.report), page)
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
 from rejoinder.cli.options import (
     add_by,
     add_replies,
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
     )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    add_judging(parser)
     add_scoring(parser)
 
 
@@ -84,6 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = choose(wanted).served_by(seen, source.name)
         for threshold in thresholds:
             threshold.check_metric(chosen.metrics)
+        if arguments.dry_run:
+            return show_plans(chosen, list(source), arguments)
+        prepare_judges(chosen, arguments)
         scoring = LocalRun(
             replay if arguments.report else source,
             seen,
@@ -99,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)
         if arguments.report:
-            write_report(arguments, table, replay, title=f"Replies of {source.name}")
+            write_report(arguments, table, replay, title=f"Replies of {source.name}", metrics=chosen.metrics)
         if arguments.log:
             _log(table)
         failed = failures(thresholds, table)

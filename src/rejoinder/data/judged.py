@@ -3,7 +3,7 @@
 `scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
 not rated); data with a single dimension may give only the number or the list. `raters` names who gave each score: one
 list for all dimensions, or an object with a list for each. `probability` is that with which the reply was chosen to be
-rated. `split` (train, valid, test) is optional.
+rated. `split` (train, valid, test) and `language` are optional.
 
 Ratings may also come as a long table with one row per rating: `id`, `system`, `rater`, `dimension`, `score`, `time`.
 """
@@ -34,6 +34,7 @@ class HumanScores:
     raters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probability: float = math.nan
     time: str = ""
+    language: str = ""
 
 
 class JudgedSource(Source):
@@ -45,27 +46,34 @@ class JudgedSource(Source):
         """The examples with their scores."""
         for _, _, example in self.numbered():
             found = self._judged
-            yield JudgedExample(example, dict(found.scores), found.split, dict(found.raters), found.probability)
+            yield JudgedExample(
+                example, dict(found.scores), found.split, dict(found.raters), found.probability, found.language
+            )
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
             # One that the caller made may have no scores: what learns from systems needs none.
             scores = {} if record.scores == {} else scores_of(record.scores, "scores")
             split = text_of(record.split, "split")
-            self._judged = HumanScores(scores, split, record.raters, record.probability)
+            self._judged = HumanScores(scores, split, record.raters, record.probability, language=record.language)
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):
             raise FieldError("scores", "is missing: expected human scores with the example")
-        name, split = self.fields.of("scores"), record.get(self.fields.of("split"))
+        name = self.fields.of("scores")
         scores = scores_of(record.get(name), name)
         self._judged = HumanScores(
             scores,
-            "" if split is None or is_missing(split) else text_of(split, self.fields.of("split")),
+            self._label(record, "split"),
             raters_of(record.get(self.fields.of("raters")), self.fields.of("raters"), scores),
             _probability(record.get(self.fields.of("probability")), self.fields.of("probability")),
+            language=self._label(record, "language"),
         )
         return example
+
+    def _label(self, record: Mapping[str, Any], ours: str) -> str:
+        value = record.get(self.fields.of(ours))
+        return "" if value is None or is_missing(value) else text_of(value, self.fields.of(ours))
 
 
 class LabelSource(JudgedSource):

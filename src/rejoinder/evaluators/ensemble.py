@@ -72,6 +72,11 @@ class Ensemble(Evaluator):
         """With the names of members that were given as objects."""
         return {**super().parameters, "members": tuple(map(_name, self.members))}
 
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The members."""
+        return self.members_ if self.is_fitted else self._loaded
+
     def clone(self) -> Self:
         """One with the same members that is not fitted."""
         return type(self)(members=self.members, weights=self.weights)

@@ -35,6 +35,8 @@ class JudgedSet:
     splits: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
     """With what probability each example was chosen to be rated (NaN: unknown); empty where none is known."""
+    languages: tuple[str, ...] = ()
+    """The language of each example, "" where the data do not say it."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -42,10 +44,10 @@ class JudgedSet:
         items = list(judged)
         dimensions = dict.fromkeys(dimension for item in items for dimension in item.scores)
         ratings = {dimension: _matrix([item.scores.get(dimension, ()) for item in items]) for dimension in dimensions}
-        splits = tuple(item.split for item in items)
+        splits, languages = tuple(item.split for item in items), tuple(item.language for item in items)
         probabilities = tuple(item.probability for item in items)
         known = () if all(map(math.isnan, probabilities)) else probabilities
-        return cls(name, tuple(item.example for item in items), ratings, splits, known)
+        return cls(name, tuple(item.example for item in items), ratings, splits, known, languages)
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -78,6 +80,7 @@ class JudgedSet:
             {dimension: matrix[rows] for dimension, matrix in self.ratings.items()},
             tuple(self.splits[row] for row in rows) if self.splits else (),
             tuple(self.probabilities[row] for row in rows) if self.probabilities else (),
+            tuple(self.languages[row] for row in rows) if self.languages else (),
         )
 
     def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
@@ -92,6 +95,7 @@ class JudgedSet:
                 example,
                 {dimension: tuple(matrix[row].tolist()) for dimension, matrix in self.ratings.items()},
                 self.splits[row] if self.splits else "",
+                self.languages[row] if self.languages else "",
             )
             for row, example in enumerate(self.examples)
         ]

@@ -29,6 +29,7 @@ from rejoinder.meta.finding import finding
 from rejoinder.meta.human import HumanCeiling, human_ceiling
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
+from rejoinder.meta.studies.judge_card import judge_studies
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics, choose
@@ -204,7 +205,7 @@ def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str
         utterance_level(scored),
         system_level(scored),
         within_context(scored),
-        tuple(result for result in results.values() if result is not None),
+        (*(result for result in results.values() if result is not None), *judge_studies(scored)),
     )
     return report, [name for name, result in results.items() if result is None]
 

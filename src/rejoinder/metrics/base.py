@@ -147,6 +147,15 @@ class Metric(ABC):
         return None
 
     @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The metrics that this one is computed from."""
+        return ()
+
+    def reasons(self, batch: Batch) -> Sequence[str]:  # noqa: ARG002 - for those that give them
+        """A justification of each score in words; empty where the metric gives none."""
+        return ()
+
+    @property
     def is_fitted(self) -> bool:
         """Whether it can score: False for an evaluator that has not been trained."""
         return True

@@ -57,6 +57,11 @@ class Pm(Metric):
         """The metric that `by` names."""
         return None if self.by == NONE else component(self.by)
 
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric that `by` names."""
+        return () if self.judge is None else (self.judge,)
+
     def score_batch(self, batch: Batch) -> Scores:
         """One score per example, from 0 to 1."""
         scores = np.ones(len(batch)) if self.judge is None else shares(self.judge, batch)

@@ -112,6 +112,9 @@
       for (const text of references) list.append(quoted("li", "", text));
       box.append(make("p", "", references.length === 1 ? "Reference" : "References"), list);
     }
+    for (const [label, said] of row.reasons ?? []) {
+      box.append(make("p", "", `Reason given by ${label}`), quoted("p", "reason", said));
+    }
     return box;
   }
 

@@ -17,6 +17,7 @@ from rejoinder.meta.comparison import Comparison, Primary
 from rejoinder.report.chosen import ChosenRows, rows_to_show
 from rejoinder.report.markup import Html, joined
 from rejoinder.report.page import Section, render_page
+from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.browse import browse_data, browse_section
 from rejoinder.report.sections.comparison import comparison_section, pairs_section, slices_section
 from rejoinder.report.sections.distributions import distributions_section
@@ -39,12 +40,14 @@ def render_report(
     title: str = "Reply scores",
     chosen: ChosenRows | None = None,
     comparison: Comparison | None = None,
+    reasons: Reasons | None = None,
 ) -> str:
     """The report as one HTML file.
 
     `examples` maps row numbers to examples, for all of `rows_to_show(table).needed`; None leaves out the texts.
     `chosen` is the result of `rows_to_show`, needed where it was called with other arguments than its defaults.
     Without `comparison`, two or more systems are compared here, as `compare` does.
+    `reasons` are shown beside the replies: see `reasons_of`.
     """
     if not table.metrics:
         raise CallError("a report needs the scores of at least one metric")
@@ -58,7 +61,7 @@ def render_report(
     sections = [
         *([comparison_section(comparison)] if comparison else []),
         *([slices_section(comparison)] if comparison and comparison.slices else []),
-        *_replies(table, examples, chosen, primary),
+        *_replies(table, examples, chosen, primary, reasons or {}),
         distributions_section(table, primary),
         browse_section(table, examples, chosen),
         *([pairs_section(comparison)] if comparison else []),
@@ -70,15 +73,15 @@ def render_report(
         sections,
         question=question_of(table.system_names),
         lead=_lead(table, comparison, primary, notes),
-        data=browse_data(table, examples, chosen),
+        data=browse_data(table, examples, chosen, reasons or {}),
     )
 
 
 def _replies(
-    table: ScoreTable, examples: Mapping[int, Example] | None, chosen: ChosenRows, primary: str
+    table: ScoreTable, examples: Mapping[int, Example] | None, chosen: ChosenRows, primary: str, reasons: Reasons
 ) -> list[Section]:
-    why = why_section(table, examples, chosen, primary)
-    extremes = extremes_section(table, examples, chosen, folded=len(table.system_names) > 1)
+    why = why_section(table, examples, chosen, primary, reasons)
+    extremes = extremes_section(table, examples, chosen, reasons, folded=len(table.system_names) > 1)
     return [why, extremes] if len(table.system_names) > 1 else [extremes, why]
 
 

@@ -24,6 +24,7 @@ from rejoinder.output.named import named_files, paths_of
 from rejoinder.output.targets import output_path
 from rejoinder.training.input import TrainingInput, warn_of_skipped
 from rejoinder.training.output import build_model, reserved_folder, run_into, save_trained
+from rejoinder.training.student_check import StudentCheck, check_student, divide
 from rejoinder.types import Dialogue
 
 STUDENTS = ("encoder", "static")
@@ -36,6 +37,8 @@ def distill(
     dialogues: Any = (),
     *,
     candidates: Any = (),
+    judged: Any = (),
+    dimension: str | None = None,
     student: str = "static",
     contexts: int = CANDIDATE_CONTEXTS,
     seed: int = 0,
@@ -44,6 +47,7 @@ def distill(
     fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
+    on_check: Callable[[StudentCheck], None] = lambda check: None,  # noqa: ARG005 - nothing to do with it
     **parameters: Any,
 ) -> Any:
     """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
@@ -54,6 +58,10 @@ def distill(
     places of the dialogues. Both are files or objects in memory, as in `train`; `fields` maps our
     field names to those of the candidates.
 
+    A tenth of the dialogues or candidates is set aside to measure how far the student agrees with its teacher; with
+    `judged` replies, also how far it agrees with people (on one `dimension`). `on_check` is called with the result,
+    and the student's folder has it in MODEL_CARD.md.
+
     With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
     """
     if not isinstance(student, str) or student not in STUDENTS:
@@ -63,27 +71,39 @@ def distill(
     training = run_into(target, run)
     require_extra("train", "distillation")
     saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
-    reads = [*paths_of(dialogues), *paths_of(candidates), *named_files(paths_of(teachers), parameters)]
+    reads = [
+        *paths_of(dialogues),
+        *paths_of(candidates),
+        *paths_of(judged),
+        *named_files(paths_of(teachers), parameters),
+    ]
     with reserved_folder(target, model.kind, beside=[] if saved is None else [saved], reads=reads):
         if saved is not None:
             check_scores_file(saved)
         model.find_pretrained()
-        given = _read(dialogues, candidates, CorpusReader(on_error, fields))
+        given = _read(dialogues, candidates, judged, CorpusReader(on_error, fields))
         on_read(given)
-        teacher = _teacher(teachers, given.dialogues, seed)
+        parts = divide(given.dialogues, given.candidates, contexts, seed)
+        teacher = _teacher(teachers, parts.dialogues, seed)
         learn: Any = distill_static if student == "static" else distill_encoder
-        settings = {"contexts": contexts, "seed": seed, "scores_file": saved, "run": training}
-        fitted = learn(model, teacher, given.dialogues, given.candidates, **settings)
+        settings = {"contexts": parts.contexts, "seed": seed, "scores_file": saved, "run": training}
+        fitted = learn(model, teacher, parts.dialogues, parts.candidates, **settings)
+        if not is_main_process():
+            return fitted
+        check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
         if target is not None and saved is not None:
             save_trained(fitted, target, training)
+            check.save(target)
             saved.unlink(missing_ok=True)
+    on_check(check)
     return fitted
 
 
-def _read(dialogues: Any, candidates: Any, reader: CorpusReader) -> TrainingInput:
+def _read(dialogues: Any, candidates: Any, judged: Any, reader: CorpusReader) -> TrainingInput:
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),
+        judged=reader.judged(judged),
         skipped=tuple(reader.skipped),
     )
     if not given.dialogues and not given.candidates:

@@ -70,7 +70,7 @@ def test_digits_with_too_little_mass_give_no_score(folder: Path) -> None:
         found = judge(server.url)
         batch = Batch([example("Fine.")])
         assert math.isnan(found.score_batch(batch)[0])
-        assert found.verdicts(batch)[0].problem == "the digits hold only 5% of the probability"
+        assert found.verdicts(batch)[0].problem == "the digits hold less than 20% of the probability"
 
 
 def test_without_logprobs_the_mean_of_samples_is_taken_and_the_endpoint_is_asked_only_once(folder: Path) -> None:
@@ -352,6 +352,11 @@ def test_a_jury_is_the_mean_of_its_judges(folder: Path) -> None:
         watcher = jury.watcher()
         watcher.add(batch)
         assert "standard deviation of" in watcher.notes()[0]
+        members = tuple(f'judge(model={name}, url="{one.url}")' for name in ("llama-3", "qwen"))
+        jury, batch = Jury(members=members), Batch([Example("1", ("Hi",), "Hello.", system="Llama 2")])
+        watcher = jury.watcher()
+        watcher.add(batch)
+        assert any("llama-3 and the judged Llama 2 seem to be of one family" in note for note in watcher.notes())
 
 
 def test_an_endpoint_that_is_not_there_is_told_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from rejoinder.evaluators.base import Evaluator, Fit
 from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.ensemble import Ensemble
+from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.out_of_domain import Familiarity
 from rejoinder.learning.candidates import TRUE, WORSE, candidates_of, kind_of
 from rejoinder.learning.data import TrainingData, examples_digest
@@ -96,7 +97,7 @@ def distill(
     settings = [student.parameters, data, seed, repr(losses), list(anchors), head_rate, repr(planned)]
     train(model, stage, planned, seed, run, Checkpoints.of(run, digest_of(settings)))
     seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues) | student.inherited_contexts()
-    if isinstance(teacher, Evaluator):
+    if isinstance(teacher, Evaluator | Judge):
         seen |= teacher.trained_contexts
     familiarity = Familiarity.of(TrainingData(tuple(dialogues), seed=seed))
     fit = Fit(seed, data, len(dialogues), 0, __version__, seen, familiarity=familiarity)

@@ -9,6 +9,7 @@ from pathlib import Path
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.distillation.encoder import scored_candidates
+from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun
@@ -40,7 +41,7 @@ def distill_static(
     ]
     taught = type(student)(**student.parameters | {"dimension": TEACHER, "scale": teacher.range})
     taught.fit(dialogues, rows, seed=seed, run=run)
-    if isinstance(teacher, Evaluator):
+    if isinstance(teacher, Evaluator | Judge):
         seen = taught.trained_contexts | teacher.trained_contexts
         taught = taught._with(replace(taught.fitted, contexts=seen))
     return taught

@@ -9,7 +9,12 @@ In reading order:
 | `answers` | an answer of the model -> the mean over the five digits, or why there is none |
 | `cache` | every answer that was paid for, in SQLite |
 | `wire` | one HTTP request: limits, retries, faults |
+| `cost` | prices, what was sent, the limit, a plan before anything is sent |
 | `asking` | many requests at once, through the cache, with their cost |
+| `shots` | worked examples from judged replies |
+| `families` | whether judge and judged system seem to be of one model family |
 | `judge` | `Judge`, the metric |
 | `jury` | `Jury`, several judges as one |
+| `pairs` | which of two replies a judge prefers, asked in both orders |
+| `spending` | what the judges among some metrics would send, and the most that they may cost |
 """

@@ -21,6 +21,8 @@ LEAST_MASS = 0.2
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _DIGIT = re.compile(r"(?<![\d.])[1-5](?![\d.]*\d)")
 _WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b", re.IGNORECASE)
+_LETTER = r"""[\s"'(\[*]*([{}])(?:[\s]*$|[.,:;)\]"'*\n])"""
+"""A letter that is an answer by itself: "A", "(B)", "C." but not "A reply" or "Both"."""
 _LONGEST_REASON = 2000
 
 
@@ -68,7 +70,7 @@ def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> Verdict:
         if total >= LEAST_MASS:
             return Verdict(sum(int(digit) * mass for digit, mass in zip(DIGITS, masses, strict=True)) / total, "", said)
         if entry["token"].strip():
-            return Verdict(math.nan, f"the digits hold only {total:.0%} of the probability", said)
+            return Verdict(math.nan, f"the digits hold less than {LEAST_MASS:.0%} of the probability", said)
     digit = digit_in(text)
     return Verdict(math.nan, "no digit from 1 to 5 in the answer", said) if digit is None else Verdict(digit, "", said)
 
@@ -101,17 +103,16 @@ def digit_in(text: str) -> float | None:
 def letter_masses(response: Mapping[str, Any], letters: str) -> list[float] | None:
     """The share of the probability of each letter as the first token; 0 or 1 if there are no log-probabilities.
 
-    None where the answer is none of the letters.
+    None where the letters hold too little of the probability, or the answer is none of them.
     """
     for entry in _entries(response):
-        if not entry["token"].strip():
+        if not entry.get("top_logprobs") or not entry["token"].strip():
             continue
         masses = [_mass(entry, letter) for letter in letters]
-        if sum(masses) >= LEAST_MASS:
-            return [mass / sum(masses) for mass in masses]
-        break
-    said = text_of(response).strip()[:1].upper()
-    return [float(letter == said) for letter in letters] if said and said in letters else None
+        # The sampled text is no way out: it would count the rare samples that happen to begin with a letter.
+        return [mass / sum(masses) for mass in masses] if sum(masses) >= LEAST_MASS else None
+    said = re.match(_LETTER.format(letters), text_of(response))
+    return [float(letter == said[1]) for letter in letters] if said else None
 
 
 def _digit_entries(response: Mapping[str, Any], *, after_key: bool) -> list[dict[str, Any]]:

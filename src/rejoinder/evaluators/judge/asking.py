@@ -5,24 +5,27 @@ The capabilities of an endpoint are detected once, from its first answer, and st
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rejoinder.evaluators.judge.answers import has_logprobs, tokens_of
 from rejoinder.evaluators.judge.cache import AnswerCache, request_key
+from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
 from rejoinder.evaluators.judge.prompt import Message
-from rejoinder.evaluators.judge.wire import Endpoint, JudgeError, RefusedError, Wire
+from rejoinder.evaluators.judge.wire import Endpoint, RefusedError, Wire
 from rejoinder.progress import bar
 
 Answer = dict[str, Any]
+T = TypeVar("T")
 
-_CHARACTERS = 4
-"""Characters per English token, for estimates before sending."""
+_BYTES = 3
+"""Bytes per token, for estimates before sending: SmolLM2 needs 3.6 for our requests in English, so this is on the safe
+side; characters would be far off for Chinese."""
 
 
 @dataclass(frozen=True)
@@ -45,47 +48,18 @@ class Question:
     messages: tuple[Message, ...]
     max_tokens: int
     response_format: Mapping[str, Any] | None = None
+    first_sample: int = 0
+    """The number of the first sample; another number asks the same again, past the cache."""
+
+    @property
+    def read(self) -> int:
+        """About how many tokens are read."""
+        return sum(len(message["content"].encode("utf-8", "replace")) for message in self.messages) // _BYTES
 
     @property
     def tokens(self) -> int:
         """About how many tokens are read and written."""
-        return sum(len(message["content"]) for message in self.messages) // _CHARACTERS + self.max_tokens
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices per million tokens, in any currency."""
-
-    read: float = 0.0
-    written: float = 0.0
-
-    def cost(self, read: int, written: int) -> float:
-        """The cost of these tokens."""
-        return (read * self.read + written * self.written) / 1e6
-
-
-@dataclass
-class Meter:
-    """Requests, tokens and cost of what was sent; cached answers do not count."""
-
-    prices: Prices
-    requests: int = 0
-    cached: int = 0
-    read: int = 0
-    written: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, tokens: tuple[int, int]) -> None:
-        """Count one answer."""
-        with self._lock:
-            self.requests += 1
-            self.read += tokens[0]
-            self.written += tokens[1]
-
-    @property
-    def cost(self) -> float:
-        """So far."""
-        return self.prices.cost(self.read, self.written)
+        return self.read + self.max_tokens
 
 
 @dataclass
@@ -98,125 +72,74 @@ class Asker:
     meter: Meter
     samples: int = 5
     """Answers per question where there are no log-probabilities."""
-    max_cost: float | None = None
+    budget: Budget | None = None
     quiet: bool = False
 
-    def ask(self, questions: Sequence[Question], doing: str = "judging") -> list[list[Answer]]:
-        """The answers to each question: one, or one per sample; in the questions' order."""
+    def ask(self, questions: Sequence[Question], read: Callable[[Answer], T], doing: str = "judging") -> list[list[T]]:
+        """What `read` makes of the answers to each question: one, or one per sample; in the questions' order.
+
+        Only the results are kept in memory, because an answer with its log-probabilities has thousands of bytes.
+        """
         if not questions:
             return []
         with closing(Wire(self.endpoint)) as wire, closing(AnswerCache(self.cache)) as cache:
-            return _Session(self, wire, cache).ask(questions, doing)
+            session = _Session(self, wire, cache)
+            abilities = session.abilities(questions[0])
+            keys = [self._keys(question, abilities) for question in questions]
+            wanted = {key: (number, sample) for number, row in enumerate(keys) for sample, key in enumerate(row)}
 
-    def planned(self, questions: Sequence[Question]) -> tuple[int, int, int]:
-        """How many requests would be sent, how many are in the cache, and about how many tokens; nothing is sent."""
-        with closing(Wire(self.endpoint)) as wire, closing(AnswerCache(self.cache)) as cache:
-            return _Session(self, wire, cache).planned(questions)
+            def answer(key: str, moving: Any) -> T:
+                number, sample = wanted[key]
+                question = questions[number]
+                body = self.body(question, abilities, question.first_sample + sample)
+                return read(session.sent(key, body, question, moving))
 
-
-@dataclass
-class _Session:
-    """One round of questions."""
-
-    asker: Asker
-    wire: Wire
-    cache: AnswerCache
-
-    def ask(self, questions: Sequence[Question], doing: str) -> list[list[Answer]]:
-        """The answers to each question."""
-        abilities = self._abilities(questions[0])
-        count = 1 if abilities.logprobs else self.asker.samples
-        bodies = [[self._body(question, abilities, sample) for sample in range(count)] for question in questions]
-        keys = [[self._key(body, sample) for sample, body in enumerate(row)] for row in bodies]
-        jobs = {
-            key: (body, question)
-            for question, row, row_keys in zip(questions, bodies, keys, strict=True)
-            for body, key in zip(row, row_keys, strict=True)
-        }
-        found = self._answers(jobs, doing)
+            found = session.cached(wanted, read)
+            missing = [key for key in wanted if key not in found]
+            with bar(doing, total=len(missing), unit="requests", quiet=self.quiet) as moving:
+                session.in_threads(lambda key: found.update({key: answer(key, moving)}), missing)
         return [[found[key] for key in row] for row in keys]
 
-    def planned(self, questions: Sequence[Question]) -> tuple[int, int, int]:
-        """How many requests would be sent, how many are in the cache, and about how many tokens."""
-        known = self.cache.abilities(self.asker.endpoint.url, self.asker.model)
+    def planned(self, questions: Sequence[Question]) -> Plan:
+        """What asking would send; nothing is sent, and no file is made."""
+        if not self.cache.is_file():
+            return self._planned(questions, None, lambda _: False)
+        with closing(AnswerCache(self.cache)) as cache:
+            known = cache.abilities(self.endpoint.url, self.model)
+            return self._planned(questions, known, lambda key: cache.find(key) is not None)
+
+    def tokens_spent(self, questions: Sequence[Question]) -> tuple[int, int, int]:
+        """Tokens read and written for the answers in the cache, and how many of the questions have answers."""
+        with closing(AnswerCache(self.cache)) as cache:
+            known = cache.abilities(self.endpoint.url, self.model)
+            abilities = Abilities() if known is None else _abilities(known)
+            spent = [[cache.tokens(key) for key in self._keys(question, abilities)] for question in questions]
+        found = [[tokens for tokens in row if tokens is not None] for row in spent]
+        read, written = (sum(tokens[place] for row in found for tokens in row) for place in (0, 1))
+        return read, written, sum(map(bool, found))
+
+    def _planned(
+        self, questions: Sequence[Question], known: Mapping[str, Any] | None, in_cache: Callable[[str], bool]
+    ) -> Plan:
         abilities = Abilities() if known is None else _abilities(known)
-        sent = cached = tokens = 0
-        for question in questions:
-            for sample in range(1 if abilities.logprobs else self.asker.samples):
-                if self.cache.find(self._key(self._body(question, abilities, sample), sample)) is None:
-                    sent, tokens = sent + 1, tokens + question.tokens
-                else:
-                    cached += 1
-        return sent, cached, tokens
+        asked = {key: question for question in questions for key in self._keys(question, abilities)}
+        missing = [question for key, question in asked.items() if not in_cache(key)]
+        read, written = sum(question.read for question in missing), sum(question.max_tokens for question in missing)
+        # Without log-probabilities, the first question is asked once more, to find that out.
+        more = len(missing) * (self.samples - 1) + 1 if known is None and missing else 0
+        cost = self.meter.prices.cost(read, written)
+        return Plan(len(missing), len(asked) - len(missing), read, written, cost, more)
 
-    def _answers(self, jobs: Mapping[str, tuple[dict[str, Any], Question]], doing: str) -> dict[str, Answer]:
-        found: dict[str, Answer] = {}
-        for key in jobs:
-            known = self.cache.find(key)
-            if known is not None:
-                found[key] = known
-        self.asker.meter.cached += len(found)
-        missing = [key for key in jobs if key not in found]
-        with bar(doing, total=len(missing), unit="requests", quiet=self.asker.quiet) as moving:
-            self._in_threads(lambda key: found.update({key: self._sent(key, *jobs[key], moving)}), missing)
-        return found
+    def _keys(self, question: Question, abilities: Abilities) -> list[str]:
+        """The key of each sample's request."""
+        first = question.first_sample
+        samples = range(first, first + (1 if abilities.logprobs else self.samples))
+        return [self.key(self.body(question, abilities, sample), sample) for sample in samples]
 
-    def _in_threads(self, work: Callable[[str], None], keys: Sequence[str]) -> None:
-        """Run all; the first error cancels what has not started, and is raised."""
-        pool = ThreadPoolExecutor(self.asker.endpoint.concurrency, thread_name_prefix="judge")
-        try:
-            running: list[Future[None]] = [pool.submit(work, key) for key in keys]
-            wait(running, return_when=FIRST_EXCEPTION)
-            for future in running:
-                if future.done() and not future.cancelled() and (error := future.exception()) is not None:
-                    raise error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _sent(self, key: str, body: dict[str, Any], question: Question, moving: Any) -> Answer:
-        most, meter = self.asker.max_cost, self.asker.meter
-        if most is not None and meter.cost + meter.prices.cost(question.tokens, question.max_tokens) > most:
-            raise JudgeError(
-                f"stopped before the cost would exceed {most:g}: {meter.cost:.4g} so far; what was answered is kept, "
-                "so that the same command with a higher limit resumes"
-            )
-        answer = self.wire.post(body, question.tokens)
-        tokens = tokens_of(answer)
-        self.cache.keep(key, self.asker.model, answer, tokens)
-        meter.add(tokens)
-        moving.update(1)
-        if meter.prices != Prices():
-            moving.set_postfix(cost=f"{meter.cost:.4g}", refresh=False)
-        return answer
-
-    def _abilities(self, question: Question) -> Abilities:
-        """The stored capabilities of the endpoint, or those shown by its answer to this question."""
-        url = self.asker.endpoint.url
-        known = self.cache.abilities(url, self.asker.model)
-        if known is not None:
-            return _abilities(known)
-        abilities = Abilities()
-        while True:
-            body = self._body(question, abilities, 0)
-            try:
-                answer = self.wire.post(body, question.tokens)
-            except RefusedError as error:
-                adapted = _without(abilities, error)
-                if adapted == abilities:
-                    raise
-                abilities = adapted
-                continue
-            self.asker.meter.add(tokens_of(answer))
-            if abilities.logprobs and not has_logprobs(answer):
-                abilities = replace(abilities, logprobs=False)
-            else:
-                self.cache.keep(self._key(body, 0), self.asker.model, answer, tokens_of(answer))
-            self.cache.learn(url, self.asker.model, asdict(abilities))
-            return abilities
-
-    def _body(self, question: Question, abilities: Abilities, sample: int) -> dict[str, Any]:
+    def body(self, question: Question, abilities: Abilities, sample: int) -> dict[str, Any]:
+        """The request as the endpoint accepts it."""
         body: dict[str, Any] = {
-            "model": self.asker.model,
+            "model": self.model,
             "messages": list(question.messages),
             "temperature": 1.0,
             "seed": sample,
@@ -228,8 +151,99 @@ class _Session:
             body["response_format"] = question.response_format
         return {key: value for key, value in body.items() if key not in abilities.unwanted}
 
-    def _key(self, body: Mapping[str, Any], sample: int) -> str:
-        return request_key(self.asker.endpoint.url, body, sample)
+    def key(self, body: Mapping[str, Any], sample: int) -> str:
+        """What the answer is found by in the cache."""
+        return request_key(self.endpoint.url, body, sample)
+
+
+@dataclass
+class _Session:
+    """One round of questions."""
+
+    asker: Asker
+    wire: Wire
+    cache: AnswerCache
+
+    def cached(self, keys: Mapping[str, object], read: Callable[[Answer], T]) -> dict[str, T]:
+        """The answers that the cache holds."""
+        found = {key: read(known) for key in keys if (known := self.cache.find(key)) is not None}
+        self.asker.meter.cached += len(found)
+        return found
+
+    def in_threads(self, work: Callable[[str], None], keys: Sequence[str]) -> None:
+        """Run all; the first error cancels what has not started, and is raised."""
+        waiting, threads = deque(keys), min(self.asker.endpoint.concurrency, len(keys))
+
+        def worker() -> None:
+            while (key := _taken(waiting)) is not None:
+                work(key)
+
+        with ThreadPoolExecutor(max(1, threads), thread_name_prefix="judge") as pool:
+            try:
+                running: list[Future[None]] = [pool.submit(worker) for _ in range(threads)]
+                wait(running, return_when=FIRST_EXCEPTION)
+            finally:
+                waiting.clear()
+            for future in running:
+                future.result()
+
+    def sent(self, key: str, body: dict[str, Any], question: Question, moving: Any) -> Answer:
+        """The endpoint's answer, kept in the cache."""
+        meter = self.asker.meter
+        answer = self._posted(body, question)
+        self.cache.keep(key, self.asker.model, answer, tokens_of(answer))
+        moving.update(1)
+        if meter.prices != Prices():
+            moving.set_postfix(cost=f"{meter.cost:.4g}", refresh=False)
+        return answer
+
+    def _posted(self, body: dict[str, Any], question: Question) -> Answer:
+        """The endpoint's answer, counted; its cost is reserved while it is under way."""
+        budget, meter = self.asker.budget, self.asker.meter
+        most = meter.prices.cost(question.read, question.max_tokens)
+        if budget is not None:
+            budget.reserve(most)
+        try:
+            answer = self.wire.post(body, question.tokens)
+            meter.add(tokens_of(answer))
+        finally:
+            if budget is not None:
+                budget.release(most)
+        return answer
+
+    def abilities(self, question: Question) -> Abilities:
+        """The stored capabilities of the endpoint, or those shown by its answer to this question."""
+        url, model = self.asker.endpoint.url, self.asker.model
+        known = self.cache.abilities(url, model)
+        if known is not None:
+            return _abilities(known)
+        abilities = Abilities()
+        while True:
+            sample = question.first_sample
+            body = self.asker.body(question, abilities, sample)
+            try:
+                answer = self._posted(body, question)
+            except RefusedError as error:
+                adapted = _without(abilities, error)
+                if adapted == abilities:
+                    raise
+                abilities = adapted
+                continue
+            if abilities.logprobs and not has_logprobs(answer):
+                abilities = replace(abilities, logprobs=False)
+            else:
+                self.cache.keep(self.asker.key(body, sample), model, answer, tokens_of(answer))
+                self.asker.meter.cached -= 1  # it is found there at once, but was sent in this run
+            self.cache.learn(url, model, asdict(abilities))
+            return abilities
+
+
+def _taken(waiting: deque[str]) -> str | None:
+    """The next key; None where none is left. Safe with several threads."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
 
 
 def _without(abilities: Abilities, error: RefusedError) -> Abilities:

@@ -57,6 +57,11 @@ class AnswerCache:
             return None
         return found if isinstance(found, dict) else None
 
+    def tokens(self, key: str) -> tuple[int, int] | None:
+        """How many tokens the answer to a request read and wrote."""
+        row = self._run("SELECT read, written FROM answers WHERE key = ?", key)
+        return None if row is None else (int(row[0]), int(row[1]))
+
     def keep(self, key: str, model: str, response: Mapping[str, Any], tokens: tuple[int, int]) -> None:
         """Store a response; it is on disk when this returns."""
         self._run(

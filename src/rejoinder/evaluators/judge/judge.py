@@ -9,7 +9,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -21,8 +21,10 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError
 from rejoinder.evaluators.judge.answers import Verdict, mean_verdict, verdict_of
-from rejoinder.evaluators.judge.asking import Asker, Meter, Prices, Question
+from rejoinder.evaluators.judge.asking import Answer, Asker, Question
 from rejoinder.evaluators.judge.cache import default_path
+from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
+from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.prompt import Shot, messages
 from rejoinder.evaluators.judge.rubrics import Rubric, load_rubric
 from rejoinder.evaluators.judge.shots import draw_shots
@@ -162,31 +164,46 @@ class Judge(Metric):
         )
         cache = Path(self.cache) if self.cache else default_path()
         meter = Meter(Prices(self.price_read, self.price_written))
-        return Asker(self.model, endpoint, cache, meter, self.samples, self.max_cost)
+        budget = None if self.max_cost is None else Budget(self.max_cost, [meter])
+        return Asker(self.model, endpoint, cache, meter, self.samples, budget)
 
     def score_batch(self, batch: Batch) -> Scores:
         """One score per example; 1 for an empty reply, NaN if the judge's answer cannot be used."""
         return np.array([verdict.score for verdict in self.verdicts(batch)], np.float64)
 
-    def reasons(self, batch: Batch) -> list[str]:
-        """The judge's justification for each reply; "" if none was asked for."""
-        return [verdict.reason for verdict in self.verdicts(batch)]
+    def reasons(self, batch: Batch) -> Sequence[str]:
+        """The judge's justification of each score; empty if none was asked for."""
+        return [verdict.reason for verdict in self.verdicts(batch)] if self.reason else ()
 
     def verdicts(self, batch: Batch) -> list[Verdict]:
         """The judge's answer for each example; asked once per batch."""
         return batch.keep(("judge", self), lambda: self._ask(batch))
 
-    def questions(self, examples: Sequence[Example]) -> list[Question]:
-        """The question about each example."""
-        return [self._question(example) for example in examples]
+    def planned(self, examples: Sequence[Example]) -> Plan:
+        """What scoring would send."""
+        return self.asker.planned([self.question(example) for example in examples if self.is_asked(example)])
 
-    def planned(self, examples: Sequence[Example]) -> tuple[int, int, int]:
-        """How many requests scoring would send, how many answers are cached, and about how many tokens."""
-        return self.asker.planned(self.questions(examples))
+    def asked_again(self, examples: Sequence[Example], sample: int) -> Scores:
+        """The scores by other samples of the same requests, numbered from `sample`; the cache has its own entries."""
+        name_host(self.asker.endpoint.host)
+        questions = [replace(self.question(example), first_sample=sample) for example in examples]
+        answers = self.asker.ask(questions, self._verdict, "repeating")
+        return np.array([mean_verdict(found).score for found in answers], np.float64)
+
+    def tokens_spent(self, examples: Sequence[Example]) -> tuple[int, int, int]:
+        """Tokens read and written for the answers about these examples in the cache, and for how many examples."""
+        return self.asker.tokens_spent([self.question(example) for example in examples if self.is_asked(example)])
 
     def watcher(self) -> _Unscored:
         """A counter of replies that could not be scored, by reason."""
         return _Unscored(self)
+
+    def notes(self) -> list[str]:
+        """How much was sent so far, and what it cost."""
+        meter = self.asker.meter
+        cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
+        tokens = f"{meter.read} tokens read and {meter.written} written"
+        return [f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
 
     @property
     def signature(self) -> str:
@@ -205,49 +222,52 @@ class Judge(Metric):
     def _ask(self, batch: Batch) -> list[Verdict]:
         lowest = Verdict(LOWEST)
         verdicts = [lowest if blank else Verdict(np.nan) for blank in batch.blank.tolist()]
-        rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and self._has_all(example)]
+        rows = [row for row, example in enumerate(batch.examples) if self.is_asked(example)]
         if not rows:
             return verdicts
-        _name_host(self.asker.endpoint.host)
-        answers = self.asker.ask(self.questions([batch.examples[row] for row in rows]))
+        name_host(self.asker.endpoint.host)
+        answers = self.asker.ask([self.question(batch.examples[row]) for row in rows], self._verdict)
         for row, found in zip(rows, answers, strict=True):
-            verdicts[row] = mean_verdict([verdict_of(answer, reason=self.reason) for answer in found])
+            verdicts[row] = mean_verdict(found)
         return verdicts
 
-    def _question(self, example: Example) -> Question:
+    def _verdict(self, answer: Answer) -> Verdict:
+        return verdict_of(answer, reason=self.reason)
+
+    def question(self, example: Example) -> Question:
+        """The question about one example."""
         shots = [shot for shot in self.worked if shot.example.context != example.context][: self.shots]
         asked = messages(self.rubric_read, example, references=self.shows_references, reason=self.reason, shots=shots)
         if self.reason:
             return Question(tuple(asked), _REASON_TOKENS, _SCHEMA)
         return Question(tuple(asked), _DIGIT_TOKENS)
 
-    def _has_all(self, example: Example) -> bool:
-        return all(getattr(example, need) for need in self.needs)
+    def is_asked(self, example: Example) -> bool:
+        """Whether the model is asked about it: not about an empty reply, or one that lacks what the rubric needs."""
+        return bool(example.response.strip()) and all(getattr(example, need) for need in self.needs)
 
 
 class _Unscored:
     """Counts unusable answers by problem."""
 
     def __init__(self, judge: Judge) -> None:
-        self._judge, self._problems = judge, Counter[str]()
+        self._judge, self._problems, self._systems = judge, Counter[str](), set[str]()
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
         self._problems.update(verdict.problem for verdict in self._judge.verdicts(batch) if verdict.problem)
+        self._systems.update(example.system for example in batch.examples)
 
     def notes(self) -> list[str]:
         """The problems with their counts, and the cost."""
-        meter = self._judge.asker.meter
         notes = [f"{count} answers could not be used: {problem}" for problem, count in self._problems.most_common(5)]
-        cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
-        tokens = f"{meter.read} tokens read and {meter.written} written"
-        return [*notes, f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
+        return [*notes, *self._judge.notes(), *family_notes(self._judge.model, self._systems)]
 
 
 _NAMED: set[str] = set()
 
 
-def _name_host(host: str) -> None:
+def name_host(host: str) -> None:
     """Print once, before the first request, where the texts are sent."""
     if host not in _NAMED:
         _NAMED.add(host)

@@ -48,6 +48,17 @@ class Jury(Metric):
                 raise CallError(f"{self.name}: {member} is not a judge: expected judge(model=..., url=...)")
         return found
 
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The members."""
+        return self.judges
+
+    def reasons(self, batch: Batch) -> Sequence[str]:
+        """The justifications of all judges that were asked for one, each after the name of its model."""
+        given = [(judge.model, reasons) for judge in self.judges if (reasons := judge.reasons(batch))]
+        rows = range(len(batch)) if given else ()
+        return ["\n".join(f"{model}: {reasons[row]}" for model, reasons in given if reasons[row]) for row in rows]
+
     def score_batch(self, batch: Batch) -> Scores:
         """The mean over the judges with a usable answer; NaN if none has one."""
         return mean_known([judge.score_batch(batch) for judge in self.judges])

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rejoinder.data.pairs import by_replier
 from rejoinder.evaluators.judge.rubrics import DIGITS, Rubric
@@ -62,6 +63,7 @@ def pair_messages(rubric: Rubric, first: Example, second: Example, *, references
     return [_message("system", rules), _message("user", _as_json(shown))]
 
 
+@lru_cache(maxsize=16)  # thousands of requests share one text
 def _instructions(rubric: Rubric, *, reason: bool) -> str:
     scale = "\n".join(f"{digit}: {text}" for digit, text in zip(DIGITS, rubric.scale, strict=True))
     return f"{_RULES}\n\n{rubric.question}\n{scale}\n\n{_REASONED if reason else _DIGIT}"

@@ -100,15 +100,13 @@ class PreferenceReport:
         """The pair of two systems, in either order."""
         return next((pair for pair in self.pairs if {pair.a, pair.b} == {a, b}), None)
 
-    def verdict(self) -> str:
-        """The answer in one sentence, and what limits it."""
+    def verdict(self, prefer: str = "People prefer") -> str:
+        """The answer in one sentence, and what limits it; `prefer` says whose preferences these are."""
         connected = [row.system for row in self.systems if row.component == self.systems[0].component]
         best, rest = connected[0], connected[1:]
         rivals = [other for other in rest if (pair := self.pair(best, other)) is None or not pair.significant]
         if not rivals:
-            answer = (
-                f"People prefer {best} to {'all others' if len(rest) > 1 else rest[0]}{self._evidence(best, rest)}."
-            )
+            answer = f"{prefer} {best} to {'all others' if len(rest) > 1 else rest[0]}{self._evidence(best, rest)}."
         elif all(math.isnan(pair.p_value) for pair in self.pairs if pair.a in connected):
             answer = f"One context is too few to compare {listed(connected)}."
         elif len(rest) == 1:
@@ -170,8 +168,8 @@ class PreferenceReport:
                     "system": row.system,
                     "group": row.group,
                     "component": row.component,
-                    "strength": _plain(row.strength),
-                    "fisher": _plain(row.fisher),
+                    "strength": plain_interval(row.strength),
+                    "fisher": plain_interval(row.fisher),
                     "wins": row.wins,
                     "ties": row.ties,
                     "losses": row.losses,
@@ -199,10 +197,14 @@ class PreferenceReport:
         return latex_table(["system", "group", "strength", r"95\,\% interval", "wins", "comparisons"], rows)
 
     def __str__(self) -> str:
+        return f"{self.verdict()}\n\n{self.tables()}"
+
+    def tables(self) -> str:
+        """How many judgements there are, the ranking, and win rates."""
         counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
         counts += [counted(self.raters, "rater")] if self.raters else []
         counts.append(f"{share_text(self.ties / self.judgements)} ties")
-        parts = [self.verdict(), f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"]
+        parts = [f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"]
         for _, members in groupby(self.systems, key=lambda row: row.component):
             rows = list(members)
             parts.append(_ranking_text(rows))
@@ -254,7 +256,7 @@ def _length_text(pairs: list[Pair]) -> str:
         [
             f"{pair.b} against {pair.a}",
             share_text(found.win_rate),
-            _rate_text(found.controlled),
+            rate_text(found.controlled),
             number(found.length_effect, 2),
         ]
         for pair in pairs
@@ -264,7 +266,8 @@ def _length_text(pairs: list[Pair]) -> str:
     return f"{title}\n{grid(['', 'win rate', 'at equal length [95 %]', 'length effect'], rows)}"
 
 
-def _rate_text(rate: Interval) -> str:
+def rate_text(rate: Interval) -> str:
+    """A share with its interval."""
     bounds = "" if np.isnan(rate.low) else f" [{share_text(rate.low)}, {share_text(rate.high)}]"
     return f"{share_text(rate.estimate)}{bounds}"
 
@@ -273,7 +276,8 @@ def _turned(rate: Interval) -> Interval:
     return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
 
 
-def _plain(interval: Interval) -> dict[str, float]:
+def plain_interval(interval: Interval) -> dict[str, float]:
+    """An interval as plain values."""
     return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
 
 
@@ -282,16 +286,16 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
-        "win_rate": _plain(pair.win_rate),
+        "win_rate": plain_interval(pair.win_rate),
         "wins": pair.wins,
         "ties": pair.ties,
         "losses": pair.losses,
-        "difference": _plain(pair.difference),
+        "difference": plain_interval(pair.difference),
         "p": pair.p_value,
         "p_adjusted": pair.p_adjusted,
         "significant": pair.significant,
         "length_controlled": {
-            **_plain(controlled.controlled),
+            **plain_interval(controlled.controlled),
             "win_rate": controlled.win_rate,
             "length_effect": controlled.length_effect,
             "judgements": controlled.n,

@@ -16,6 +16,7 @@ In reading order:
 | `noise` | the correlation under noisy labels and rounded scores |
 | `perturbations`, `adversarial` | how scores change when replies are damaged |
 | `scatter` | one dot per reply, metric score against human score |
+| `judge_card` | judges: repeatability, flips, length, calibration, cost; `meta` runs it for every judge |
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from rejoinder.report.embedded import script_json
 from rejoinder.report.markup import Html, element, joined, own_text, printable
 from rejoinder.report.numbers import decimals_of
 from rejoinder.report.page import Section
+from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.replies import Examples, row_name, without_texts
 from rejoinder.report.sections.thread import turns_of
@@ -63,7 +64,7 @@ def how_many(chosen: ChosenRows) -> str:
     return f"A random sample of {listed:,} of {chosen.total:,} replies (seed {chosen.seed})."
 
 
-def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Html:
+def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons) -> Html:
     """The script's data as JSON; contexts and references that occur several times are stored once."""
     contexts: dict[Any, int] = {}
     references: dict[Any, int] = {}
@@ -83,6 +84,8 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Ht
             entry["context"] = _number_of(turns, contexts)
             entry["references"] = _number_of(tuple(map(printable, example.references)), references)
         entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
+        if row in reasons:
+            entry["reasons"] = [[printable(label), printable(said)] for label, said in reasons[row].items()]
         rows.append(entry)
     data = {
         "metrics": [_metric(label, column) for label, column in zip(table.metrics, columns, strict=True)],

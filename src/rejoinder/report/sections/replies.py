@@ -10,6 +10,7 @@ from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import decimals_of, ordinal, shown
 from rejoinder.report.page import Section
+from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.names import system_badge, system_label
 from rejoinder.report.sections.thread import Turn, turns_of
 from rejoinder.scoring.table import ScoreTable
@@ -33,15 +34,17 @@ class _Scores:
     table: ScoreTable
     ranked: tuple[str, ...]
     decimals: Mapping[str, int]
+    reasons: Reasons
 
     @classmethod
-    def of(cls, table: ScoreTable) -> _Scores:
-        return cls(table, ranked_metrics(table), {label: decimals_of(table[label]) for label in table.metrics})
+    def of(cls, table: ScoreTable, reasons: Reasons) -> _Scores:
+        decimals = {label: decimals_of(table[label]) for label in table.metrics}
+        return cls(table, ranked_metrics(table), decimals, reasons)
 
 
-def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, primary: str) -> Section:
+def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, primary: str, reasons: Reasons) -> Section:
     """Replies to the same context side by side, and replies that metrics disagree on most."""
-    scores = _Scores.of(table)
+    scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
     if chosen.contrasts:
         lead = f"largest differences by {primary}, best reply first"
@@ -53,9 +56,11 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     return Section("Why: the replies behind the numbers", joined(parts), "Why")
 
 
-def extremes_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, *, folded: bool) -> Section:
+def extremes_section(
+    table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons, *, folded: bool
+) -> Section:
     """The replies that are best and worst over all metrics."""
-    scores = _Scores.of(table)
+    scores = _Scores.of(table, reasons)
     parts: list[Html] = [element("p", _method(table), class_="intro")]
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
@@ -111,7 +116,7 @@ def _card(scores: _Scores, row: int, example: Example | None) -> Html:
     name = element("span", own_text(row_name(table, row, example)), class_="id")
     head = element("header", system_badge(number, table.system_names[number]), " ", name)
     chat = _chat(example, system_label(table.system_names[number])) if example is not None else Html("")
-    return element("article", head, chat, _chips(scores, row), class_="card")
+    return element("article", head, chat, _chips(scores, row), _reasons(scores.reasons.get(row, {})), class_="card")
 
 
 def _chat(example: Example, system: str) -> Html:
@@ -171,6 +176,16 @@ def _references(example: Example) -> Html:
     label = element("summary", counted(len(example.references), "reference"))
     entries = [element("li", text, dir="auto") for text in example.references]
     return element("details", label, element("ul", *entries), class_="references")
+
+
+def _reasons(reasons: Mapping[str, str]) -> Html:
+    """Why each metric gave its score, where it says so."""
+    if not reasons:
+        return Html("")
+    said = [
+        joined([element("dt", own_text(label)), element("dd", text, dir="auto")]) for label, text in reasons.items()
+    ]
+    return element("dl", *said, class_="reasons")
 
 
 def _chips(scores: _Scores, row: int) -> Html:

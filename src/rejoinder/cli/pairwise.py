@@ -1,0 +1,34 @@
+"""`rejoinder compare a.jsonl b.jsonl --pairwise 'judge(...)'`."""
+
+from __future__ import annotations
+
+import argparse
+
+from rejoinder.cli.judging import apply_limits, put_plans
+from rejoinder.cli.options import field_map, put, say_skipped, show
+from rejoinder.errors import CallError
+
+
+def run_pairwise(arguments: argparse.Namespace) -> int:
+    """Compare systems by which of two replies a judge prefers."""
+    from rejoinder.meta.preferences.pairwise import compare_pairwise, judge_of, plan_pairwise
+
+    for option in ("metric", "config", "labels", "primary", "margin", "scores"):
+        if getattr(arguments, option, None):
+            raise CallError(f"--{option} is for scores of single replies: expected it without --pairwise")
+    judge = judge_of(arguments.pairwise)
+    apply_limits([judge], arguments)
+    reading = {"pair_by": arguments.pair_by, "fields": field_map(arguments), "on_error": arguments.on_error}
+    if arguments.dry_run:
+        plan = plan_pairwise(*arguments.replies, judge=judge, **reading)
+        put_plans({f"{judge.model} at {judge.asker.endpoint.host}": plan}, arguments)
+        return 0
+    report = compare_pairwise(
+        *arguments.replies, judge=judge, seed=arguments.seed, resamples=arguments.resamples, **reading
+    )
+    if arguments.latex and not arguments.json:
+        put(report.to_latex())
+    else:
+        show(report, arguments)
+    say_skipped(report.skipped, arguments)
+    return 0
