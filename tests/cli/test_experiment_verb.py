@@ -15,7 +15,7 @@ from rejoinder.meta.judged import JudgedSet
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 QUICK = ("--resamples", "20", "--quiet", "--folds", "2")
 

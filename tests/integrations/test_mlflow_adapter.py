@@ -13,7 +13,7 @@ from rejoinder import Example
 from scored_replies import table_of
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of the peer are not ours
 

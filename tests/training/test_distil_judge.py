@@ -15,7 +15,7 @@ from rejoinder.types import Dialogue, Example
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 
 @pytest.fixture(autouse=True)

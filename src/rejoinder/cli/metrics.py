@@ -53,7 +53,8 @@ def _list(described: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     from rejoinder.registry import JUDGES, SHIPPED
     from rejoinder.scoring.advice import QUESTIONS
 
-    with_references, without = {}, {}
+    with_references: dict[str, str] = {}
+    without: dict[str, str] = {}
     for name, about in described.items():
         group = with_references if about["needs"] and "references" in about["needs"] else without
         group[name] = about["measures"]

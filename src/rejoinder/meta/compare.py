@@ -283,8 +283,8 @@ def _better(table: ScoreTable, label: str) -> bool | None:
     return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
 
 
-def _units(table: ScoreTable) -> dict[str, str]:
-    """What scores are grouped and paired by, in words."""
+def _units(table: ScoreTable) -> dict[str, Any]:
+    """What scores are grouped and paired by, in words: the arguments of a Verdict."""
     grouping = table.grouping
     return {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
 

@@ -95,7 +95,7 @@ class JudgedSet:
                 example,
                 {dimension: tuple(matrix[row].tolist()) for dimension, matrix in self.ratings.items()},
                 self.splits[row] if self.splits else "",
-                self.languages[row] if self.languages else "",
+                language=self.languages[row] if self.languages else "",
             )
             for row, example in enumerate(self.examples)
         ]

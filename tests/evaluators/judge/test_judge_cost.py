@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from conftest import Run, WriteLines
 from judge_server import Reply, completion, serving, token
 from rejoinder.evaluators.judge.cost import Budget, CostLimitError, Meter, Plan, Prices
+from running import Run, WriteLines
 
 RECORDS = [{"id": str(n), "context": ["Hi"], "response": f"Reply {n}."} for n in range(12)]
 BLANK = [{"id": "blank", "context": ["Hi"], "response": " "}, {"id": "alone", "context": [], "response": "Yes."}]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conftest import Run, WriteLines
 from judge_server import Reply, completion, serving, token
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.judge.answers import letter_masses
@@ -17,6 +16,7 @@ from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import preferred
 from rejoinder.meta.preferences.pairwise import compare_pairwise
 from rejoinder.types import Example
+from running import Run, WriteLines
 
 N = 30
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from conftest import Run, WriteLines
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.meta.meta import meta_evaluate
 from rejoinder.meta.study import StudyResult
 from rejoinder.stats.intervals import Interval
+from running import Run, WriteLines
 
 CONTEXTS = 20
 LANGUAGES = ("de", "en")
