@@ -14,6 +14,7 @@ from rejoinder.evaluators.distillation.encoder import distill as distill_encoder
 from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import labels
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun, is_main_process
 from rejoinder.metrics.base import Metric
@@ -62,15 +63,7 @@ def distill(
     target = None if output is None else Path(output)
     training = run_into(target, model.kind, run)
     require_extra("train", "distillation")
-    reader = CorpusReader(on_error)
-    given = TrainingInput(
-        dialogues=reader.dialogues(dialogues),
-        candidates=reader.examples(candidates),
-        judged=reader.judged(judged),
-        skipped=tuple(reader.skipped),
-    )
-    if not given.dialogues and not given.candidates:
-        raise CallError("nothing to learn from: expected dialogues, candidates or both")
+    given = _read(dialogues, candidates, judged, dimension, on_error)
     on_read(given)
     saved = None if target is None or not is_main_process() else teacher_scores_beside(target)
     parts = divide(given.dialogues, given.candidates, contexts, seed)
@@ -80,13 +73,30 @@ def distill(
     fitted = learn(model, teacher, parts.dialogues, parts.candidates, **settings)
     if not is_main_process():
         return fitted
-    check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
     if target is not None and saved is not None:
         save_trained(fitted, target, training)
-        check.save(target)
         saved.unlink(missing_ok=True)
+    check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
+    if target is not None:
+        check.save(target)
     on_check(check)
     return fitted
+
+
+def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, on_error: OnError) -> TrainingInput:
+    """Read everything; an error where there is nothing to learn from, or the judged replies lack the dimension."""
+    reader = CorpusReader(on_error)
+    given = TrainingInput(
+        dialogues=reader.dialogues(dialogues),
+        candidates=reader.examples(candidates),
+        judged=reader.judged(judged),
+        skipped=tuple(reader.skipped),
+    )
+    if not given.dialogues and not given.candidates:
+        raise CallError("nothing to learn from: expected dialogues, candidates or both")
+    if given.judged:
+        labels(given.judged, dimension)
+    return given
 
 
 def teacher_scores_beside(output: Path) -> Path:
