@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
+from rejoinder.errors import RejoinderError
 from rejoinder.training.distill import distill
 from rejoinder.training.student_check import StudentCheck, divide
 from rejoinder.types import Dialogue, Example
@@ -63,6 +64,12 @@ def test_a_judge_becomes_an_encoder_with_a_card(run: Run, write_lines: WriteLine
     assert "agreement with people: Spearman" in card
     told = run("score", judged, "-m", "mine", "--json")  # the server is gone by now
     assert told.code == 0, told.err
+
+
+def test_a_wrong_dimension_is_told_before_any_work() -> None:
+    judged = [{"id": "1", "context": ["Hi"], "response": "Hello.", "scores": {"overall": 3}}]
+    with pytest.raises(RejoinderError, match="fluency"):
+        distill("length", dialogues(), judged=judged, dimension="fluency", contexts=5)
 
 
 def test_the_student_never_sees_what_it_is_checked_on() -> None:

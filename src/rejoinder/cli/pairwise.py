@@ -8,14 +8,21 @@ from rejoinder.cli.judging import apply_limits, put_plans
 from rejoinder.cli.options import field_map, put, say_skipped, show
 from rejoinder.errors import CallError
 
+_FOR_SCORES = (
+    *("metric", "config", "labels", "dimension", "predictor", "primary", "margin", "scores"),
+    *("cluster", "by", "fail_if", "report", "details"),
+)
+"""Options of `compare` that pairs have no use for: an option that is ignored would look as if it had worked."""
+
 
 def run_pairwise(arguments: argparse.Namespace) -> int:
     """Compare systems by which of two replies a judge prefers."""
     from rejoinder.meta.preferences.pairwise import compare_pairwise, judge_of, plan_pairwise
 
-    for option in ("metric", "config", "labels", "primary", "margin", "scores"):
+    for option in _FOR_SCORES:
         if getattr(arguments, option, None):
-            raise CallError(f"--{option} is for scores of single replies: expected it without --pairwise")
+            name = option.replace("_", "-")
+            raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     judge = judge_of(arguments.pairwise)
     apply_limits([judge], arguments)
     reading = {"pair_by": arguments.pair_by, "fields": field_map(arguments), "on_error": arguments.on_error}

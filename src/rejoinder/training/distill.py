@@ -17,6 +17,7 @@ from rejoinder.evaluators.distillation.encoder import teacher_of
 from rejoinder.evaluators.distillation.static import distill_static
 from rejoinder.evaluators.distillation.teacher_scores import check_scores_file
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import labels
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
@@ -81,7 +82,7 @@ def distill(
         if saved is not None:
             check_scores_file(saved)
         model.find_pretrained()
-        given = _read(dialogues, candidates, judged, CorpusReader(on_error, fields))
+        given = _read(dialogues, candidates, judged, dimension, CorpusReader(on_error, fields))
         on_read(given)
         parts = divide(given.dialogues, given.candidates, contexts, seed)
         teacher = _teacher(teachers, parts.dialogues, seed)
@@ -90,16 +91,18 @@ def distill(
         fitted = learn(model, teacher, parts.dialogues, parts.candidates, **settings)
         if not is_main_process():
             return fitted
-        check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
         if target is not None and saved is not None:
             save_trained(fitted, target, training)
-            check.save(target)
             saved.unlink(missing_ok=True)
+        check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
+        if target is not None:
+            check.save(target)
     on_check(check)
     return fitted
 
 
-def _read(dialogues: Any, candidates: Any, judged: Any, reader: CorpusReader) -> TrainingInput:
+def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, reader: CorpusReader) -> TrainingInput:
+    """Read everything; an error where there is nothing to learn from, or the judged replies lack the dimension."""
     given = TrainingInput(
         dialogues=reader.dialogues(dialogues),
         candidates=reader.examples(candidates),
@@ -108,6 +111,8 @@ def _read(dialogues: Any, candidates: Any, judged: Any, reader: CorpusReader) ->
     )
     if not given.dialogues and not given.candidates:
         raise CallError("nothing to learn from: expected dialogues, candidates or both")
+    if given.judged:
+        labels(given.judged, dimension)
     return given
 
 

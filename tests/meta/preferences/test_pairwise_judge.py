@@ -174,7 +174,10 @@ def test_the_command_line(run: Run, write_lines: WriteLines) -> None:
     wrong = run("compare", *files, "--pairwise", "length")
     assert wrong.code == 2
     assert "does not compare replies in pairs" in wrong.err
-    assert run("compare", *files, "--pairwise", spec, "-m", "length").code == 2
+    for option in (["-m", "length"], ["--labels", files[0]], ["--dimension", "overall"]):
+        refused = run("compare", *files, "--pairwise", spec, *option)
+        assert refused.code == 2
+        assert "expected it without --pairwise" in refused.err
 
 
 def test_systems_without_common_contexts_are_refused() -> None:
