@@ -49,6 +49,7 @@ JUDGES: dict[str, str] = {
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
+    "blend": "rejoinder.evaluators.blend.blend:Blend",
     "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
     "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
     "likelihood": "rejoinder.evaluators.likelihood:Likelihood",

@@ -58,3 +58,5 @@ class JudgedExample:
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)
     split: str = ""
+    source: str = field(default="", compare=False)
+    """The file that it was read from: ratings of different files may be on different scales."""

@@ -24,14 +24,19 @@ class JudgedSource(Source):
 
     _judged: Mapping[str, tuple[float, ...]]
     _split: str
+    _known_source: str = ""
+    """The source of a record that is a judged example already."""
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""
-        return (JudgedExample(example, dict(self._judged), self._split) for _, _, example in self.numbered())
+        return (
+            JudgedExample(example, dict(self._judged), self._split, self._known_source or self.name)
+            for _, _, example in self.numbered()
+        )
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
-            self._judged, self._split = record.scores, record.split
+            self._judged, self._split, self._known_source = record.scores, record.split, record.source
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):

@@ -123,8 +123,16 @@ class Evaluator(Metric, Learned):
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         contexts = data.contexts | self.inherited_contexts()
         fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
-        self._remember(values, fit)
+        self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
+
+    def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:  # noqa: ARG002 - most learn none
+        """The calibration that follows from what was learned: for an evaluator that keeps out-of-fold scores."""
+        return None
+
+    def readings(self, batch: Batch) -> dict[str, Scores]:  # noqa: ARG002 - most have no further numbers
+        """Further numbers per example that the evaluator computes on the way to its score, by name."""
+        return {}
 
     def training_data(
         self,

@@ -17,6 +17,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
+from rejoinder.learning.parameters import check_least
 from rejoinder.metrics.base import best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
@@ -41,6 +42,11 @@ class SentenceCosine(Evaluator):
         `mean`."""
         return "references", "max"
 
+    @property
+    def last_turns(self) -> int:
+        """How many of the context's last turns a reply is compared with."""
+        return 1
+
     @abstractmethod
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """One vector of length 1 per text. (texts, width)"""
@@ -53,7 +59,8 @@ class SentenceCosine(Evaluator):
             return best_reference(self._cosines(batch, texts, batch.owner.tolist()), batch, refs)
         rows = [row for row, example in enumerate(batch.examples) if example.context]
         scores = np.full(len(batch), np.nan)
-        scores[rows] = self._cosines(batch, [batch.examples[row].context[-1] for row in rows], rows)
+        turns = [" ".join(batch.examples[row].context[-self.last_turns :]) for row in rows]
+        scores[rows] = self._cosines(batch, turns, rows)
         return scores
 
     def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
@@ -84,6 +91,8 @@ class EncoderCosine(SentenceCosine):
     """A Hugging Face name, or the folder of a pretrained encoder."""
     against: str = "references"
     """What a reply is compared with: `references`, or `last-turn`, which needs no reference."""
+    turns: int = 1
+    """With `last-turn`, how many of the context's last turns are joined to one text."""
     refs: str = "max"
     """Of several references: the `max` or the `mean` of the cosines."""
     max_length: int = 128
@@ -96,6 +105,7 @@ class EncoderCosine(SentenceCosine):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "against", list(NEEDS))
         check_choice(self, "refs", ("max", "mean"))
+        check_least(self, {"turns": 1})
         if self.max_length < 4:
             raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
 
@@ -121,6 +131,11 @@ class EncoderCosine(SentenceCosine):
     def compared(self) -> tuple[str, str]:
         """The parameters `against` and `refs`."""
         return self.against, self.refs
+
+    @property
+    def last_turns(self) -> int:
+        """The parameter `turns`."""
+        return self.turns
 
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """The encoder's vectors, which have length 1."""

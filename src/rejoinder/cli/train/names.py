@@ -6,6 +6,7 @@ import textwrap
 
 GROUPS: dict[str, dict[str, str]] = {
     "evaluators": {
+        "blend": "weigh several evaluators and metrics by human scores: the choice for a few hundred labels",
         "encoder": "fine-tune a pretrained encoder to judge how well a reply fits its context",
         "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
         "ruber": "similarity to a reference and fit to the context, learned from dialogues without labels",

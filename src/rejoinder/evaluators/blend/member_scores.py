@@ -1,0 +1,79 @@
+"""The scores of a blend's members, computed once per reply.
+
+An ordinary member gives one column. An evaluator that computes further numbers on the way to its score (`readings`)
+gives a column for each of them as well. With a folder, columns are kept in a file per member, under a hash of each
+reply with its context and references, so that fitting again needs no new scores.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Floats
+from rejoinder.errors import DataError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import BATCH, Batch, encodable
+from rejoinder.types import Example
+
+SCORE = "score"
+"""The name of the column that every member has."""
+
+
+def member_columns(member: Metric, batch: Batch) -> dict[str, Floats]:
+    """Column -> one number per example; higher scores are better. NaN where the member cannot score."""
+    sign = 1.0 if member.higher_is_better else -1.0
+    columns = {SCORE: sign * np.where(batch.blank, np.nan, member.score_batch(batch))}
+    if isinstance(member, Evaluator):
+        columns |= member.readings(batch)
+    return columns
+
+
+def cached_columns(member: Metric, examples: Sequence[Example], folder: Path | None) -> dict[str, Floats]:
+    """The member's columns for these examples; those of replies that are not yet in the folder are computed."""
+    if folder is None:
+        return _computed(member, examples)
+    path = folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
+    known, keys = _kept(path), np.array([_key(example) for example in examples], np.uint64)
+    new = np.flatnonzero(~np.isin(keys, known["keys"]))
+    if len(new):
+        _, first = np.unique(keys[new], return_index=True)
+        rows = new[np.sort(first)]
+        found = _computed(member, [examples[row] for row in rows])
+        joined = {name: np.concatenate([known.get(name, np.empty(0)), column]) for name, column in found.items()}
+        known = {"keys": np.concatenate([known["keys"], keys[rows]]), **joined}
+        folder.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(".part")
+        write_arrays(fresh, known)
+        fresh.replace(path)
+    order = np.argsort(known["keys"])
+    place = order[np.searchsorted(known["keys"], keys, sorter=order)]
+    return {name: column[place] for name, column in known.items() if name != "keys"}
+
+
+def _kept(path: Path) -> Mapping[str, NDArray[np.generic]]:
+    """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
+    try:
+        return read_arrays(path)
+    except DataError:
+        return {"keys": np.empty(0, np.uint64)}
+
+
+def _computed(member: Metric, examples: Sequence[Example]) -> dict[str, Floats]:
+    batches = [encodable(Batch(examples[start : start + BATCH])) for start in range(0, len(examples), BATCH)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
+        parts = [member_columns(member, batch) for batch in batches]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _key(example: Example) -> int:
+    parts = (example.response, example.context, example.references, example.speakers)
+    return int.from_bytes(blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
