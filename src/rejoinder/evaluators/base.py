@@ -74,6 +74,8 @@ class Evaluator(Metric, Learned):
     """Whether `fit` uses judged examples."""
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
+    reads_beginning: ClassVar[bool] = False
+    """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)

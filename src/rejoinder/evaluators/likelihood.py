@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.language_models.causal import CausalModel
 
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"conditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
+    {"conditional": (-20.0, 0.0), "unconditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
 )
 """Form -> the lowest and highest score. A mean log-probability of -20 per token is p = 2e-9."""
 
@@ -33,7 +33,7 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 class Likelihood(Evaluator):
     """A score from the log-probability of a reply given its context, log p(r|c), and without context, log p(r).
 
-    conditional: log p(r|c) per token. pmi: (log p(r|c) - log p(r)) per token. pmi-share: (log p(r|c) - log p(r)) / -log
+    conditional: log p(r|c) per token. unconditional: log p(r) per token. pmi: (log p(r|c) - log p(r)) per token. pmi-share: (log p(r|c) - log p(r)) / -log
     p(r), the share of the reply's information that the context explains. Nothing is learned: `fit()` loads the model.
     """
 
@@ -48,7 +48,7 @@ class Likelihood(Evaluator):
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""
     form: str = "pmi-share"
-    """`conditional`: log p(r|c) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
+    """`conditional`: log p(r|c) per token; `unconditional`: log p(r) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
     turns: int = 4
     """The number of the context's last turns that are read."""
     max_context: int = 72
@@ -87,14 +87,20 @@ class Likelihood(Evaluator):
         before = prefix_ids(self.model_, [prefix_text(pair, self.turns) for pair in pairs], self.max_context)
         # Two forms of one model, as an ensemble may have, share the larger part of the work.
         limits = (self.model, self.turns, self.max_context, self.max_response)
-        with_context = batch.keep(("log p(r|c)", *limits), lambda: log_likelihoods(self.model_, before, replies))
         tokens = np.array([len(reply) for reply in replies])
-        if self.form == "conditional":
-            found = with_context / tokens
-        else:
+
+        def given_context() -> Scores:
+            return batch.keep(("log p(r|c)", *limits), lambda: log_likelihoods(self.model_, before, replies))
+
+        def alone() -> Scores:
             [nothing] = prefix_ids(self.model_, ["A:"], self.max_context)
-            alone = log_likelihoods(self.model_, [nothing] * len(replies), replies)
-            found = (with_context - alone) / (tokens if self.form == "pmi" else -alone)
+            nothings = [nothing] * len(replies)
+            return batch.keep(("log p(r)", *limits), lambda: log_likelihoods(self.model_, nothings, replies))
+
+        if self.form in {"conditional", "unconditional"}:
+            found = (given_context() if self.form == "conditional" else alone()) / tokens
+        else:
+            found = (given_context() - alone()) / (tokens if self.form == "pmi" else -alone())
         scores[rows] = np.clip(found, lowest, highest)
         return scores
 

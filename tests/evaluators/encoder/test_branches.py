@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModel
 
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder
-from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, LAST_TURN, padded_rows
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
+from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN, padded_rows
 from rejoinder.evaluators.encoder.int8 import to_int8
 from rejoinder.evaluators.encoder.onnx_export import to_onnx
 from rejoinder.evaluators.encoder.torch_model import TorchModel

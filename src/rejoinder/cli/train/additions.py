@@ -74,7 +74,8 @@ def _am_fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
 
 def _add_member_scores(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--member-scores",
+        "--keep-scores",
+        dest="member_scores",
         metavar="FOLDER",
         help="folder that keeps the members' scores, so that fitting again takes seconds (default: OUTPUT.scores)",
     )

@@ -20,9 +20,7 @@ def mean_agreement(scores: Floats, human: Floats, sets: Ints) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
-def agreement_replicates(
-    scores: Floats, human: Floats, sets: Ints, groups: Ints, resamples: int = RESAMPLES
-) -> Floats:
+def agreement_replicates(scores: Floats, human: Floats, sets: Ints, groups: Ints, resamples: int = RESAMPLES) -> Floats:
     """The mean over sets of each column's correlation, in each resample of contexts. (resamples, columns)"""
     found = []
     for each in np.unique(sets):

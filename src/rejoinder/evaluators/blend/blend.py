@@ -80,7 +80,9 @@ class Blend(Evaluator):
         if repeated:
             raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
         if not self.models or not set(self.models) <= set(KINDS):
-            raise CallError(f"{self.name}: models must be of {', '.join(KINDS)}, not {', '.join(self.models) or 'none'}")
+            raise CallError(
+                f"{self.name}: models must be of {', '.join(KINDS)}, not {', '.join(self.models) or 'none'}"
+            )
         check_choice(self, "join", ("ranks", "z-scores"))
         check_choice(self, "hold_out", HOLD_OUT)
 
@@ -219,7 +221,8 @@ class Blend(Evaluator):
                 for kind in KINDS
             }
             models = Models(
-                Ridge.of(parts["ridge"]) if parts["ridge"] else None, Trees.of(parts["trees"]) if parts["trees"] else None
+                Ridge.of(parts["ridge"]) if parts["ridge"] else None,
+                Trees.of(parts["trees"]) if parts["trees"] else None,
             )
             report = BlendReport.from_dict(plain["report"])
             columns = tuple(plain["columns"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.arrays import Floats, Ints
+from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.blend.agreement import mean_agreement
 from rejoinder.evaluators.blend.labelled import Labelled
@@ -56,8 +56,8 @@ class Choice:
     kinds: tuple[str, ...]
     held_out: Floats
     """Out-of-fold predictions; the kinds for each fold were chosen on the others. (rows,)"""
-    by_kinds: dict[tuple[str, ...], float]
-    """Agreement of each choice, out of fold."""
+    chosen: Floats
+    """Out-of-fold predictions of the kinds that were chosen on all folds. (rows,)"""
 
 
 def folds_of(data: Labelled, hold_out: str, seed: int) -> Ints:
@@ -82,9 +82,8 @@ def choose(data: Labelled, kinds: Sequence[str], hold_out: str, seed: int) -> Ch
     for fold in np.unique(folds):
         here, others = folds == fold, folds != fold
         held_out[here] = columns[_best(columns, data.rows(others), others)][here]
-    everywhere = np.ones(len(folds), np.bool_)
-    by_kinds = {each: mean_agreement(column, data.human, data.sets) for each, column in columns.items()}
-    return Choice(_best(columns, data, everywhere), held_out, by_kinds)
+    best = _best(columns, data, np.ones(len(folds), np.bool_))
+    return Choice(best, held_out, columns[best])
 
 
 def held_out_predictions(data: Labelled, kinds: tuple[str, ...], hold_out: str, seed: int) -> Floats:
@@ -96,5 +95,5 @@ def held_out_predictions(data: Labelled, kinds: tuple[str, ...], hold_out: str, 
     return predicted
 
 
-def _best(columns: dict[tuple[str, ...], Floats], data: Labelled, rows: Floats) -> tuple[str, ...]:
+def _best(columns: dict[tuple[str, ...], Floats], data: Labelled, rows: Bools) -> tuple[str, ...]:
     return max(columns, key=lambda each: mean_agreement(columns[each][rows], data.human, data.sets))

@@ -90,9 +90,7 @@ def _rated(source: str, items: Sequence[JudgedExample], dimensions: Sequence[str
     return RatedSet(source, tuple(examples), on_our_scale(human, scale), scale)
 
 
-def labelled_rows(
-    sets: Sequence[RatedSet], columns: Mapping[str, Floats], owner: Sequence[int], join: str
-) -> Labelled:
+def labelled_rows(sets: Sequence[RatedSet], columns: Mapping[str, Floats], owner: Sequence[int], join: str) -> Labelled:
     """All rows of the sets, in their order; `columns` have one number per row."""
     sizes = [len(each.human) for each in sets]
     weights = np.concatenate([np.full(size, sum(sizes) / (len(sizes) * size)) for size in sizes])

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Floats
+from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import DataError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.saving import read_arrays, write_arrays
@@ -23,12 +25,68 @@ from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.types import Example
 
+PART_WORDS = 40
+"""Words of a reply that are shown at once to a member that reads only the beginning: about 55 tokens."""
+MOST_PARTS = 10
+"""Parts that are read of a reply: about 550 tokens."""
 SCORE = "score"
 """The name of the column that every member has."""
 
 
 def member_columns(member: Metric, batch: Batch) -> dict[str, Floats]:
-    """Column -> one number per example; higher scores are better. NaN where the member cannot score."""
+    """Column -> one number per example; higher scores are better. NaN where the member cannot score.
+
+    To a member that reads only the beginning of a long reply, the reply is shown in parts, and the mean counts.
+    """
+    if not (isinstance(member, Evaluator) and member.reads_beginning):
+        return _columns(member, batch)
+    parts = batch.keep("parts of replies", lambda: Parts.of(batch))
+    return {name: parts.mean(column) for name, column in _columns(member, parts.batch).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The replies of a batch in parts of at most PART_WORDS words, of nearly equal length."""
+
+    batch: Batch
+    owner: Ints
+    """The example that each part belongs to. (parts,)"""
+    words: Floats
+    """(parts,)"""
+
+    @classmethod
+    def of(cls, batch: Batch) -> Parts:
+        """The parts; a batch without long replies is its own."""
+        texts = [_parts(example.response) for example in batch.examples]
+        owner = np.repeat(np.arange(len(texts)), [len(each) for each in texts])
+        if len(owner) == len(batch):
+            return cls(batch, owner, np.ones(len(owner)))
+        shown = [
+            replace(example, response=text) if len(each) > 1 else example
+            for example, each in zip(batch.examples, texts, strict=True)
+            for text in each
+        ]
+        return cls(Batch(shown), owner, np.array([len(example.response.split()) for example in shown], np.float64))
+
+    def mean(self, column: Floats) -> Floats:
+        """The mean over the parts of each example, weighted by their words. (parts,) -> (examples,)"""
+        if len(self.owner) and len(self.owner) == self.owner[-1] + 1:
+            return column
+        total = np.bincount(self.owner, weights=self.words)
+        mean: Floats = np.bincount(self.owner, weights=self.words * column) / np.maximum(total, 1)
+        return mean
+
+
+def _parts(reply: str) -> list[str]:
+    if len(reply) <= PART_WORDS:  # the common case, without splitting
+        return [reply]
+    words = reply.split()[: MOST_PARTS * PART_WORDS]
+    count = max(1, -(-len(words) // PART_WORDS))
+    bounds = [len(words) * number // count for number in range(count + 1)]
+    return [reply] if count == 1 else [" ".join(words[start:end]) for start, end in pairwise(bounds)]
+
+
+def _columns(member: Metric, batch: Batch) -> dict[str, Floats]:
     sign = 1.0 if member.higher_is_better else -1.0
     columns = {SCORE: sign * np.where(batch.blank, np.nan, member.score_batch(batch))}
     if isinstance(member, Evaluator):

@@ -25,7 +25,12 @@ def load_member(member: str | Metric) -> Metric:
         raise CallError(
             f"blend: {member_name(member)} has to see all replies before it scores one, so that it cannot be a member"
         )
-    return found
+    return _uncalibrated(found)
+
+
+def _uncalibrated(member: Metric) -> Metric:
+    """An evaluator with its own scores: the blend has a calibration of its own."""
+    return member.with_calibration(None) if isinstance(member, Evaluator) else member
 
 
 def member_name(member: str | Metric) -> str:
@@ -54,7 +59,7 @@ def at_place(place: Mapping[str, Any], folder: Path) -> Metric:
     """The member at a place that `place_of` gave."""
     found: Metric
     if "shipped" in place:
-        found = load(place["shipped"])
+        found = _uncalibrated(load(place["shipped"]))
         if unversioned(found) != place["signature"]:
             raise CallError(
                 f"{folder} was fitted with another version of {place['shipped']}, which gave other scores: "
@@ -62,7 +67,6 @@ def at_place(place: Mapping[str, Any], folder: Path) -> Metric:
             )
         return found
     if "folder" in place:
-        found = load_evaluator(folder / place["folder"], {})
-        return found
+        return _uncalibrated(load_evaluator(folder / place["folder"], {}))
     found = build(place["metric"], place["parameters"])
     return found

@@ -116,7 +116,13 @@ class BlendReport:
 
 
 def report_on(
-    data: Labelled, choice: Choice, models: Models, members: Sequence[str], sets: Sequence[str], hold_out: str, seed: int
+    data: Labelled,
+    choice: Choice,
+    models: Models,
+    members: Sequence[str],
+    sets: Sequence[str],
+    hold_out: str,
+    seed: int,
 ) -> BlendReport:
     """The report on a fit."""
     alone = {place: name for place, name in enumerate(data.names) if name in members}
@@ -126,12 +132,11 @@ def report_on(
     ]
     if len(sets) > 1:
         lines.append(_line("mean", data, choice.held_out, alone))
-    whole = held_out_predictions(data, choice.kinds, hold_out, seed)
     contributions = []
     for number, name in enumerate(members):
         less = data.without(number)
-        without = held_out_predictions(less, choice.kinds, hold_out, seed) if less.names else np.zeros(len(whole))
-        _, adds = compared(without, whole, data.human, data.sets, data.groups)
+        without = held_out_predictions(less, choice.kinds, hold_out, seed) if less.names else np.zeros(len(data.human))
+        _, adds = compared(without, choice.chosen, data.human, data.sets, data.groups)
         place = data.names.index(name)
         contributions.append(
             MemberLine(
@@ -145,14 +150,10 @@ def report_on(
 
 
 def _line(name: str, data: Labelled, held_out: Floats, alone: Mapping[int, str]) -> SetLine:
-    agreements = {
-        place: mean_agreement(_filled(data.columns[:, place]), data.human, data.sets) for place in alone
-    }
+    agreements = {place: mean_agreement(_filled(data.columns[:, place]), data.human, data.sets) for place in alone}
     best = max(agreements, key=lambda place: np.nan_to_num(agreements[place], nan=-1.0))
     blend, gain = compared(_filled(data.columns[:, best]), held_out, data.human, data.sets, data.groups)
-    return SetLine(
-        name, len(held_out), len(np.unique(data.groups)), blend, alone[best], agreements[best], gain
-    )
+    return SetLine(name, len(held_out), len(np.unique(data.groups)), blend, alone[best], agreements[best], gain)
 
 
 def _filled(column: Floats) -> Floats:

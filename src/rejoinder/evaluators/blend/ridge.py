@@ -36,7 +36,7 @@ class Ridge:
     @classmethod
     def fit(cls, columns: Floats, target: Floats, weights: Floats, sets: Ints, folds: Ints) -> Ridge:
         """Weights for all rows, with the shrinkage that predicts each of the folds best from the others."""
-        scaling = _scaling(columns)
+        scaling = _scaling(columns, sets)
         design = _design(columns, *scaling)
         errors = np.zeros(len(SHRINKAGE))
         for fold in np.unique(folds):
@@ -67,11 +67,12 @@ class Ridge:
         return cls(*(arrays[field.name] for field in fields(cls)))
 
 
-def _scaling(columns: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Centre, spread, lowest and highest value of each column; a column without values is constantly 0."""
-    known = ~np.isnan(columns)
-    filled = np.where(known.any(0), columns, 0.0)
-    centre, spread = np.nanmean(filled, 0), np.nanstd(filled, 0)
+def _scaling(columns: Floats, sets: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean, deviation within sets, lowest and highest value of each column; one without values is constantly 0."""
+    filled = np.where((~np.isnan(columns)).any(0), columns, 0.0)
+    centre = np.nanmean(filled, 0)
+    whole = np.where(np.isnan(filled), centre, filled)
+    spread = _centred(whole, np.ones(len(whole)), sets).std(0)
     return centre, np.where(spread > 1e-9, spread, 1.0), np.nanmin(filled, 0), np.nanmax(filled, 0)
 
 

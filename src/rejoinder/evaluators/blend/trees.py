@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Floats, Ints
 from rejoinder.learning.extras import require_extra
 
-TREES = 150
+TREES = 100
 DEPTH = 3
-RATE = 0.05
+RATE = 0.07
 """The share of each tree's prediction that is added."""
 ROWS = 0.6
 """The share of rows that each tree is grown on."""
@@ -58,7 +58,7 @@ class Trees:
                 max_depth=DEPTH, min_samples_leaf=leaf, max_features=COLUMNS, random_state=seed * TREES + number
             ).fit(rows[drawn], left_over[drawn], sample_weight=weights[drawn])
             grown.append(tree.tree_)
-            left_over = left_over - cls._of_grown([tree.tree_]).predict(columns)
+            left_over = left_over - RATE * tree.tree_.predict(rows).ravel()
         return cls._of_grown(grown)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.branching import shared_scores
+from rejoinder.evaluators.encoder.branching import FEATURES, shared_scores
 from rejoinder.evaluators.encoder.model import Settings
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 
+_STACKED = "stack"
 BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, few enough for the processor's cache."""
 
@@ -64,12 +66,40 @@ class OnnxModel:
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         try:
-            return onnxruntime.InferenceSession(self.weights, options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(self.graph, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the library's errors share no class of their own
             raise DataError(f"is not an ONNX model ({error})", file=WEIGHTS[self.precision]) from error
 
+    @property
+    def has_features(self) -> bool:
+        """Whether the graph has the tensor of features."""
+        return self.settings.towers and _STACKED.encode() in self.weights
+
+    @property
+    def graph(self) -> bytes:
+        """The model with its features as a second output, if it has them.
+
+        The exporter names the tensor after `torch.stack` in `BranchEncoder.read`. Two protocol-buffer messages written
+        one after the other are read as one whose lists are joined, so that an output is added by appending it.
+        """
+        return self.weights + _added_output(_STACKED) if self.has_features else self.weights
+
+    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """The score of each pair and the network's features, from one pass. (pairs, 1 + features)"""
+        if not self.has_features:
+            return self.score(pairs)[:, None]
+
+        def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
+            scores, features = self.session.run(["score", _STACKED], arrays)
+            return np.concatenate([scores[:, :, None], features], axis=2)
+
+        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run)
+        return found.reshape(len(pairs), 1 + len(FEATURES))
+
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
+        if self.has_features:
+            return self.read(pairs)[:, 0]
         if self.settings.towers:
             return shared_scores(
                 self.tokeniser.brancher,
@@ -86,6 +116,13 @@ class OnnxModel:
             given = {name: array for name, array in arrays.items() if name in names}
             scores[rows] = self.session.run(["score"], given)[0]
         return scores
+
+
+def _added_output(name: str) -> bytes:
+    """A model of ONNX with nothing but one output of this name: field 7 is the graph, 12 its outputs, 1 their name."""
+    named = b"\x0a" + bytes([len(name)]) + name.encode()
+    output = b"\x62" + bytes([len(named)]) + named
+    return b"\x3a" + bytes([len(output)]) + output
 
 
 def _usable_cores() -> int:

@@ -17,8 +17,8 @@ from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, SharedContexts
-from rejoinder.evaluators.encoder.branching import shared_scores
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder, SharedContexts
+from rejoinder.evaluators.encoder.branching import FEATURES, shared_scores
 from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
 from rejoinder.evaluators.encoder.model import Settings
 from rejoinder.evaluators.encoder.texts import text_ends
