@@ -22,11 +22,10 @@ from torch import Tensor, nn
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.garbling import garbled
 from rejoinder.learning.saving import write_arrays
-from rejoinder.metrics.fluency import ENDINGS, WINDOW, WORDS, fluency, hashed, shipped_weights, tokens_of
+from rejoinder.metrics.fluency import ENDINGS, FEWEST_WORDS, WINDOW, WORDS, fluency, hashed, shipped_weights, tokens_of
 
 WORD_DIMS, ENDING_DIMS, HIDDEN = 32, 16, 64
 BATCH = 256
-FEWEST_WORDS = 4
 PUNCTUATION = frozenset(".,!?;:-\"'()…")
 
 Breaking = Callable[[list[str], Sequence[str], np.random.Generator], list[str]]
@@ -150,7 +149,7 @@ def turns_of(paths: Sequence[str]) -> list[list[str]]:
     """The turns of the dialogues as tokens, without very short and very long ones, each once."""
     texts = dict.fromkeys(turn for path in paths for dialogue in DialogueSource(path) for turn in dialogue.turns)
     tokens = (tokens_of(text) for text in texts)
-    return [each for each in tokens if FEWEST_WORDS <= sum(map(str.isalnum, each)) and len(each) <= 2 * WINDOW]
+    return [each for each in tokens if sum(map(str.isalnum, each)) >= FEWEST_WORDS and len(each) <= 2 * WINDOW]
 
 
 def sample_of(turn: list[str], other: list[str], rng: np.random.Generator) -> tuple[list[str], list[str]]:
@@ -205,9 +204,11 @@ def measure(arguments: argparse.Namespace) -> None:
     turns = turns_of(arguments.dialogues)
     turns = [turns[place] for place in rng.permutation(len(turns))[: arguments.most]]
     intact = fluency([" ".join(turn) for turn in turns], shipped_weights())
+    intact = intact[~np.isnan(intact)]
 
     def auc(texts: list[str]) -> float:
         broken = fluency(texts, shipped_weights())
+        broken = broken[~np.isnan(broken)]
         return float(mannwhitneyu(intact, broken).statistic / (len(intact) * len(broken)))
 
     for breaking in BREAKING:

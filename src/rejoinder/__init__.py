@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
+    from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
     from rejoinder.learning.run import TrainingRun
     from rejoinder.meta.calibrate import CalibrationReport, calibrate
     from rejoinder.meta.compare import compare
@@ -48,6 +49,7 @@ _HOMES = {
     "MetaReport": "meta.meta",
     "Metric": "metrics.base",
     "NeedsError": "errors",
+    "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
@@ -59,6 +61,7 @@ _HOMES = {
     "load": "registry",
     "meta_evaluate": "meta.meta",
     "read": "data.source",
+    "reference_points": "evaluators.reference_points",
     "score": "scoring.score",
     "train": "training.train",
 }
@@ -78,6 +81,7 @@ __all__ = [
     "MetaReport",
     "Metric",
     "NeedsError",
+    "ReferencePoint",
     "RejoinderError",
     "ScoreTable",
     "ScoreWarning",
@@ -90,6 +94,7 @@ __all__ = [
     "load",
     "meta_evaluate",
     "read",
+    "reference_points",
     "score",
     "train",
 ]

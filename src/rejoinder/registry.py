@@ -36,6 +36,7 @@ METRICS: dict[str, str] = {
     "specificity": "rejoinder.metrics.novelty:Specificity",
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
+    "fluency": "rejoinder.metrics.fluency:Fluency",
     "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
 }
 """Metrics that need no training: name -> class."""
@@ -71,10 +72,19 @@ EVALUATORS: dict[str, str] = {
 """Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
 SHIPPED: dict[str, str] = {
-    "default": "how well a reply fits its context, from 1 to 5, by a network that comes with the package",
+    "default": "how good a reply is, from 1 to 5, by a network and other signals that come with the package",
     "default-fast": "the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
+    "default@1": "the former default, the network alone: only to compare with earlier scores",
 }
 """Trained evaluators that come with the package: name -> what each measures."""
+
+SHIPPED_FOLDERS: dict[str, str] = {
+    "default": "default-2",
+    "default@2": "default-2",
+    "default@1": "default",
+    "default-fast": "default-fast",
+}
+"""The same, versions included: name -> folder. Scores of two versions must not be compared."""
 
 REPLY_MODELS: dict[str, str] = {
     "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
@@ -120,7 +130,7 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
         return load_folder(text, parameters)
     name, given = parse_spec(text)
     given |= parameters
-    if name in SHIPPED:
+    if name in SHIPPED_FOLDERS:
         return load_evaluator(shipped_folder(name), given)
     if _is_folder(name):
         return load_folder(name, given)
@@ -148,7 +158,7 @@ def metric_names() -> dict[str, str]:
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
     known = metric_names() | JUDGES
-    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED])
+    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED_FOLDERS])
 
 
 def reply_model_class(name: str) -> type[Any]:
@@ -163,7 +173,7 @@ def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def shipped_folder(name: str) -> Path:
     """The folder of an evaluator that comes with the package."""
-    return Path(__file__).parent / "resources" / name
+    return Path(__file__).parent / "resources" / SHIPPED_FOLDERS[name]
 
 
 def load_folder(folder: str | Path, parameters: Mapping[str, Any], kind: str = "model") -> Any:
@@ -219,7 +229,7 @@ def load_sentence_encoder(folder: str | Path) -> Any:
 
 def _is_folder(text: str) -> bool:
     """Whether a folder has this name, and no metric, which would take precedence."""
-    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED} and os.path.isdir(
+    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED_FOLDERS} and os.path.isdir(
         text
     )  # Path fails on long names
 

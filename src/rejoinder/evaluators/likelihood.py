@@ -33,8 +33,9 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 class Likelihood(Evaluator):
     """A score from the log-probability of a reply given its context, log p(r|c), and without context, log p(r).
 
-    conditional: log p(r|c) per token. unconditional: log p(r) per token. pmi: (log p(r|c) - log p(r)) per token. pmi-share: (log p(r|c) - log p(r)) / -log
-    p(r), the share of the reply's information that the context explains. Nothing is learned: `fit()` loads the model.
+    conditional: log p(r|c) per token. unconditional: log p(r) per token. pmi: (log p(r|c) - log p(r)) per token.
+    pmi-share: (log p(r|c) - log p(r)) / -log p(r), the share of the reply's information that the context explains.
+    Nothing is learned: `fit()` loads the model.
     """
 
     name: ClassVar[str] = "likelihood"
@@ -48,7 +49,8 @@ class Likelihood(Evaluator):
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""
     form: str = "pmi-share"
-    """`conditional`: log p(r|c) per token; `unconditional`: log p(r) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
+    """`conditional`: log p(r|c) per token; `unconditional`: log p(r) per token; `pmi`: how much the context raises it;
+    `pmi-share`: the share of that."""
     turns: int = 4
     """The number of the context's last turns that are read."""
     max_context: int = 72

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 from zlib import crc32
@@ -27,6 +28,8 @@ from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
 
+FEWEST_WORDS = 4
+"""Words that a text must have: of fewer, nothing can be said ("Me too." or "too me")."""
 WINDOW = 24
 """Tokens that are read together."""
 WORDS, ENDINGS = 16384, 2048
@@ -50,9 +53,10 @@ class Fluency(Metric):
     name: ClassVar[str] = "fluency"
     measures: ClassVar[str] = "whether a reply is intact English: words in order, complete, in their right forms"
     citation: ClassVar[str] = "this package: recipes/fluency.py"
+    cannot_score: ClassVar[str] = f"fewer than {FEWEST_WORDS} words"
 
     def score_batch(self, batch: Batch) -> Scores:
-        """One probability per reply; 0 for an empty one."""
+        """One probability per reply; 0 for an empty one, NaN for one of too few words."""
         scores = fluency([example.response for example in batch.examples], shipped_weights())
         scores[batch.blank] = 0.0
         return scores
@@ -76,8 +80,12 @@ def full_precision(arrays: Arrays) -> Arrays:
 
 
 def fluency(texts: Sequence[str], arrays: Arrays) -> Scores:
-    """The mean over each text's windows of the probability that it is intact, weighted by their tokens. (texts,)"""
-    rows = [windows_of(tokens_of(text)) for text in texts]
+    """The mean over each text's windows of the probability that it is intact, weighted by their tokens. (texts,)
+
+    NaN for a text of fewer than FEWEST_WORDS words.
+    """
+    tokens = [tokens_of(text) for text in texts]
+    rows = [windows_of(each) for each in tokens]
     owner = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
     flat = [window for each in rows for window in each]
     sizes = np.array([len(window) for window in flat], np.float64)
@@ -88,6 +96,7 @@ def fluency(texts: Sequence[str], arrays: Arrays) -> Scores:
         found[places] = 1 / (1 + np.exp(-logits(*hashed([flat[place] for place in places]), arrays)))
     total = np.bincount(owner, weights=sizes, minlength=len(rows))
     scores: Scores = np.bincount(owner, weights=sizes * found, minlength=len(rows)) / np.maximum(total, 1)
+    scores[[sum(map(_has_letter, each)) < FEWEST_WORDS for each in tokens]] = np.nan
     return scores
 
 
@@ -97,11 +106,15 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(plain)[:_MOST_TOKENS]
 
 
+def _has_letter(token: str) -> bool:
+    return token[0].isalnum()
+
+
 def windows_of(tokens: list[str]) -> list[list[str]]:
     """The tokens in windows of nearly equal length; one empty window for a text without tokens."""
     count = max(1, -(-len(tokens) // WINDOW))
     bounds = [len(tokens) * number // count for number in range(count + 1)]
-    return [tokens[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [tokens[start:end] for start, end in pairwise(bounds)]
 
 
 def hashed(windows: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:

@@ -39,10 +39,9 @@ def test_train_and_score(run: Run, labelled: tuple[Path, Path], tmp_path: Path) 
     scored = run("score", labelled[0], "-m", "mine", "-o", "scores.jsonl", "--intervals")
     assert scored.code == 0, scored.err
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
-    np.testing.assert_allclose(
-        [row["mine"] for row in rows], load(tmp_path / "mine").score([i.example for i in judged()])
-    )
-    assert all(row["mine.low"] <= row["mine"] <= row["mine.high"] for row in rows)
+    expected = load(tmp_path / "mine").score([item.example for item in judged()])
+    np.testing.assert_allclose([row["scores"]["mine"] for row in rows], expected, atol=1e-4)
+    assert all(row["scores"]["mine.low"] <= row["scores"]["mine"] <= row["scores"]["mine.high"] for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ class Blend(Evaluator):
     """What cross-validation holds out: `contexts`, or whole `sets`, for data unlike those that were rated."""
     dimension: tuple[str, ...] = ()
     """Which human scores to learn; of several names the first that a file has."""
+    title: str | None = None
+    """A name and version of its own, for the signature."""
 
     members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
     columns_: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -80,9 +82,8 @@ class Blend(Evaluator):
         if repeated:
             raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
         if not self.models or not set(self.models) <= set(KINDS):
-            raise CallError(
-                f"{self.name}: models must be of {', '.join(KINDS)}, not {', '.join(self.models) or 'none'}"
-            )
+            given = ", ".join(self.models) or "none"
+            raise CallError(f"{self.name}: models must be of {', '.join(KINDS)}, not {given}")
         check_choice(self, "join", ("ranks", "z-scores"))
         check_choice(self, "hold_out", HOLD_OUT)
 
@@ -110,13 +111,13 @@ class Blend(Evaluator):
         choice = choose(rows, self.models, self.hold_out, data.seed)
         models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
         names = [member_name(member) for member in self.members]
-        shown = [each.name or "judged" for each in sets]
+        shown = [Path(each.name).name or "judged" for each in sets]
         return {
             "members_": self._loaded,
             "columns_": rows.names,
             "models_": models,
             "calibration_": _calibration(rows, choice.held_out, data.seed),
-            "report_": report_on(rows, choice, models, names, shown, self.hold_out, data.seed),
+            "report_": report_on(rows, choice, models, names, shown, hold_out=self.hold_out, seed=data.seed),
         }
 
     def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:
@@ -220,10 +221,8 @@ class Blend(Evaluator):
                 kind: {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
                 for kind in KINDS
             }
-            models = Models(
-                Ridge.of(parts["ridge"]) if parts["ridge"] else None,
-                Trees.of(parts["trees"]) if parts["trees"] else None,
-            )
+            ridge = Ridge.of(parts["ridge"]) if parts["ridge"] else None
+            trees = Trees.of(parts["trees"]) if parts["trees"] else None
             report = BlendReport.from_dict(plain["report"])
             columns = tuple(plain["columns"])
         except (KeyError, TypeError) as error:
@@ -231,7 +230,7 @@ class Blend(Evaluator):
         return {
             "members_": members,
             "columns_": columns,
-            "models_": models,
+            "models_": Models(ridge, trees),
             "calibration_": None,  # config.json has it with the fit
             "report_": report,
         }

@@ -10,7 +10,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.pragmatic import brief
-from rejoinder.registry import SHIPPED, build, load, load_evaluator
+from rejoinder.registry import SHIPPED_FOLDERS, build, load, load_evaluator
 from rejoinder.specs import parse_spec
 
 
@@ -47,7 +47,7 @@ def unversioned(member: Metric) -> str:
 
 def place_of(given: str | Metric, member: Metric, folder: Path, number: int) -> dict[str, Any]:
     """Where a saved blend finds a member: the package, a folder within its own, or a metric's parameters."""
-    if isinstance(given, str) and parse_spec(given)[0] in SHIPPED:
+    if isinstance(given, str) and parse_spec(given)[0] in SHIPPED_FOLDERS:
         return {"shipped": given, "signature": unversioned(member)}
     if isinstance(member, Evaluator):
         member.save(folder / f"member-{number}")

@@ -121,29 +121,30 @@ def report_on(
     models: Models,
     members: Sequence[str],
     sets: Sequence[str],
+    *,
     hold_out: str,
     seed: int,
 ) -> BlendReport:
     """The report on a fit."""
     alone = {place: name for place, name in enumerate(data.names) if name in members}
     lines = [
-        _line(name, data.rows(data.sets == number), choice.held_out[data.sets == number], alone)
-        for number, name in enumerate(sets)
+        _line(name, data.rows(data.sets == each), choice.held_out[data.sets == each], alone)
+        for each, name in enumerate(sets)
     ]
     if len(sets) > 1:
         lines.append(_line("mean", data, choice.held_out, alone))
     contributions = []
-    for number, name in enumerate(members):
-        less = data.without(number)
+    for place, name in enumerate(members):
+        less = data.without(place)
         without = held_out_predictions(less, choice.kinds, hold_out, seed) if less.names else np.zeros(len(data.human))
         _, adds = compared(without, choice.chosen, data.human, data.sets, data.groups)
-        place = data.names.index(name)
+        column = data.names.index(name)
         contributions.append(
             MemberLine(
                 name,
-                mean_agreement(_filled(data.columns[:, place]), data.human, data.sets),
+                mean_agreement(_filled(data.columns[:, column]), data.human, data.sets),
                 adds,
-                _rising(models, data.columns, place),
+                _rising(models, data.columns, column),
             )
         )
     return BlendReport(choice.kinds, hold_out, tuple(lines), tuple(contributions))
