@@ -156,7 +156,7 @@ def main(given: Sequence[str] | None = None) -> None:
     breaking.set_defaults(run=corruptions, most=300)
     pointing = verbs.add_parser("points")
     pointing.add_argument("folder", help="the folder of the evaluator")
-    pointing.set_defaults(run=points, most=500)
+    pointing.set_defaults(run=points, most=300)
     for verb in (breaking, pointing):
         verb.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
         verb.add_argument("--seed", type=int, default=0)

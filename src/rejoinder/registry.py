@@ -86,6 +86,14 @@ SHIPPED_FOLDERS: dict[str, str] = {
 }
 """The same, versions included: name -> folder. Scores of two versions must not be compared."""
 
+TEMPLATES: dict[str, dict[str, str]] = {
+    "default-large": {
+        "mpnet": "sentence-transformers/all-mpnet-base-v2",
+        "smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct",
+    },
+}
+"""Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
+
 REPLY_MODELS: dict[str, str] = {
     "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
     "c-tfidf": "rejoinder.reply_models.retrieval.tfidf:ContextTfidf",
@@ -130,6 +138,12 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
         return load_folder(text, parameters)
     name, given = parse_spec(text)
     given |= parameters
+    if name in TEMPLATES:
+        options = " ".join(f"--{model} MODEL" for model in TEMPLATES[name])
+        raise CallError(
+            f"{name} needs models that do not come with the package: rejoinder setup {name} {options} -o FOLDER, "
+            "and then the name of that folder"
+        )
     if name in SHIPPED_FOLDERS:
         return load_evaluator(shipped_folder(name), given)
     if _is_folder(name):
@@ -158,7 +172,7 @@ def metric_names() -> dict[str, str]:
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
     known = metric_names() | JUDGES
-    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED_FOLDERS])
+    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED_FOLDERS, *TEMPLATES])
 
 
 def reply_model_class(name: str) -> type[Any]:
@@ -174,6 +188,11 @@ def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
 def shipped_folder(name: str) -> Path:
     """The folder of an evaluator that comes with the package."""
     return Path(__file__).parent / "resources" / SHIPPED_FOLDERS[name]
+
+
+def template_folder(name: str) -> Path:
+    """The folder of an evaluator that has to be set up."""
+    return Path(__file__).parent / "resources" / name
 
 
 def load_folder(folder: str | Path, parameters: Mapping[str, Any], kind: str = "model") -> Any:
@@ -229,7 +248,7 @@ def load_sentence_encoder(folder: str | Path) -> Any:
 
 def _is_folder(text: str) -> bool:
     """Whether a folder has this name, and no metric, which would take precedence."""
-    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED_FOLDERS} and os.path.isdir(
+    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED_FOLDERS, *TEMPLATES} and os.path.isdir(
         text
     )  # Path fails on long names
 

@@ -27,6 +27,7 @@ VERBS = {
     "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
     "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
     "distill": "train a small evaluator to predict the scores of larger ones",
+    "setup": "set up an evaluator that needs models which do not come with the package",
     "annotate": "collect human scores of replies in a browser",
     "metrics": "list the metrics, what each needs and what it measures",
 }

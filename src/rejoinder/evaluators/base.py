@@ -39,7 +39,7 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import CONTEXTS, Learned
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
-from rejoinder.metrics.base import Metric
+from rejoinder.metrics.base import Metric, Watcher
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
@@ -124,9 +124,13 @@ class Evaluator(Metric, Learned):
         values = self.learn(data)
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         contexts = data.contexts | self.inherited_contexts()
-        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
+        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=self.familiarity_of(data))
         self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
+
+    def familiarity_of(self, data: TrainingData) -> Familiarity | None:
+        """A description of the text that it knows, for notes about text unlike it."""
+        return Familiarity.of(data)
 
     def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:  # noqa: ARG002 - most learn none
         """The calibration that follows from what was learned: for an evaluator that keeps out-of-fold scores."""
@@ -222,7 +226,7 @@ class Evaluator(Metric, Learned):
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
-    def watcher(self) -> OutOfDomainCounter | None:
+    def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the training text."""
         familiarity = None if self.fit_ is None else self.fit_.familiarity
         return None if familiarity is None else OutOfDomainCounter(familiarity)

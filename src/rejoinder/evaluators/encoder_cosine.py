@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.files import changed_at
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
@@ -68,10 +70,23 @@ class SentenceCosine(Evaluator):
         places = [place for place, text in enumerate(others) if text.strip()]
         cosines = np.full(len(others), np.nan)
         if places:
-            replies = [batch.examples[owner[place]].response for place in places]
-            vectors = self.unit_vectors(replies + [others[place] for place in places]).astype(np.float64)
-            cosines[places] = np.clip((vectors[: len(places)] * vectors[len(places) :]).sum(axis=1), -1.0, 1.0)
+            replies = self._vectors(batch, [batch.examples[owner[place]].response for place in places])
+            vectors = self._vectors(batch, [others[place] for place in places])
+            cosines[places] = np.clip((replies * vectors).sum(axis=1), -1.0, 1.0)
         return cosines
+
+    def _vectors(self, batch: Batch, texts: list[str]) -> NDArray[np.float64]:
+        """One vector per text; those of one batch are computed once for all metrics with the same encoder."""
+        known: dict[str, NDArray[np.float64]] = batch.keep(("vectors", self.encoder_key), dict)
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        if new:
+            known.update(zip(new, self.unit_vectors(new).astype(np.float64), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    @property
+    def encoder_key(self) -> Hashable:
+        """What two metrics have in common whose vectors are the same."""
+        return id(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +137,13 @@ class EncoderCosine(SentenceCosine):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         require_extra("train", "a sentence encoder")
-        from rejoinder.encoders.text_encoder import TextEncoder
+        encoder, digest = _started(self.encoder, self.max_length, changed_at(self.encoder))
+        return {"encoder_": encoder, "digest_": digest}
 
-        encoder = TextEncoder.start(self.encoder, self.max_length)
-        return {"encoder_": encoder, "digest_": _digest(encoder)}
+    @property
+    def encoder_key(self) -> Hashable:
+        """The weights, and how much of a text is read."""
+        return self.digest_, self.max_length
 
     @property
     def compared(self) -> tuple[str, str]:
@@ -160,6 +178,16 @@ class EncoderCosine(SentenceCosine):
         from rejoinder.encoders.text_encoder import TextEncoder
 
         return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": plain["digest_"]}
+
+
+# Several metrics of a blend have the same encoder, and it may be large.
+@lru_cache(maxsize=1)
+def _started(name_or_folder: str, max_length: int, _changed: int) -> tuple[TextEncoder, str]:
+    """A pretrained encoder, and a hash of it."""
+    from rejoinder.encoders.text_encoder import TextEncoder
+
+    encoder = TextEncoder.start(name_or_folder, max_length)
+    return encoder, _digest(encoder)
 
 
 def _digest(encoder: TextEncoder) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.data.files import changed_at
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
@@ -117,8 +119,22 @@ class Likelihood(Evaluator):
             raise CallError(f"{self.model} is not the model that {folder} was saved with")
         return {"model_": model}
 
+    @property
+    def signature(self) -> str:
+        """Once fitted, with a hash of the model, because a path says nothing about its weights."""
+        if self.fit_ is None:
+            return super().signature
+        rest, _, version = super().signature.rpartition("|")
+        return f"{rest}|weights:{self.model_.weights_digest}|{version}"
+
     def _load_model(self) -> CausalModel:
         require_extra("train", "a language model")
-        from rejoinder.language_models.causal import CausalModel
+        return _loaded(self.model, changed_at(self.model))
 
-        return CausalModel.load(self.model)
+
+# Several metrics of a blend have the same model, and it may be large.
+@lru_cache(maxsize=1)
+def _loaded(model: str, _changed: int) -> CausalModel:
+    from rejoinder.language_models.causal import CausalModel
+
+    return CausalModel.load(model)

@@ -9,6 +9,7 @@ ridge          the linear model
 trees          boosted regression trees, kept as arrays
 choosing       cross-validation, and the choice of a model
 agreement      correlation with people, averaged over sets
+watching       notes about replies that were not read whole
 report         what was found: agreement, what each member adds, in which direction it acts
 blend          the evaluator
 """

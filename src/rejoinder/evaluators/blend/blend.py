@@ -23,13 +23,14 @@ from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.blend.ridge import Ridge
 from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
 from rejoinder.evaluators.blend.trees import Trees
+from rejoinder.evaluators.blend.watching import BlendWatcher
 from rejoinder.evaluators.calibration import Calibration
-from rejoinder.evaluators.out_of_domain import OutOfDomainCounter
+from rejoinder.evaluators.out_of_domain import Familiarity
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
 from rejoinder.learning.saving import read_arrays, write_arrays
-from rejoinder.metrics.base import Metric, check_choice
+from rejoinder.metrics.base import Metric, Watcher, check_choice
 from rejoinder.metrics.batch import Batch, encodable
 from rejoinder.types import Scores
 
@@ -169,11 +170,14 @@ class Blend(Evaluator):
                 found |= member.trained_contexts
         return found
 
-    def watcher(self) -> OutOfDomainCounter | None:
-        """That of the first member that has one: the labels are too few to say what is unusual."""
-        members = self.members_ if self.is_fitted else ()
-        found = (member.watcher() for member in members if isinstance(member, Evaluator))
-        return next((watcher for watcher in found if watcher is not None), super().watcher())
+    def familiarity_of(self, data: TrainingData) -> Familiarity | None:
+        """That of the first member that has one: labels are too few to say what is unusual."""
+        found = (member.fitted.familiarity for member in self._loaded if isinstance(member, Evaluator))
+        return next((each for each in found if each is not None), super().familiarity_of(data))
+
+    def watcher(self) -> Watcher | None:
+        """A counter of replies that are unlike the members' training text, and of replies that are not read whole."""
+        return BlendWatcher(super().watcher())
 
     @property
     def signature(self) -> str:

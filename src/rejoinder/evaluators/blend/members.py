@@ -46,9 +46,14 @@ def unversioned(member: Metric) -> str:
 
 
 def place_of(given: str | Metric, member: Metric, folder: Path, number: int) -> dict[str, Any]:
-    """Where a saved blend finds a member: the package, a folder within its own, or a metric's parameters."""
+    """Where a saved blend finds a member: the package, a folder within its own, or a metric's parameters.
+
+    A pretrained model that is used as it is may be large, and stays where it is.
+    """
     if isinstance(given, str) and parse_spec(given)[0] in SHIPPED_FOLDERS:
         return {"shipped": given, "signature": unversioned(member)}
+    if isinstance(given, str) and isinstance(member, Evaluator) and member.labels == member.dialogues == "unused":
+        return {"pretrained": given, "signature": unversioned(member)}
     if isinstance(member, Evaluator):
         member.save(folder / f"member-{number}")
         return {"folder": f"member-{number}"}
@@ -58,12 +63,13 @@ def place_of(given: str | Metric, member: Metric, folder: Path, number: int) -> 
 def at_place(place: Mapping[str, Any], folder: Path) -> Metric:
     """The member at a place that `place_of` gave."""
     found: Metric
-    if "shipped" in place:
-        found = _uncalibrated(load(place["shipped"]))
+    name = place.get("shipped") or place.get("pretrained")
+    if name is not None:
+        found = _uncalibrated(load(name))
         if unversioned(found) != place["signature"]:
             raise CallError(
-                f"{folder} was fitted with another version of {place['shipped']}, which gave other scores: "
-                "expected the version of the package that it was fitted with, or a new fit"
+                f"{folder} was fitted with another version of {name}, which gave other scores: "
+                "expected the one that it was fitted with, or a new fit"
             )
         return found
     if "folder" in place:
