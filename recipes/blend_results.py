@@ -70,7 +70,7 @@ def main() -> None:
     sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
     data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
     found = predictions(arguments, data)
-    first = np.nan_to_num(data.columns[:, 0])
+    first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])
     examples = [example for each in sets for example in each.examples]
     beside = [
         np.nan_to_num(cached_columns(load_member(spec), examples, arguments.keep_scores)[SCORE])

@@ -93,7 +93,7 @@ def sampled(judged: JudgedSet, usable: Bools, replies: int) -> JudgedSet:
 def corruptions(arguments: argparse.Namespace) -> None:
     """Write replies of people, rated 1, and the same in broken language, rated 0."""
     rng = np.random.default_rng(arguments.seed)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, place in enumerate(_drawn_places(arguments.dialogues, 4 * arguments.most, rng)):
         made = garbled(place.response, place.context[-1], rng)
         if made is not None and len(rows) < 2 * arguments.most:

@@ -186,7 +186,7 @@ def train(arguments: argparse.Namespace) -> None:
         found = network(torch.from_numpy(words), torch.from_numpy(endings))
         loss = nn.functional.binary_cross_entropy_with_logits(found, wanted)
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
         seen, loss_sum = seen + 1, loss_sum + loss.item()

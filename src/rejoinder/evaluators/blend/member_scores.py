@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,7 @@ def _columns(member: Metric, batch: Batch) -> dict[str, Floats]:
     sign = 1.0 if member.higher_is_better else -1.0
     columns = {SCORE: sign * np.where(batch.blank, np.nan, member.score_batch(batch))}
     if isinstance(member, Evaluator):
-        columns |= member.readings(batch)
+        columns |= dict(sorted(member.readings(batch).items()))  # in the order in which they are read from a file
     return columns
 
 
@@ -113,10 +114,11 @@ def cached_columns(member: Metric, examples: Sequence[Example], folder: Path | N
         fresh.replace(path)
     order = np.argsort(known["keys"])
     place = order[np.searchsorted(known["keys"], keys, sorter=order)]
-    return {name: column[place] for name, column in known.items() if name != "keys"}
+    names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]
+    return {name: known[name][place] for name in names}
 
 
-def _kept(path: Path) -> Mapping[str, NDArray[np.generic]]:
+def _kept(path: Path) -> Mapping[str, NDArray[Any]]:
     """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
     try:
         return read_arrays(path)
