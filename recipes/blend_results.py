@@ -5,7 +5,8 @@
 
 `left-out`: each set is predicted by a blend fitted on the other sets, everything chosen on these alone. `within`: each
 reply is predicted by a blend fitted on the other contexts of its own set (five folds). Both are compared with the first
-member. `--beside` adds members for comparison that are not part of the blend.
+member. `garbled`: how often an intact reply scores above a broken one, for each member; the file is made by
+`default_blend.py corruptions`. `--beside` adds members for comparison that are not part of the blend.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import numpy as np
 from rejoinder.arrays import Floats
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.blend.agreement import compared, mean_agreement
-from rejoinder.evaluators.blend.blend import Blend
+from rejoinder.evaluators.blend.blend import Blend, on_scale
 from rejoinder.evaluators.blend.choosing import choose
 from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, rated_sets
 from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns
 from rejoinder.evaluators.blend.members import load_member
+from rejoinder.evaluators.calibration import assess
+from rejoinder.registry import load
 from rejoinder.stats.formatting import bounds_text, signed
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
@@ -56,10 +59,22 @@ def shown(interval: Interval, *, sign: bool = False) -> str:
     return f"{estimate} {bounds_text(interval, 3 if sign else 2)}"
 
 
+def garbled(arguments: argparse.Namespace) -> None:
+    """Print the area under the ROC curve of each member."""
+    from scipy.stats import mannwhitneyu
+
+    judged = [item for path in arguments.judged for item in JudgedSource(path).judged()]
+    intact = np.array([item.scores["intact"][0] == 1 for item in judged])
+    for name in arguments.member:
+        scores = load(name).score([item.example for item in judged])
+        area = mannwhitneyu(scores[intact], scores[~intact]).statistic / (intact.sum() * (~intact).sum())
+        print(f"{name}: {area:.3f} ({len(judged)} replies)", flush=True)
+
+
 def main() -> None:
     """Print one row per set, and the mean of those in MEASURED."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("setting", choices=("left-out", "within"))
+    parser.add_argument("setting", choices=("left-out", "within", "garbled"))
     parser.add_argument("judged", nargs="+")
     parser.add_argument("--member", nargs="+", required=True)
     parser.add_argument("--beside", nargs="+", default=[])
@@ -67,6 +82,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep-scores", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
+    if arguments.setting == "garbled":
+        garbled(arguments)
+        return
     sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
     data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
     found = predictions(arguments, data)
@@ -87,6 +105,13 @@ def main() -> None:
         others = [number(mean_agreement(column[rows], *people)) for column in (*beside, first)]
         cells = [name, f"{rows.sum():,}", *others, shown(agreement), shown(gain, sign=True)]
         print(f"| {' | '.join(cells)} |", flush=True)
+    found_out = assess(on_scale(found), data.human, data.groups)
+    coverage = found_out.coverage
+    bounds = f"[{coverage.low:.1%}, {coverage.high:.1%}]"
+    print(
+        f"\n90 % intervals contain {coverage.estimate:.1%} {bounds} of the human scores; mean length "
+        f"{found_out.width:.2f}, mean error {found_out.error:.2f}"
+    )
 
 
 if __name__ == "__main__":

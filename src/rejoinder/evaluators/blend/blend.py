@@ -135,7 +135,7 @@ class Blend(Evaluator):
             for name, column in member_columns(member, batch).items()
         }
         found |= dict(zip(SURFACE, surface_columns(batch.examples).T, strict=True))
-        scores = _on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
+        scores = on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
         selective = [place for place, member in enumerate(self.members_) if member.needs] or range(len(self.members_))
         own = [found[member_name(self.members[place])] for place in selective]
         scores[np.isnan(own).all(axis=0)] = np.nan
@@ -244,7 +244,7 @@ def _title(member: str, column: str) -> str:
     return member if column == SCORE else f"{member}: {column}"
 
 
-def _on_scale(predicted: Floats) -> Scores:
+def on_scale(predicted: Floats) -> Scores:
     """Standard scores mapped to 1..5, in the same order."""
     scores: Scores = LOWEST + (HIGHEST - LOWEST) / (1 + np.exp(-np.clip(_LOGISTIC * predicted, -30, 30)))
     return scores
@@ -253,6 +253,6 @@ def _on_scale(predicted: Floats) -> Scores:
 def _calibration(rows: Labelled, held_out: Floats, seed: int) -> Calibration | None:
     """The map from out-of-fold scores to mean ratings on 1..5; None if it cannot be made."""
     try:
-        return Calibration.fit(_on_scale(held_out), rows.human, rows.groups, seed=seed)
+        return Calibration.fit(on_scale(held_out), rows.human, rows.groups, seed=seed)
     except CallError:  # too few contexts, or one score for all
         return None
