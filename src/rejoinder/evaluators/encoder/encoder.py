@@ -27,11 +27,17 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_number, check_scale
-from rejoinder.learning.saving import WEIGHTS
+from rejoinder.learning.saving import ENCODER, WEIGHTS
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.model_folder import CONFIG, read_config
+from rejoinder.registry import shipped_folder
 from rejoinder.types import Scores
+
+NETWORK = "default@1"
+"""The evaluator of the package that is an Encoder."""
+SHIPPED_NETWORK = ("default", NETWORK)
+"""Its names as a network to train further."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,7 +54,8 @@ class Encoder(Evaluator):
     reads_beginning: ClassVar[bool] = True
 
     encoder: str
-    """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further."""
+    """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further;
+    `default` is the network that comes with the package."""
     preset: str = "cpu"
     """How the stages of training run: `cpu`, for a few cores, or `paper`, as Zhao et al. 2020 trained."""
     max_length: int = 128
@@ -131,10 +138,11 @@ class Encoder(Evaluator):
     @property
     def saved_start(self) -> Path | None:
         """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
-        home = Path(self.encoder)
+        home = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
         if not _is_saved_evaluator(home):
             return None
-        if not (home / WEIGHTS["torch"]).is_file():
+        can_be_widened = (home / WEIGHTS["int8"]).is_file() and (home / ENCODER).is_file()
+        if not (home / WEIGHTS["torch"]).is_file() and not can_be_widened:
             raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further")
         return home
 

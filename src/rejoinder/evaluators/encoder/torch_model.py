@@ -23,6 +23,7 @@ from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
 from rejoinder.evaluators.encoder.model import Settings
 from rejoinder.evaluators.encoder.texts import text_ends
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
+from rejoinder.evaluators.encoder.widening import widened
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import Encoded, by_length, padded
 from rejoinder.learning.pretrained import encoder_definition, encoder_from, longest_input, pretrained
@@ -81,7 +82,12 @@ class TorchModel:
         definition = read_text(folder / TOKENISER)
         encoder = encoder_from(read_text(folder / ENCODER))
         network = network_of(encoder, definition, settings.pooling, towers=settings.towers)
-        load_weights(network, folder / WEIGHTS["torch"])
+        if (folder / WEIGHTS["torch"]).is_file() or not (folder / WEIGHTS["int8"]).is_file():
+            load_weights(network, folder / WEIGHTS["torch"])
+        else:
+            exported = folder / WEIGHTS["int8"]
+            arrays = widened(exported.read_bytes(), str(exported))
+            network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
         return cls(network.eval(), settings, settings.tokeniser(definition))
 
     def save(self, folder: Path) -> None:
