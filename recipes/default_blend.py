@@ -6,6 +6,11 @@
         $(printf -- '--judged %s ' work/*.jsonl) -o default-2
     python recipes/default_blend.py points default-2 --dialogues FILE...      # reference points of its scale
 
+`default-large` is fitted in the same way with six more members, mpnet's cosines with the last one, two and four turns
+and SmolLM2's three likelihoods, on the sets of `--few`; then its members' places are opened:
+
+    python recipes/default_blend.py template large --mpnet mpnet --smollm2 smollm2 -o default-large
+
 Only numbers are learned from the ratings: a few dozen weights. No text of the judged sets is kept.
 """
 
@@ -28,6 +33,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.reference_points import write_points
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.registry import load
+from rejoinder.training.setup import opened
 from rejoinder.types import Example
 
 SETS = {
@@ -70,6 +76,8 @@ def sets(arguments: argparse.Namespace) -> None:
             # Only contexts that the network was not trained on: on others its scores are better than on new ones.
             known = trained.holds(judged.examples) if name == "dailydialogpp_dev" else np.zeros(len(judged), np.bool_)
             judged = sampled(judged, ~known, SAMPLED[name])
+        if arguments.few:
+            judged = sampled(judged, np.ones(len(judged), np.bool_), arguments.few, seed=1)
         human = judged.human(dimension)
         _write(
             Path(arguments.output, f"{name}.jsonl"),
@@ -81,10 +89,10 @@ def sets(arguments: argparse.Namespace) -> None:
         )
 
 
-def sampled(judged: JudgedSet, usable: Bools, replies: int) -> JudgedSet:
+def sampled(judged: JudgedSet, usable: Bools, replies: int, seed: int = 0) -> JudgedSet:
     """All usable replies of contexts drawn at random, about so many."""
     contexts = judged.contexts
-    order = np.random.default_rng(0).permutation(contexts.max() + 1)
+    order = np.random.default_rng(seed).permutation(contexts.max() + 1)
     sizes = np.bincount(contexts[usable], minlength=len(order))[order]
     enough = int(np.searchsorted(np.cumsum(sizes), replies)) + 1
     return judged.take(np.flatnonzero(np.isin(contexts, order[:enough]) & usable))
@@ -131,6 +139,11 @@ def points(arguments: argparse.Namespace) -> None:
     )
 
 
+def template(arguments: argparse.Namespace) -> None:
+    """Write a fitted blend as a template, in which the places of the largest members are open."""
+    opened(arguments.folder, arguments.output, {"mpnet": arguments.mpnet, "smollm2": arguments.smollm2})
+
+
 def _drawn_places(paths: Sequence[str], most: int, rng: np.random.Generator) -> list[Place]:
     places = places_of([dialogue for path in paths for dialogue in DialogueSource(path)])
     return [places[number] for number in rng.permutation(len(places))[:most].tolist()]
@@ -150,6 +163,7 @@ def main(given: Sequence[str] | None = None) -> None:
     writing = verbs.add_parser("sets")
     writing.add_argument("folder", help="the folder of the judged sets")
     writing.add_argument("-o", "--output", required=True)
+    writing.add_argument("--few", type=int, metavar="N", help="about N replies of each set")
     writing.set_defaults(run=sets)
     breaking = verbs.add_parser("corruptions")
     breaking.add_argument("-o", "--output", required=True)
@@ -157,6 +171,12 @@ def main(given: Sequence[str] | None = None) -> None:
     pointing = verbs.add_parser("points")
     pointing.add_argument("folder", help="the folder of the evaluator")
     pointing.set_defaults(run=points, most=300)
+    opening = verbs.add_parser("template")
+    opening.add_argument("folder", help="the folder of the fitted blend")
+    opening.add_argument("-o", "--output", required=True)
+    opening.set_defaults(run=template)
+    for option in ("--mpnet", "--smollm2"):
+        opening.add_argument(option, required=True, help="the folder or name that is a member's")
     for verb in (breaking, pointing):
         verb.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
         verb.add_argument("--seed", type=int, default=0)
