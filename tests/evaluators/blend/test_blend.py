@@ -172,6 +172,16 @@ def test_saved_it_needs_the_core_alone(tmp_path: Path) -> None:
     assert 1 <= float(done.stdout) <= 5
 
 
+def test_a_member_that_was_trained_on_the_judged_contexts_is_named(tmp_path: Path) -> None:
+    inner = Blend(members=("length",), models=("ridge",)).fit((), rated("a", 60))
+    outer = Blend(members=(inner, "chrf"), models=("ridge",)).fit((), [*rated("a", 60), *rated("b", 60)])
+    [leak] = outer.report_.leaks
+    assert "was trained on the contexts of 60 of the 120 judged replies" in leak
+    assert leak in str(outer.report_)
+    outer.save(tmp_path / "model")
+    assert rejoinder.load(tmp_path / "model").report_.leaks == (leak,)
+
+
 def test_another_version_of_a_shipped_member_is_refused(tmp_path: Path) -> None:
     Blend(members=("default-fast",), models=("ridge",)).fit((), rated("a", 60)).save(tmp_path / "model")
     config = tmp_path / "model" / "config.json"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -118,8 +118,21 @@ class Blend(Evaluator):
             "columns_": rows.names,
             "models_": models,
             "calibration_": _calibration(rows, choice.held_out, data.seed),
-            "report_": report_on(rows, choice, models, names, shown, hold_out=self.hold_out, seed=data.seed),
+            "report_": replace(
+                report_on(rows, choice, models, names, shown, hold_out=self.hold_out, seed=data.seed),
+                leaks=tuple(self._leaks(sets)),
+            ),
         }
+
+    def _leaks(self, sets: Sequence[RatedSet]) -> Iterator[str]:
+        examples = [example for each in sets for example in each.examples]
+        for given, member in zip(self.members, self._loaded, strict=True):
+            held = int(member.trained_contexts.holds(examples).sum()) if isinstance(member, Evaluator) else 0
+            if held:
+                yield (
+                    f"{member_name(given)} was trained on the contexts of {held} of the {len(examples)} judged "
+                    "replies: its agreement with people there, and that of the blend, is too high"
+                )
 
     def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:
         """That of the out-of-fold scores, so that scores are on the scale of people's mean ratings."""

@@ -58,6 +58,8 @@ class BlendReport:
     sets: tuple[SetLine, ...]
     """One per set, and the average last if there are several."""
     members: tuple[MemberLine, ...]
+    leaks: tuple[str, ...] = ()
+    """Members that were trained on contexts of the judged replies."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -72,7 +74,7 @@ class BlendReport:
             for line in plain["sets"]
         ]
         members = [MemberLine(**{**line, "adds": Interval(**line["adds"])}) for line in plain["members"]]
-        return cls(tuple(plain["kinds"]), plain["hold_out"], tuple(sets), tuple(members))
+        return cls(tuple(plain["kinds"]), plain["hold_out"], tuple(sets), tuple(members), tuple(plain.get("leaks", ())))
 
     def __str__(self) -> str:
         held = "five folds of contexts" if self.hold_out == "contexts" else "one set held out at a time"
@@ -102,7 +104,8 @@ class BlendReport:
 
     def warnings(self) -> list[str]:
         """What a reader should not overlook."""
-        found = [
+        found = [f"note: {leak}" for leak in self.leaks]
+        found += [
             f"note: where {line.name} is higher, the blend is lower for {1 - line.rising:.0%} of the replies"
             for line in self.members
             if line.rising < 0.5
