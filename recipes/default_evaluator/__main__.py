@@ -33,7 +33,8 @@ from rejoinder.errors import RejoinderError
 from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
 from rejoinder.evaluators.distillation.encoder import distill
 from rejoinder.evaluators.distillation.stage import DistillStage, LossWeights
-from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
+from rejoinder.evaluators.encoder.branching import FEATURES
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.model import Model
 from rejoinder.evaluators.encoder.replay import replay_of

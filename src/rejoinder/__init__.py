@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
+    from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
     from rejoinder.learning.run import TrainingRun
     from rejoinder.meta.calibrate import CalibrationReport, calibrate
     from rejoinder.meta.compare import compare
@@ -71,6 +72,7 @@ _HOMES = {
     "Plan": "meta.planning.result",
     "PrecisionPlan": "meta.planning.result",
     "PreferenceReport": "meta.preferences.report",
+    "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
@@ -90,6 +92,7 @@ _HOMES = {
     "plan_precision": "meta.planning.plan",
     "preferences": "meta.preferences.rank",
     "read": "data.source",
+    "reference_points": "evaluators.reference_points",
     "sample": "meta.sample",
     "score": "scoring.score",
     "train": "training.train",
@@ -119,6 +122,7 @@ __all__ = [
     "Plan",
     "PrecisionPlan",
     "PreferenceReport",
+    "ReferencePoint",
     "RejoinderError",
     "ScoreTable",
     "ScoreWarning",
@@ -139,6 +143,7 @@ __all__ = [
     "plan_precision",
     "preferences",
     "read",
+    "reference_points",
     "sample",
     "score",
     "train",

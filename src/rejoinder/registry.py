@@ -39,6 +39,7 @@ METRICS: dict[str, str] = {
     "specificity": "rejoinder.metrics.novelty:Specificity",
     "pm": "rejoinder.metrics.pragmatic:Pm",
     "length": "rejoinder.metrics.length:Length",
+    "fluency": "rejoinder.metrics.fluency:Fluency",
     "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
 }
 """Metrics that need no training: name -> class."""
@@ -56,6 +57,7 @@ _BUNDLED = frozenset({"conversational-50d", "none", "default"})
 EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
+    "blend": "rejoinder.evaluators.blend.blend:Blend",
     "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
     "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
     "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
@@ -77,10 +79,27 @@ EVALUATORS: dict[str, str] = {
 """Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
 SHIPPED: dict[str, str] = {
-    "default": "how well a reply fits its context, from 1 to 5, by a network that comes with the package",
+    "default": "how good a reply is, from 1 to 5, by a network and other signals that come with the package",
     "default-fast": "the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
+    "default@1": "the former default, the network alone: only to compare with earlier scores",
 }
 """Trained evaluators that come with the package: name -> what each measures."""
+
+SHIPPED_FOLDERS: dict[str, str] = {
+    "default": "default-2",
+    "default@2": "default-2",
+    "default@1": "default",
+    "default-fast": "default-fast",
+}
+"""The same, versions included: name -> folder. Scores of two versions must not be compared."""
+
+TEMPLATES: dict[str, dict[str, str]] = {
+    "default-large": {
+        "mpnet": "sentence-transformers/all-mpnet-base-v2",
+        "smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct",
+    },
+}
+"""Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
 
 REPLY_MODELS: dict[str, str] = {
     "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
@@ -131,7 +150,13 @@ def _loaded(text: str, parameters: Mapping[str, Any]) -> Any:
         return load_folder(text, parameters)
     name, given = parse_spec(text)
     given |= parameters
-    if name in SHIPPED:
+    if name in TEMPLATES:
+        options = " ".join(f"--{model} MODEL" for model in TEMPLATES[name])
+        raise CallError(
+            f"{name} needs models that do not come with the package: rejoinder setup {name} {options} -o FOLDER, "
+            "and then the name of that folder"
+        )
+    if name in SHIPPED_FOLDERS:
         return load_evaluator(shipped_folder(name), given)
     if _is_folder(name):
         return load_folder(name, given)
@@ -159,7 +184,7 @@ def metric_names() -> dict[str, str]:
 def metric_class(name: str) -> type[Any]:
     """The class behind a metric's name."""
     known = metric_names() | JUDGES
-    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED])
+    return _class("metric", name, known, [*known, *ALIASES, *SHIPPED_FOLDERS, *TEMPLATES])
 
 
 def reply_model_class(name: str) -> type[Any]:
@@ -174,6 +199,11 @@ def build_reply_model(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def shipped_folder(name: str) -> Path:
     """The folder of an evaluator that comes with the package."""
+    return Path(__file__).parent / "resources" / SHIPPED_FOLDERS[name]
+
+
+def template_folder(name: str) -> Path:
+    """The folder of an evaluator that has to be set up."""
     return Path(__file__).parent / "resources" / name
 
 
@@ -243,7 +273,7 @@ def check_portable(name: str, parameters: Mapping[str, Any]) -> None:
 
 def _is_folder(text: str) -> bool:
     """Whether a folder has this name, and no metric, which would take precedence."""
-    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED} and os.path.isdir(
+    return text not in {"", *metric_names(), *JUDGES, *ALIASES, *SHIPPED_FOLDERS, *TEMPLATES} and os.path.isdir(
         text
     )  # Path fails on long names
 

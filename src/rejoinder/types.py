@@ -72,3 +72,5 @@ class JudgedExample:
     probability: float = math.nan
     """The probability with which the example was chosen to be rated; NaN where it is unknown."""
     language: str = ""
+    source: str = field(default="", compare=False)
+    """The file that it was read from: ratings of different files may be on different scales."""

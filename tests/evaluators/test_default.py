@@ -6,13 +6,18 @@ import json
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.registry import SHIPPED, shipped_folder
+from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.reference_points import POINTS
+from rejoinder.metrics.batch import Batch
+from rejoinder.registry import SHIPPED, SHIPPED_FOLDERS, shipped_folder
 from rejoinder.types import Example
+from small_evaluators import judged
 
 LARGEST = 30_000_000
 
@@ -41,7 +46,7 @@ def test_it_tells_the_bundled_systems_apart(default: rejoinder.Metric) -> None:
         for system in ("good", "generic", "off-topic", "garbled")
     }
     assert mean["off-topic"] < mean["generic"] < mean["good"]
-    assert mean["garbled"] < mean["good"]
+    assert mean["garbled"] < mean["generic"]
 
 
 def test_no_context_no_score_and_an_empty_reply_the_lowest(default: rejoinder.Metric) -> None:
@@ -61,8 +66,61 @@ def test_the_order_and_the_company_of_replies_change_nothing(default: rejoinder.
 def test_the_card_names_every_judged_set_whose_labels_it_saw() -> None:
     config = json.loads((shipped_folder("default") / "config.json").read_text(encoding="utf-8"))
     card = (shipped_folder("default") / "MODEL_CARD.md").read_text(encoding="utf-8")
-    assert config["fit"]["judged"] > 0
-    assert all(name in card for name in ("conture_turn", "engage_dailydialog", "dailydialogpp_dev"))
+    sets = [line["name"].removesuffix(".jsonl") for line in config["learned"]["report"]["sets"]]
+    assert {"zhao2020_dailydialog", "usr_personachat", "humod", "corruptions", "mean"} <= set(sets)
+    assert all(name in card for name in sets)
+
+
+def test_the_former_default_gives_its_former_scores() -> None:
+    former = rejoinder.load("default@1")
+    assert isinstance(former, Encoder)
+    scores = former.score([Example("", CONTEXT, FITS), Example("", CONTEXT, OFF)])
+    assert scores.tolist() == pytest.approx([3.5603, 2.0889], abs=0.002)  # by version 0.1.0
+
+
+def test_versions_are_names_and_in_the_signature(default: rejoinder.Metric) -> None:
+    assert rejoinder.load("default@2") == default
+    assert "title:default@2" in default.signature
+    assert SHIPPED.keys() <= SHIPPED_FOLDERS.keys()
+    with pytest.raises(rejoinder.CallError, match="default@2"):
+        rejoinder.load("default@3")
+
+
+def test_junk_after_a_good_reply_lowers_its_score(default: rejoinder.Metric) -> None:
+    reply = "Not much, I was about to cook some pasta with tomatoes and basil. Are you hungry? " * 3
+    junk = " ".join("lamp of seven quickly under the was blue run table" for _ in range(15))
+    good, longer = default.score([Example("", CONTEXT, reply), Example("", CONTEXT, reply + junk)])
+    assert longer < good - 0.1
+
+
+def test_replies_that_are_not_read_whole_are_counted() -> None:
+    counter = rejoinder.load("default").watcher()
+    assert counter is not None
+    counter.add(Batch([Example("", CONTEXT, "word " * 401), Example("", CONTEXT, "word " * 400)]))
+    assert "1 reply has more than 400 words: only these were read" in counter.notes()
+
+
+def test_it_is_calibrated_by_its_name(default: rejoinder.Metric, tmp_path: Path) -> None:
+    report = rejoinder.calibrate("default", judged(80), dimension="overall", output=tmp_path / "mine")
+    assert report.calibration.contexts >= 20
+    files = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert "model.int8.onnx" not in files, "the network stays in the package"
+    again = rejoinder.load(tmp_path / "mine")
+    assert again.signature != default.signature
+    example = Example("", CONTEXT, FITS)
+    assert again.score([example])[0] != default.score([example])[0]
+
+
+def test_reference_points_are_in_order_and_of_this_version(default: rejoinder.Metric) -> None:
+    points = {point.name: point for point in rejoinder.reference_points()}
+    assert points["human replies"].low > points["generic replies"].mean
+    assert points["generic replies"].mean > points["random replies"].high
+    assert points["human replies"].low > points["garbled replies"].high
+    saved = json.loads((shipped_folder("default") / POINTS).read_text(encoding="utf-8"))
+    assert saved["signature"] == default.signature
+    assert rejoinder.reference_points("default@1") == ()
+    with pytest.raises(rejoinder.CallError, match="did you mean default"):
+        rejoinder.reference_points("defalt")
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -204,7 +204,7 @@ def test_the_signature_names_parameters_data_and_seed(fitted: Evaluator, unfitte
     added = [part for part in fitted.signature.split("|") if part not in parts]
     assert {f"fit:{fitted.fitted.data[:12]}", "seed:3"} <= set(added)
     # Of some evaluators a signature also has the hash of a pretrained model, or the precision of the weights.
-    assert {part.split(":")[0] for part in added} <= {"fit", "seed", "encoder", "weights"}
+    assert {part.split(":")[0] for part in added} <= {"fit", "seed", "encoder", "weights", "calibrated"}
     other = fitted.clone().fit(dialogues()[:2], judged(20), seed=3)
     uses_data = (fitted.dialogues, fitted.labels) != ("unused", "unused")
     assert (other.signature != fitted.signature) == uses_data

@@ -149,7 +149,7 @@ def test_saved_and_loaded(folder: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_parameters(tmp_path: Path) -> None:
-    with pytest.raises(CallError, match="form must be one of conditional, pmi, pmi-share"):
+    with pytest.raises(CallError, match="form must be one of conditional, unconditional, pmi, pmi-share"):
         Likelihood(model="any", form="ratio")
     with pytest.raises(CallError, match="turns must be at least 1"):
         Likelihood(model="any", turns=0)

@@ -74,7 +74,8 @@ def test_shape_type_and_range(metric: Metric, bundled: list[Example]) -> None:
     assert scores.shape == (len(bundled),)
     assert scores.dtype == np.float64
     known = scores[~np.isnan(scores)]
-    assert len(known) > 0.9 * len(bundled)
+    least = 0.7 if metric.name == "fluency" else 0.9  # it says nothing about replies of fewer than four words
+    assert len(known) > least * len(bundled)
     assert known.min() >= metric.range[0]
     assert known.max() <= metric.range[1] + 1e-12
 

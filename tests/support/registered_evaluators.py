@@ -38,6 +38,7 @@ def _made(name: str, **parameters: Any) -> Evaluator:
 REGISTERED: dict[str, Callable[[], Evaluator]] = {
     "encoder": lambda: _made("encoder", encoder=tiny_encoder(), max_length=32, max_response=16, **STEPS, **LABELS),
     "ensemble": lambda: _made("ensemble", members=("length", "chrf")),
+    "blend": lambda: _made("blend", members=("length", "chrf"), models=("ridge",)),
     "encoder-cosine": lambda: _made("encoder-cosine", encoder=tiny_encoder(), max_length=32),
     "skip-thought": lambda: _made("skip-thought", vocabulary=300, embedding=8, hidden=12, epochs=1),
     "likelihood": lambda: _made("likelihood", model=tiny_causal(), max_context=24, max_response=12),

@@ -36,6 +36,7 @@ VERBS = {
     "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
     "distill": "train a small evaluator to predict the scores of larger ones",
     "sample": "choose the replies that people should label, each with a known probability",
+    "setup": "set up an evaluator that needs models which do not come with the package",
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
     "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",

@@ -18,3 +18,10 @@ def read_text(path: Path) -> str:
         raise DataError(f"is not UTF-8 text ({error})", file=str(path)) from error
     except OSError as error:
         raise unreadable(error, str(path)) from None
+
+
+def changed_at(path: str | Path) -> int:
+    """When a file, or any file directly in a folder, was last changed, in nanoseconds; 0 where there is none."""
+    place = Path(path)
+    files = [place, *place.iterdir()] if place.is_dir() else [place]
+    return max((each.stat().st_mtime_ns for each in files if each.exists()), default=0)

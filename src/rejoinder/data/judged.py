@@ -35,6 +35,8 @@ class HumanScores:
     probability: float = math.nan
     time: str = ""
     language: str = ""
+    source: str = ""
+    """That of a record which is a judged example already."""
 
 
 class JudgedSource(Source):
@@ -47,7 +49,13 @@ class JudgedSource(Source):
         for _, _, example in self.numbered():
             found = self._judged
             yield JudgedExample(
-                example, dict(found.scores), found.split, dict(found.raters), found.probability, found.language
+                example,
+                dict(found.scores),
+                found.split,
+                dict(found.raters),
+                found.probability,
+                found.language,
+                found.source or self.name,
             )
 
     def _example(self, record: Any, number: int) -> Example:
@@ -55,7 +63,9 @@ class JudgedSource(Source):
             # One that the caller made may have no scores: what learns from systems needs none.
             scores = {} if record.scores == {} else scores_of(record.scores, "scores")
             split = text_of(record.split, "split")
-            self._judged = HumanScores(scores, split, record.raters, record.probability, language=record.language)
+            self._judged = HumanScores(
+                scores, split, record.raters, record.probability, language=record.language, source=record.source
+            )
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):

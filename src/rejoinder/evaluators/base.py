@@ -43,7 +43,7 @@ from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
 from rejoinder.loading.schema import opening, values_of
 from rejoinder.loading.sources import downloads, offline
-from rejoinder.metrics.base import Metric
+from rejoinder.metrics.base import Metric, Watcher
 from rejoinder.metrics.batch import Batch
 from rejoinder.model_folder import CONFIG
 from rejoinder.types import Dialogue, JudgedExample, Scores
@@ -82,6 +82,8 @@ class Evaluator(Metric, Learned):
     """Whether `fit` uses judged examples."""
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
+    reads_beginning: ClassVar[bool] = False
+    """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
@@ -133,9 +135,21 @@ class Evaluator(Metric, Learned):
             values = self.learn(data)
             contexts = data.contexts | self.inherited_contexts()
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
-        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
-        self._remember(values, fit)
+        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=self.familiarity_of(data))
+        self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
+
+    def familiarity_of(self, data: TrainingData) -> Familiarity | None:
+        """A description of the text that it knows, for notes about text unlike it."""
+        return Familiarity.of(data)
+
+    def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:  # noqa: ARG002 - most learn none
+        """The calibration that follows from what was learned: for an evaluator that keeps out-of-fold scores."""
+        return None
+
+    def readings(self, batch: Batch) -> dict[str, Scores]:  # noqa: ARG002 - most have no further numbers
+        """Further numbers per example that the evaluator computes on the way to its score, by name."""
+        return {}
 
     def training_data(
         self,
@@ -222,7 +236,7 @@ class Evaluator(Metric, Learned):
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
-    def watcher(self) -> OutOfDomainCounter | None:
+    def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the training text."""
         familiarity = None if self.fit_ is None else self.fit_.familiarity
         return None if familiarity is None else OutOfDomainCounter(familiarity)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.files import changed_at
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
+from rejoinder.learning.parameters import check_least
 from rejoinder.loading.schema import member
 from rejoinder.metrics.base import best_reference, check_choice
 from rejoinder.metrics.batch import Batch
@@ -43,6 +46,11 @@ class SentenceCosine(Evaluator):
         `mean`."""
         return "references", "max"
 
+    @property
+    def last_turns(self) -> int:
+        """How many of the context's last turns a reply is compared with."""
+        return 1
+
     @abstractmethod
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """One vector of length 1 per text. (texts, width)"""
@@ -55,7 +63,8 @@ class SentenceCosine(Evaluator):
             return best_reference(self._cosines(batch, texts, batch.owner.tolist()), batch, refs)
         rows = [row for row, example in enumerate(batch.examples) if example.context]
         scores = np.full(len(batch), np.nan)
-        scores[rows] = self._cosines(batch, [batch.examples[row].context[-1] for row in rows], rows)
+        turns = [" ".join(batch.examples[row].context[-self.last_turns :]) for row in rows]
+        scores[rows] = self._cosines(batch, turns, rows)
         return scores
 
     def _cosines(self, batch: Batch, others: list[str], owner: list[int]) -> Scores:
@@ -63,10 +72,23 @@ class SentenceCosine(Evaluator):
         places = [place for place, text in enumerate(others) if text.strip()]
         cosines = np.full(len(others), np.nan)
         if places:
-            replies = [batch.examples[owner[place]].response for place in places]
-            vectors = self.unit_vectors(replies + [others[place] for place in places]).astype(np.float64)
-            cosines[places] = np.clip((vectors[: len(places)] * vectors[len(places) :]).sum(axis=1), -1.0, 1.0)
+            replies = self._vectors(batch, [batch.examples[owner[place]].response for place in places])
+            vectors = self._vectors(batch, [others[place] for place in places])
+            cosines[places] = np.clip((replies * vectors).sum(axis=1), -1.0, 1.0)
         return cosines
+
+    def _vectors(self, batch: Batch, texts: list[str]) -> NDArray[np.float64]:
+        """One vector per text; those of one batch are computed once for all metrics with the same encoder."""
+        known: dict[str, NDArray[np.float64]] = batch.keep(("vectors", self.encoder_key), dict)
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        if new:
+            known.update(zip(new, self.unit_vectors(new).astype(np.float64), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    @property
+    def encoder_key(self) -> Hashable:
+        """What two metrics have in common whose vectors are the same."""
+        return id(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +108,8 @@ class EncoderCosine(SentenceCosine):
     """A Hugging Face name, or the folder of a pretrained encoder."""
     against: str = "references"
     """What a reply is compared with: `references`, or `last-turn`, which needs no reference."""
+    turns: int = 1
+    """With `last-turn`, how many of the context's last turns are joined to one text."""
     refs: str = "max"
     """Of several references: the `max` or the `mean` of the cosines."""
     max_length: int = 128
@@ -98,6 +122,7 @@ class EncoderCosine(SentenceCosine):
         """Raise a CallError for parameters that make no sense."""
         check_choice(self, "against", list(NEEDS))
         check_choice(self, "refs", ("max", "mean"))
+        check_least(self, {"turns": 1})
         if self.max_length < 4:
             raise CallError(f"{self.name}: max_length must be at least 4, not {self.max_length}")
 
@@ -119,15 +144,23 @@ class EncoderCosine(SentenceCosine):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         require_extra("train", "a sentence encoder")
-        from rejoinder.encoders.text_encoder import TextEncoder
+        encoder, digest = _started(self.encoder, self.max_length, changed_at(self.encoder))
+        return {"encoder_": encoder, "digest_": digest}
 
-        encoder = TextEncoder.start(self.encoder, self.max_length)
-        return {"encoder_": encoder, "digest_": _digest(encoder)}
+    @property
+    def encoder_key(self) -> Hashable:
+        """The weights, and how much of a text is read."""
+        return self.digest_, self.max_length
 
     @property
     def compared(self) -> tuple[str, str]:
         """The parameters `against` and `refs`."""
         return self.against, self.refs
+
+    @property
+    def last_turns(self) -> int:
+        """The parameter `turns`."""
+        return self.turns
 
     def unit_vectors(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """The encoder's vectors, which have length 1."""
@@ -153,6 +186,16 @@ class EncoderCosine(SentenceCosine):
 
         digest = member(plain, "digest_", str, str(folder / CONFIG))
         return {"encoder_": TextEncoder.load(folder, self.max_length), "digest_": digest}
+
+
+# Several metrics of a blend have the same encoder, and it may be large.
+@lru_cache(maxsize=1)
+def _started(name_or_folder: str, max_length: int, _changed: int) -> tuple[TextEncoder, str]:
+    """A pretrained encoder, and a hash of it."""
+    from rejoinder.encoders.text_encoder import TextEncoder
+
+    encoder = TextEncoder.start(name_or_folder, max_length)
+    return encoder, _digest(encoder)
 
 
 def _digest(encoder: TextEncoder) -> str:

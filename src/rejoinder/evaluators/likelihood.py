@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rejoinder.data.files import changed_at
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from rejoinder.language_models.causal import CausalModel
 
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"conditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
+    {"conditional": (-20.0, 0.0), "unconditional": (-20.0, 0.0), "pmi": (-20.0, 20.0), "pmi-share": (-1.0, 1.0)}
 )
 """Form -> the lowest and highest score. A mean log-probability of -20 per token is p = 2e-9."""
 
@@ -33,8 +35,9 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 class Likelihood(Evaluator):
     """A score from the log-probability of a reply given its context, log p(r|c), and without context, log p(r).
 
-    conditional: log p(r|c) per token. pmi: (log p(r|c) - log p(r)) per token. pmi-share: (log p(r|c) - log p(r)) / -log
-    p(r), the share of the reply's information that the context explains. Nothing is learned: `fit()` loads the model.
+    conditional: log p(r|c) per token. unconditional: log p(r) per token. pmi: (log p(r|c) - log p(r)) per token.
+    pmi-share: (log p(r|c) - log p(r)) / -log p(r), the share of the reply's information that the context explains.
+    Nothing is learned: `fit()` loads the model.
     """
 
     name: ClassVar[str] = "likelihood"
@@ -48,7 +51,8 @@ class Likelihood(Evaluator):
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""
     form: str = "pmi-share"
-    """`conditional`: log p(r|c) per token; `pmi`: how much the context raises it; `pmi-share`: the share of that."""
+    """`conditional`: log p(r|c) per token; `unconditional`: log p(r) per token; `pmi`: how much the context raises it;
+    `pmi-share`: the share of that."""
     turns: int = 4
     """The number of the context's last turns that are read."""
     max_context: int = 72
@@ -71,9 +75,7 @@ class Likelihood(Evaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The language model."""
         require_extra("train", "a language model")
-        from rejoinder.language_models.causal import CausalModel
-
-        return {"model_": CausalModel.load(self.model)}
+        return {"model_": _loaded(self.model, changed_at(self.model))}
 
     @property
     def pretrained_names(self) -> tuple[tuple[str, str], ...]:
@@ -95,14 +97,20 @@ class Likelihood(Evaluator):
         before = prefix_ids(self.model_, [prefix_text(pair, self.turns) for pair in pairs], self.max_context)
         # Two forms of one model, as an ensemble may have, share the larger part of the work.
         limits = (self.model, self.turns, self.max_context, self.max_response)
-        with_context = batch.keep(("log p(r|c)", *limits), lambda: log_likelihoods(self.model_, before, replies))
         tokens = np.array([len(reply) for reply in replies])
-        if self.form == "conditional":
-            found = with_context / tokens
-        else:
+
+        def given_context() -> Scores:
+            return batch.keep(("log p(r|c)", *limits), lambda: log_likelihoods(self.model_, before, replies))
+
+        def alone() -> Scores:
             [nothing] = prefix_ids(self.model_, ["A:"], self.max_context)
-            alone = log_likelihoods(self.model_, [nothing] * len(replies), replies)
-            found = (with_context - alone) / (tokens if self.form == "pmi" else -alone)
+            nothings = [nothing] * len(replies)
+            return batch.keep(("log p(r)", *limits), lambda: log_likelihoods(self.model_, nothings, replies))
+
+        if self.form in {"conditional", "unconditional"}:
+            found = (given_context() if self.form == "conditional" else alone()) / tokens
+        else:
+            found = (given_context() - alone()) / (tokens if self.form == "pmi" else -alone())
         scores[rows] = np.clip(found, lowest, highest)
         return scores
 
@@ -120,3 +128,19 @@ class Likelihood(Evaluator):
         if model.digest != plain.get("model_digest"):
             raise CallError(f"{self.model} is not the model that {folder} was saved with")
         return {"model_": model}
+
+    @property
+    def signature(self) -> str:
+        """Once fitted, with a hash of the model, because a path says nothing about its weights."""
+        if self.fit_ is None:
+            return super().signature
+        rest, _, version = super().signature.rpartition("|")
+        return f"{rest}|weights:{self.model_.weights_digest}|{version}"
+
+
+# Several metrics of a blend have the same model, and it may be large.
+@lru_cache(maxsize=1)
+def _loaded(model: str, _changed: int) -> CausalModel:
+    from rejoinder.language_models.causal import CausalModel
+
+    return CausalModel.load(model)

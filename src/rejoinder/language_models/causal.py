@@ -80,6 +80,11 @@ class CausalModel:
         found.update(self.network.get_input_embeddings().weight.detach().numpy().tobytes())
         return found.hexdigest()
 
+    @property
+    def weights_digest(self) -> str:
+        """A hash of the input embeddings alone, wherever the model was loaded from."""
+        return blake2b(self.network.get_input_embeddings().weight.detach().numpy().tobytes(), digest_size=6).hexdigest()
+
     def log_probs(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The natural logarithm of each text's probability, without an end token. (texts,)
 

@@ -33,6 +33,8 @@ class TrainingRun:
     speed."""
     mixed_precision: str = "no"
     """`no`, `bf16` or `fp16`, as in `accelerate`."""
+    member_scores: Path | None = None
+    """A folder in which a blend keeps the scores of its members, so that fitting it again takes seconds."""
     quiet: bool = True
     """Show neither progress bars nor validation figures."""
 

@@ -55,7 +55,11 @@ def interpolated(before: dict[str, Tensor], after: dict[str, Tensor], share: flo
 
 def loaded_network(make: Callable[[], N], path: Path) -> N:
     """The network that `make` builds, with the weights of a file, for scoring; DataError if they do not fit it."""
-    weights = saved_tensors(path)
+    return with_weights(make, saved_tensors(path), path)
+
+
+def with_weights(make: Callable[[], N], weights: Mapping[str, Tensor], path: Path) -> N:
+    """The same with weights that were read from a file."""
     # Without memory for its weights at first: a damaged folder may ask for a network of any size.
     with torch.device("meta"):
         _check_fit(make().state_dict(), weights, path)

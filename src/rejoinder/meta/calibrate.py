@@ -24,7 +24,7 @@ from rejoinder.meta.judged import read_judged
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.output.named import named_files, paths_of
 from rejoinder.output.targets import output_path
-from rejoinder.registry import SHIPPED, load_evaluator, shipped_folder
+from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
@@ -147,7 +147,7 @@ def calibrate(
 
 
 def _folder_of(evaluator: str | Path) -> Path:
-    return shipped_folder(str(evaluator)) if str(evaluator) in SHIPPED else Path(evaluator)
+    return shipped_folder(str(evaluator)) if str(evaluator) in SHIPPED_FOLDERS else Path(evaluator)
 
 
 def _usable(

@@ -23,6 +23,9 @@ def build_model(name: str, parameters: Mapping[str, Any]) -> Any:
 
         # A reply must leave room for its context.
         given["max_response"] = min(Encoder.max_response, max(1, given["max_length"] // 2))
+    if name == "encoder" and given.get("encoder") in ("default", "default@1"):
+        # The network of the package reads context and reply apart as well, without marks of who speaks.
+        given = {"towers": True, "speaker_marks": False, **given}
     return build_trainable(name, given)
 
 

@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModel
 
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder
-from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, LAST_TURN, padded_rows
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
+from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN, padded_rows
 from rejoinder.evaluators.encoder.int8 import to_int8
 from rejoinder.evaluators.encoder.onnx_export import to_onnx
 from rejoinder.evaluators.encoder.torch_model import TorchModel
@@ -159,6 +159,14 @@ def test_onnx_is_torch(model: TorchModel) -> None:
     small = to_int8(exported)
     assert np.abs(small.score(PAIRS) - scores).max() < 0.05
     assert len(small.weights) < 0.5 * len(exported.weights)
+
+
+def test_onnx_gives_the_features_with_the_scores(model: TorchModel) -> None:
+    exported = to_onnx(model)
+    assert exported.has_features
+    found = exported.read(PAIRS)
+    np.testing.assert_allclose(found[:, 0], model.score(PAIRS), atol=1e-4)
+    np.testing.assert_allclose(found[:, 1:], model.features(PAIRS).numpy(), atol=1e-4)
 
 
 def test_replies_that_share_a_row_in_onnx_score_as_they_do_alone(model: TorchModel) -> None:

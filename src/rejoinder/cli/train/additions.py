@@ -79,8 +79,22 @@ def _am_fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
     yield f"weights: {', '.join(f'{part} {weight:.2f}' for part, weight in weights)}"
 
 
+def _add_member_scores(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep-scores",
+        dest="member_scores",
+        metavar="FOLDER",
+        help="folder that keeps the members' scores, so that fitting again takes seconds (default: OUTPUT.scores)",
+    )
+
+
+def _blend_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+    yield str(model.report_)
+
+
 ADDITIONS: Mapping[str, Addition] = {
     **dict.fromkeys(("adem", "c-adem", "r-adem"), Addition(_adem_remarks)),
+    "blend": Addition(_blend_remarks, _add_member_scores),
     "ruber": Addition(_ruber_remarks),
     "skip-thought": Addition(_skip_thought_remarks),
     "am-fm": Addition(_am_fm_remarks, _add_arpa, _check_am_fm),

@@ -52,6 +52,8 @@ def run_of(arguments: argparse.Namespace) -> TrainingRun:
     arguments.quiet |= not is_main_process()
     # A model that is fitted in one step has no options for the others.
     given = {name: getattr(arguments, name) for name in ("minutes", "mixed_precision") if name in arguments}
+    if "member_scores" in arguments:
+        given["member_scores"] = Path(arguments.member_scores or f"{arguments.output.rstrip('/')}.scores")
     return TrainingRun(resume=arguments.resume, quiet=arguments.quiet, **given)
 
 

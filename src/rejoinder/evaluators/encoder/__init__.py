@@ -27,4 +27,5 @@ torch_model      the model in torch
 onnx_model       the model in ONNX Runtime
 onnx_export      from the first to the second
 int8             its weights as int8
+widening         from int8 weights back to a model that can be trained further
 """

@@ -22,20 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, LAST_TURN
+from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN
 from rejoinder.evaluators.encoder.cross_encoder import on_scale
 from rejoinder.learning.pretrained import first_position
 
-FEATURES = (
-    "cosine",
-    "cosine of last turn",
-    "cosine after",
-    "late match",
-    "copied",
-    "copied last",
-    "repeated",
-    "length",
-)
 _COSINES = 2
 _HIDDEN = -1e9
 _FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", "data2vec-text"}

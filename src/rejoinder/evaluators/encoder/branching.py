@@ -24,6 +24,17 @@ from rejoinder.text.cleaning import writable
 
 PADDING, EARLIER, LAST_TURN, AFTER, ALONE = range(5)
 """The parts of a row: padding, turns before the last, the last turn, a reply after the context, a reply by itself."""
+FEATURES = (
+    "cosine",
+    "cosine of last turn",
+    "cosine after",
+    "late match",
+    "copied",
+    "copied last",
+    "repeated",
+    "length",
+)
+"""What the network computes from the vectors of a row on the way to its score: see `branch_encoder`."""
 MOST_REPLIES = 8
 """Replies that share a context's row when they are scored. Attention is computed between all tokens of a row, whether
 it is used or not, so that longer rows would cost more than they save."""
@@ -93,15 +104,18 @@ def shared_scores(
 ) -> NDArray[np.float64]:
     """One score per pair, in order; replies to one context share a row, and rows of similar length run together.
 
-    `tokens` limits a batch. `run` gives the scores of a batch of rows. (rows, replies)
+    `tokens` limits a batch. `run` gives the scores of a batch of rows (rows, replies), or several numbers for each
+    (rows, replies, numbers), which are then given for each pair. (pairs,) or (pairs, numbers)
     """
     contexts = [tuple(map(writable, pair.context)) for pair in pairs]
     found = brancher.shared_rows(contexts, [writable(pair.response) for pair in pairs], MOST_REPLIES)
-    scores = np.full(len(pairs), LOWEST)
+    scores = np.full(0, LOWEST)
     for places in by_length([row for row, _ in found], tokens):
         arrays = padded_rows([found[place][0] for place in places], pad)
         most = max(len(found[place][1]) for place in places)
         made = run({**arrays, "replies": np.arange(most)})
+        if not len(scores):
+            scores = np.full((len(pairs), *made.shape[2:]), LOWEST)
         for place, row in zip(places, made, strict=True):
             numbers = found[place][1]
             scores[numbers] = row[: len(numbers)]

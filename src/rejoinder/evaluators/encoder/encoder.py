@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.encoder.branching import FEATURES
 from rejoinder.evaluators.encoder.model import POOLINGS, Model, Settings
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.presets import PRESETS
@@ -25,11 +27,17 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_number, check_scale
-from rejoinder.learning.saving import WEIGHTS
+from rejoinder.learning.saving import ENCODER, WEIGHTS
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.model_folder import CONFIG, read_config
+from rejoinder.registry import shipped_folder
 from rejoinder.types import Scores
+
+NETWORK = "default@1"
+"""The evaluator of the package that is an Encoder."""
+SHIPPED_NETWORK = ("default", NETWORK)
+"""Its names as a network to train further."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,9 +51,11 @@ class Encoder(Evaluator):
     cannot_score: ClassVar[str] = "no context"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     trains_in_steps: ClassVar[bool] = True
+    reads_beginning: ClassVar[bool] = True
 
     encoder: str
-    """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further."""
+    """A Hugging Face name, the folder of a pretrained encoder, or that of a saved Encoder, which is trained further;
+    `default` is the network that comes with the package."""
     preset: str = "cpu"
     """How the stages of training run: `cpu`, for a few cores, or `paper`, as Zhao et al. 2020 trained."""
     max_length: int = 128
@@ -101,12 +111,29 @@ class Encoder(Evaluator):
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 1 to 5."""
+        return self._read(batch)[:, 0].copy()
+
+    def readings(self, batch: Batch) -> dict[str, Scores]:
+        """The features of a network with towers, exported to ONNX: cosines, copied and repeated words, length."""
+        found = self._read(batch)
+        unread = ~np.array([bool(example.context) for example in batch.examples], np.bool_) | batch.blank
+        found[unread] = np.nan
+        return dict(zip(FEATURES, found.T[1:], strict=False))
+
+    def _read(self, batch: Batch) -> NDArray[np.float64]:
+        """The score of each example and the features, if the network gives them. (examples, 1 + features)"""
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
         pairs = [pair_of(example) for example in (batch.examples[row] for row in rows)]
-        scores = np.full(len(batch), LOWEST)
-        if pairs:
-            scores[rows] = self.model_.score(pairs)
-        return scores
+        model = self.model_
+        width = 1 + len(FEATURES) if isinstance(model, OnnxModel) and model.has_features else 1
+
+        def read() -> tuple[Model, NDArray[np.float64]]:
+            found = np.full((len(batch), width), LOWEST)
+            if pairs:
+                found[rows] = model.read(pairs) if isinstance(model, OnnxModel) else model.score(pairs)[:, None]
+            return model, found  # the model is kept with it, so that no other can get its id
+
+        return batch.keep(("read", id(model)), read)[1].copy()
 
     def inherited_contexts(self) -> TrainedContexts:
         """The contexts of the trained evaluator that this one started from, if any."""
@@ -116,10 +143,11 @@ class Encoder(Evaluator):
     @property
     def saved_start(self) -> Path | None:
         """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
-        home = Path(self.encoder)
+        home = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
         if not _is_saved_evaluator(home):
             return None
-        if not (home / WEIGHTS["torch"]).is_file():
+        can_be_widened = (home / WEIGHTS["int8"]).is_file() and (home / ENCODER).is_file()
+        if not (home / WEIGHTS["torch"]).is_file() and not can_be_widened:
             raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further")
         return home
 

@@ -17,7 +17,7 @@ from rejoinder.data.files import read_text
 from rejoinder.data.formats.opening import unreadable
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.branching import shared_scores
+from rejoinder.evaluators.encoder.branching import FEATURES, shared_scores
 from rejoinder.evaluators.encoder.model import Settings
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
 from rejoinder.evaluators.scale import LOWEST
@@ -25,6 +25,7 @@ from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 from rejoinder.loading.foreign import first_line, onnx_session
 
+_STACKED = "stack"
 BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, few enough for the processor's cache."""
 
@@ -68,10 +69,38 @@ class OnnxModel:
         options.intra_op_num_threads = _usable_cores()
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        return onnx_session(self.weights, options, WEIGHTS[self.precision])
+        return onnx_session(self.graph, options, WEIGHTS[self.precision])
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the graph has the tensor of features."""
+        return self.settings.towers and _STACKED.encode() in self.weights
+
+    @property
+    def graph(self) -> bytes:
+        """The model with its features as a second output, if it has them.
+
+        The exporter names the tensor after `torch.stack` in `BranchEncoder.read`. Two protocol-buffer messages written
+        one after the other are read as one whose lists are joined, so that an output is added by appending it.
+        """
+        return self.weights + _added_output(_STACKED) if self.has_features else self.weights
+
+    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """The score of each pair and the network's features, from one pass. (pairs, 1 + features)"""
+        if not self.has_features:
+            return self.score(pairs)[:, None]
+
+        def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
+            scores, features = self.session.run(["score", _STACKED], arrays)
+            return np.concatenate([scores[:, :, None], features], axis=2)
+
+        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run)
+        return found.reshape(len(pairs), 1 + len(FEATURES))
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
+        if self.has_features:
+            return self.read(pairs)[:, 0]
         if self.settings.towers:
             scores = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run)
         else:
@@ -97,6 +126,13 @@ class OnnxModel:
         if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != expected:
             raise DataError(f"must give scores of shape {expected}", file=file)
         return found
+
+
+def _added_output(name: str) -> bytes:
+    """A model of ONNX with nothing but one output of this name: field 7 is the graph, 12 its outputs, 1 their name."""
+    named = b"\x0a" + bytes([len(name)]) + name.encode()
+    output = b"\x62" + bytes([len(named)]) + named
+    return b"\x3a" + bytes([len(output)]) + output
 
 
 def _usable_cores() -> int:

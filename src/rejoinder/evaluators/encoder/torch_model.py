@@ -17,17 +17,18 @@ from rejoinder.arrays import Ints
 from rejoinder.data.files import read_text
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.branch_encoder import FEATURES, BranchEncoder, SharedContexts
-from rejoinder.evaluators.encoder.branching import shared_scores
+from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder, SharedContexts
+from rejoinder.evaluators.encoder.branching import FEATURES, shared_scores
 from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
 from rejoinder.evaluators.encoder.model import Settings
 from rejoinder.evaluators.encoder.texts import text_ends
 from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
+from rejoinder.evaluators.encoder.widening import widened
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import Encoded, by_length, padded
 from rejoinder.learning.pretrained import longest_input, pretrained, saved_shape
 from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import loaded_network, save_weights
+from rejoinder.learning.weights import loaded_network, save_weights, with_weights
 from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
 from rejoinder.loading.schema import check_range
 from rejoinder.model_folder import CONFIG
@@ -84,9 +85,16 @@ class TorchModel:
         definition = read_text(folder / TOKENISER)
         weights = folder / WEIGHTS["torch"]
         encoder = saved_shape("AutoModel", folder / ENCODER, weights)
-        network = loaded_network(
-            lambda: network_of(encoder(), definition, settings.pooling, towers=settings.towers), weights
-        )
+
+        def empty() -> CrossEncoder | BranchEncoder:
+            return network_of(encoder(), definition, settings.pooling, towers=settings.towers)
+
+        exported = folder / WEIGHTS["int8"]
+        if weights.is_file() or not exported.is_file():
+            network = loaded_network(empty, weights)
+        else:
+            arrays = widened(exported.read_bytes(), str(exported))
+            network = with_weights(empty, {name: torch.from_numpy(array) for name, array in arrays.items()}, exported)
         made = cls(network, settings, settings.tokeniser(definition))
         made.check(folder)
         return made

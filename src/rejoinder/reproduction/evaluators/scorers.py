@@ -74,7 +74,7 @@ SCORERS = (
     Scorer("cosine, mpnet", ZERO, "cosine", "mpnet"),
     Scorer("default-zero", ZERO, "evaluator", "default-zero", targets="default"),
     Scorer("mpnet, zero labels", ZERO, "scores", "evaluator-table/mpnet-zero.jsonl"),
-    Scorer("default, as it ships", SEMI, "shipped", "default"),
+    Scorer("default@1, as it ships", SEMI, "shipped", "default@1"),
     Scorer(
         "default, with labels of the set's other contexts",
         SEMI,

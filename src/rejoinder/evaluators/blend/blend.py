@@ -1,0 +1,271 @@
+"""The evaluator `blend`: metrics, evaluators and surface features, weighed by what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from rejoinder.arrays import Floats
+from rejoinder.data.contexts import TrainedContexts
+from rejoinder.errors import CallError, DataError
+from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.blend.choosing import HOLD_OUT, KINDS, Models, choose
+from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, labelled_rows, rated_sets
+from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns, member_columns
+from rejoinder.evaluators.blend.members import at_place, load_member, member_name, place_of, unversioned
+from rejoinder.evaluators.blend.report import BlendReport, report_on
+from rejoinder.evaluators.blend.ridge import Ridge
+from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
+from rejoinder.evaluators.blend.trees import Trees
+from rejoinder.evaluators.blend.watching import BlendWatcher
+from rejoinder.evaluators.calibration import Calibration
+from rejoinder.evaluators.out_of_domain import Familiarity
+from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.learned import ARRAYS
+from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.metrics.base import Metric, Watcher, check_choice
+from rejoinder.metrics.batch import Batch, encodable
+from rejoinder.types import Scores
+
+_LOGISTIC = 1.702
+"""The logistic function of this times x is the normal distribution function, to within .01."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blend(Evaluator):
+    """Human scores predicted from the scores of several members, by ridge regression, boosted trees or both."""
+
+    name: ClassVar[str] = "blend"
+    measures: ClassVar[str] = "several evaluators and metrics, weighed by human scores"
+    citation: ClassVar[str] = "Wolpert 1992, Stacked Generalization"
+    cannot_score: ClassVar[str] = "no member could score it"
+    raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    labels: ClassVar[Use] = "needed"
+    dialogues: ClassVar[Use] = "unused"
+
+    members: tuple[str | Metric, ...]
+    """A metric's name, which may have parameters, the name or folder of a trained evaluator, or a metric object."""
+    surface: bool = True
+    """Whether lengths, overlaps and punctuation are counted as well."""
+    models: tuple[str, ...] = KINDS
+    """What may be fitted, `ridge` or `trees`; of several, cross-validation chooses one of them or their mean."""
+    join: str = "ranks"
+    """How ratings of several files become comparable: by `ranks` within a file, or as `z-scores`."""
+    hold_out: str = "contexts"
+    """What cross-validation holds out: `contexts`, or whole `sets`, for data unlike those that were rated."""
+    dimension: tuple[str, ...] = ()
+    """Which human scores to learn; of several names the first that a file has."""
+    title: str | None = None
+    """A name and version of its own, for the signature."""
+
+    members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
+    columns_: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The names of the columns that the models read."""
+    models_: Models = field(init=False, repr=False, compare=False)
+    calibration_: Calibration | None = field(init=False, repr=False, compare=False)
+    """From out-of-fold scores; None with too few contexts."""
+    report_: BlendReport = field(init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        members: object = self.members  # types do not prevent one name in place of a tuple of names
+        if isinstance(members, str) or not self.members:
+            raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
+        names = [member_name(member) for member in self.members]
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
+        if not self.models or not set(self.models) <= set(KINDS):
+            given = ", ".join(self.models) or "none"
+            raise CallError(f"{self.name}: models must be of {', '.join(KINDS)}, not {given}")
+        check_choice(self, "join", ("ranks", "z-scores"))
+        check_choice(self, "hold_out", HOLD_OUT)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What all members need that need anything."""
+        if self.fit_ is None:
+            return frozenset()
+        needed = [member.needs for member in self.members_ if member.needs]
+        return frozenset.intersection(*needed) if needed else frozenset()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """With the names of members that were given as objects."""
+        return {**super().parameters, "members": tuple(map(member_name, self.members))}
+
+    def clone(self) -> Self:
+        """One with the same members that is not fitted."""
+        return type(self)(**{**self.parameters, "members": self.members})
+
+    def learn(self, data: TrainingData) -> Mapping[str, Any]:
+        """Members, models, calibration and report."""
+        sets = rated_sets(data.judged, self.dimension)
+        rows = self._labelled(sets, data.run.member_scores)
+        choice = choose(rows, self.models, self.hold_out, data.seed)
+        models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
+        names = [member_name(member) for member in self.members]
+        shown = [Path(each.name).name or "judged" for each in sets]
+        return {
+            "members_": self._loaded,
+            "columns_": rows.names,
+            "models_": models,
+            "calibration_": _calibration(rows, choice.held_out, data.seed),
+            "report_": replace(
+                report_on(rows, choice, models, names, shown, hold_out=self.hold_out, seed=data.seed),
+                leaks=tuple(self._leaks(sets)),
+            ),
+        }
+
+    def _leaks(self, sets: Sequence[RatedSet]) -> Iterator[str]:
+        examples = [example for each in sets for example in each.examples]
+        for given, member in zip(self.members, self._loaded, strict=True):
+            held = int(member.trained_contexts.holds(examples).sum()) if isinstance(member, Evaluator) else 0
+            if held:
+                yield (
+                    f"{member_name(given)} was trained on the contexts of {held} of the {len(examples)} judged "
+                    "replies: its agreement with people there, and that of the blend, is too high"
+                )
+
+    def learned_calibration(self, values: Mapping[str, Any]) -> Calibration | None:
+        """That of the out-of-fold scores, so that scores are on the scale of people's mean ratings."""
+        found: Calibration | None = values["calibration_"]
+        return found
+
+    def predict(self, batch: Batch) -> Scores:
+        """One score per example, from 1 to 5; NaN if no member can score it."""
+        batch = encodable(batch)
+        found = {
+            _title(member_name(given), name): column
+            for given, member in zip(self.members, self.members_, strict=True)
+            for name, column in member_columns(member, batch).items()
+        }
+        found |= dict(zip(SURFACE, surface_columns(batch.examples).T, strict=True))
+        scores = on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
+        selective = [place for place, member in enumerate(self.members_) if member.needs] or range(len(self.members_))
+        own = [found[member_name(self.members[place])] for place in selective]
+        scores[np.isnan(own).all(axis=0)] = np.nan
+        return scores
+
+    def _labelled(self, sets: Sequence[RatedSet], folder: Path | None) -> Labelled:
+        examples = [example for each in sets for example in each.examples]
+        columns: dict[str, Floats] = {}
+        owner: list[int] = []
+        for number, (given, member) in enumerate(zip(self.members, self._loaded, strict=True)):
+            found = cached_columns(member, examples, folder)
+            if np.isnan(found[SCORE]).all():
+                raise CallError(f"{self.name}: {member_name(given)} can score none of the judged replies")
+            columns |= {_title(member_name(given), name): column for name, column in found.items()}
+            owner += [number] * len(found)
+        if self.surface:
+            columns |= dict(zip(SURFACE, surface_columns(examples).T, strict=True))
+            owner += [-1] * len(SURFACE)
+        return labelled_rows(sets, columns, owner, self.join)
+
+    @cached_property
+    def _loaded(self) -> tuple[Metric, ...]:
+        """The members from where their parameter says they are."""
+        return tuple(load_member(member) for member in self.members)
+
+    @property
+    def trained_contexts(self) -> TrainedContexts:
+        """The contexts of the labels, and those that any member was trained on."""
+        found = self.fitted.contexts
+        for member in self.members_:
+            if isinstance(member, Evaluator):
+                found |= member.trained_contexts
+        return found
+
+    def familiarity_of(self, data: TrainingData) -> Familiarity | None:
+        """That of the first member that has one: labels are too few to say what is unusual."""
+        found = (member.fitted.familiarity for member in self._loaded if isinstance(member, Evaluator))
+        return next((each for each in found if each is not None), super().familiarity_of(data))
+
+    def watcher(self) -> Watcher | None:
+        """A counter of replies that are unlike the members' training text, and of replies that are not read whole."""
+        return BlendWatcher(super().watcher())
+
+    @property
+    def signature(self) -> str:
+        """The parameters, the fit, and a hash of the models, which also depend on what the members were."""
+        if self.fit_ is None:
+            return super().signature
+        rest, _, version = super().signature.rpartition("|")
+        return f"{rest}|weights:{self._digest}|{version}"
+
+    @cached_property
+    def _digest(self) -> str:
+        digest = blake2b(digest_size=6)
+        for member in self.members_:
+            digest.update(unversioned(member).encode())
+        for name, array in sorted(self._arrays().items()):
+            digest.update(name.encode() + array.tobytes())
+        return digest.hexdigest()
+
+    def _arrays(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for kind in KINDS:
+            model: Ridge | Trees | None = getattr(self.models_, kind)
+            if model is not None:
+                found |= {f"{kind}.{name}": array for name, array in model.arrays.items()}
+        return found
+
+    def save_learned(self, folder: Path) -> dict[str, Any]:
+        """Write the models as arrays, and members that have to be into folders of their own."""
+        write_arrays(folder / ARRAYS, self._arrays())
+        return {
+            "members": [place_of(given, member, folder, number) for number, (given, member) in self._numbered()],
+            "columns": list(self.columns_),
+            "report": self.report_.to_dict(),
+        }
+
+    def _numbered(self) -> list[tuple[int, tuple[str | Metric, Metric]]]:
+        return list(enumerate(zip(self.members, self.members_, strict=True)))
+
+    def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `save_learned` wrote."""
+        arrays = read_arrays(folder / ARRAYS)
+        try:
+            members = tuple(at_place(place, folder) for place in plain["members"])
+            parts = {
+                kind: {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
+                for kind in KINDS
+            }
+            ridge = Ridge.of(parts["ridge"]) if parts["ridge"] else None
+            trees = Trees.of(parts["trees"]) if parts["trees"] else None
+            report = BlendReport.from_dict(plain["report"])
+            columns = tuple(plain["columns"])
+        except (KeyError, TypeError) as error:
+            raise DataError(f"lacks {error}: expected what a blend has learned", file=str(folder)) from error
+        return {
+            "members_": members,
+            "columns_": columns,
+            "models_": Models(ridge, trees),
+            "calibration_": None,  # config.json has it with the fit
+            "report_": report,
+        }
+
+
+def _title(member: str, column: str) -> str:
+    return member if column == SCORE else f"{member}: {column}"
+
+
+def on_scale(predicted: Floats) -> Scores:
+    """Standard scores mapped to 1..5, in the same order."""
+    scores: Scores = LOWEST + (HIGHEST - LOWEST) / (1 + np.exp(-np.clip(_LOGISTIC * predicted, -30, 30)))
+    return scores
+
+
+def _calibration(rows: Labelled, held_out: Floats, seed: int) -> Calibration | None:
+    """The map from out-of-fold scores to mean ratings on 1..5; None if it cannot be made."""
+    try:
+        return Calibration.fit(on_scale(held_out), rows.human, rows.groups, seed=seed)
+    except CallError:  # too few contexts, or one score for all
+        return None

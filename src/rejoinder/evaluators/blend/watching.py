@@ -1,0 +1,36 @@
+"""Notes about replies that a blend did not read whole, besides those about unfamiliar text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rejoinder.evaluators.blend.member_scores import MOST_PARTS, PART_WORDS
+from rejoinder.metrics.base import Watcher
+from rejoinder.metrics.batch import Batch
+from rejoinder.stats.formatting import counted
+
+
+@dataclass
+class BlendWatcher:
+    """Counts replies of which only the beginning was read."""
+
+    other: Watcher | None
+    """The counter of unfamiliar replies, if there is one."""
+    cut: int = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+        most = MOST_PARTS * PART_WORDS
+        self.cut += sum(
+            len(example.response) > most and len(example.response.split()) > most for example in batch.examples
+        )
+        if self.other is not None:
+            self.other.add(batch)
+
+    def notes(self) -> list[str]:
+        """Notes for the reader about all that was added."""
+        notes = [] if self.other is None else self.other.notes()
+        if self.cut:
+            longer = counted(self.cut, "reply has", "replies have")
+            notes.append(f"{longer} more than {MOST_PARTS * PART_WORDS} words: only these were read")
+        return notes
