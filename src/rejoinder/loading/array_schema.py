@@ -21,7 +21,7 @@ class Array:
     """What an array of a file must be like."""
 
     kind: str
-    """f: numbers; i: whole numbers; u1: bytes."""
+    """f: numbers; i: whole numbers; u1: bytes; b: true or false."""
     shape: tuple[str | int, ...]
     """Lengths; equal names mean equal lengths in one file, and none is 0 but `any...`."""
     low: float = -math.inf
@@ -32,8 +32,8 @@ class Array:
     increasing: bool = False
 
 
-_KINDS = {"f": "f", "i": "iu", "u1": "u"}
-_CALLED = {"f": "floating-point numbers", "i": "whole numbers", "u1": "bytes"}
+_KINDS = {"f": "f", "i": "iu", "u1": "u", "b": "b"}
+_CALLED = {"f": "floating-point numbers", "i": "whole numbers", "u1": "bytes", "b": "true or false"}
 
 
 def checked_arrays(

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores
@@ -65,9 +66,7 @@ class Fluency(Metric):
 @cache
 def shipped_weights() -> Arrays:
     """The arrays of the network that comes with the package, at full precision."""
-    from safetensors.numpy import load_file
-
-    return full_precision(load_file(WEIGHTS))
+    return full_precision(saved_arrays(WEIGHTS))
 
 
 def full_precision(arrays: Arrays) -> Arrays:

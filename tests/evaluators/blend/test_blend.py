@@ -61,7 +61,7 @@ def rated(source: str, count: int = 120, scale: float = 1.0, seed: int = 0) -> l
             () if row % 4 == 0 else ("reference",),
         )
         rating = float(scale * np.clip(truth + 3, 1, 5))
-        found.append(JudgedExample(example, {"overall": (rating, rating), "other": (1.0,)}, "", source))
+        found.append(JudgedExample(example, {"overall": (rating, rating), "other": (1.0,)}, source=source))
     return found
 
 

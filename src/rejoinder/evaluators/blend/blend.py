@@ -29,9 +29,14 @@ from rejoinder.evaluators.out_of_domain import Familiarity
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
-from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.learning.saving import write_arrays
+from rejoinder.loading.array_schema import checked_arrays
+from rejoinder.loading.foreign import saved_arrays
+from rejoinder.loading.schema import checked_object
+from rejoinder.loading.schema import member as checked_member
 from rejoinder.metrics.base import Metric, Watcher, check_choice
 from rejoinder.metrics.batch import Batch, encodable
+from rejoinder.model_folder import CONFIG
 from rejoinder.types import Scores
 
 _LOGISTIC = 1.702
@@ -231,26 +236,40 @@ class Blend(Evaluator):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        arrays = read_arrays(folder / ARRAYS)
-        try:
-            members = tuple(at_place(place, folder) for place in plain["members"])
-            parts = {
-                kind: {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
-                for kind in KINDS
-            }
-            ridge = Ridge.of(parts["ridge"]) if parts["ridge"] else None
-            trees = Trees.of(parts["trees"]) if parts["trees"] else None
-            report = BlendReport.from_dict(plain["report"])
-            columns = tuple(plain["columns"])
-        except (KeyError, TypeError) as error:
-            raise DataError(f"lacks {error}: expected what a blend has learned", file=str(folder)) from error
+        config = str(folder / CONFIG)
+        columns: tuple[str, ...] = checked_member(plain, "columns", tuple[str, ...], config)
+        places = plain.get("members")
+        if not isinstance(places, list):
+            raise DataError("must be a list", file=config, field="learned.members")
         return {
-            "members_": members,
+            "members_": tuple(
+                at_place(checked_object(place, config, f"learned.members[{number}]"), folder)
+                for number, place in enumerate(places)
+            ),
             "columns_": columns,
-            "models_": Models(ridge, trees),
+            "models_": _saved_models(folder / ARRAYS, len(columns)),
             "calibration_": None,  # config.json has it with the fit
-            "report_": report,
+            "report_": BlendReport.from_dict(checked_member(plain, "report", dict, config)),
         }
+
+
+def _saved_models(path: Path, columns: int) -> Models:
+    """The models that `save_learned` wrote."""
+    arrays = saved_arrays(path)
+    parts = {
+        kind: {name.removeprefix(f"{kind}."): array for name, array in arrays.items() if name.startswith(f"{kind}.")}
+        for kind in KINDS
+    }
+    ridge = trees = None
+    if parts["ridge"]:
+        ridge = Ridge.of(checked_arrays(parts["ridge"], Ridge.saved(), str(path), columns=columns))
+    if parts["trees"]:
+        left = parts["trees"].get("left", np.empty((0, 0)))
+        expected = Trees.saved(columns, left.shape[-1] if left.ndim else 0)
+        trees = Trees.of(checked_arrays(parts["trees"], expected, str(path)))
+    if ridge is None and trees is None:
+        raise DataError("holds no model: expected a ridge regression or trees", file=str(path))
+    return Models(ridge, trees)
 
 
 def _title(member: str, column: str) -> str:

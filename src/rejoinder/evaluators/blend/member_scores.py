@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Floats, Ints
 from rejoinder.errors import DataError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.learning.saving import read_arrays, write_arrays
+from rejoinder.learning.saving import write_arrays
+from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.types import Example
@@ -121,7 +122,7 @@ def cached_columns(member: Metric, examples: Sequence[Example], folder: Path | N
 def _kept(path: Path) -> Mapping[str, NDArray[Any]]:
     """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
     try:
-        return read_arrays(path)
+        return saved_arrays(path)
     except DataError:
         return {"keys": np.empty(0, np.uint64)}
 

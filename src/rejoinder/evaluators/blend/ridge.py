@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.loading.array_schema import Array
 
 SHRINKAGE = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Penalties that are tried, relative to the variance of a column."""
@@ -60,6 +61,11 @@ class Ridge:
     def arrays(self) -> dict[str, Floats]:
         """By name, for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def saved(cls) -> dict[str, Array]:
+        """What the saved arrays must be like."""
+        return {field.name: Array("f", ("columns",)) for field in fields(cls)}
 
     @classmethod
     def of(cls, arrays: Mapping[str, Any]) -> Ridge:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.learning.extras import require_extra
+from rejoinder.loading.array_schema import Array
 
 TREES = 100
 DEPTH = 3
@@ -97,6 +98,20 @@ class Trees:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """By name, for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def saved(cls, columns: int, nodes: int) -> dict[str, Array]:
+        """What the saved arrays of trees with so many nodes must be like."""
+        shape = ("trees", "nodes")
+        node = Array("i", shape, low=-1, high=nodes - 1)
+        return {
+            "column": Array("i", shape, low=0, high=columns - 1),
+            "threshold": Array("f", shape),
+            "left": node,
+            "right": node,
+            "missing_left": Array("b", shape),
+            "value": Array("f", shape),
+        }
 
     @classmethod
     def of(cls, arrays: Mapping[str, Any]) -> Trees:
