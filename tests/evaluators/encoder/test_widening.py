@@ -35,7 +35,7 @@ def test_every_weight_comes_back(tmp_path: Path) -> None:
     with torch.no_grad():  # the exporter stores equal weights, such as biases of 0, only once
         for weight in model.network.parameters():
             weight.normal_(generator=torch.Generator().manual_seed(weight.numel()))
-            weight += 0.1 * torch.rand(1)
+            weight.add_(0.1 * torch.rand(1))
     state, found = plain_state(model.network), widened(to_int8(to_onnx(model)).weights, "model")
     assert found.keys() == state.keys()
     for name, array in found.items():
