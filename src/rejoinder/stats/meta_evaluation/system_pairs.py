@@ -67,9 +67,11 @@ def pairwise_accuracies(
     low, high = np.maximum(estimates - reach, 0), np.minimum(estimates + reach, 1)
     return [
         SystemPairs(
-            *estimates[:, metric].tolist(),
-            first.size,
-            *(Interval(*map(float, (estimates[row, metric], low[row, metric], high[row, metric]))) for row in (0, 1)),
+            accuracy=float(right[metric]),
+            soft_accuracy=float(soft[metric]),
+            n_pairs=first.size,
+            accuracy_interval=Interval(float(right[metric]), float(low[0, metric]), float(high[0, metric])),
+            soft_interval=Interval(float(soft[metric]), float(low[1, metric]), float(high[1, metric])),
         )
         for metric in range(estimates.shape[1])
     ]
