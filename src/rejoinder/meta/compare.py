@@ -249,9 +249,9 @@ def _corrected(
         unbounded = np.isinf(table.ranges.get(label, (0.0, 1.0))[1])
         better = None if unbounded else table.higher_is_better.get(label, True)
         grouping = table.grouping
-        units = {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
+        unit, paired_by = ("context", "context") if grouping is None else (grouping.unit, grouping.paired_by)
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), better, level, **units)
+            yield Verdict(label, a, b, result, next(p_values), better, level, unit=unit, paired_by=paired_by)
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:
