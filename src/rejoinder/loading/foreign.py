@@ -278,11 +278,11 @@ def quiet_transformers() -> Iterator[None]:
     hub_before = hub_noise.get_verbosity()
     noise.set_verbosity(logging.CRITICAL)
     hub_noise.set_verbosity(logging.CRITICAL)
-    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
+    noise.disable_progress_bar()
     try:
         yield
     finally:
         noise.set_verbosity(before)
         hub_noise.set_verbosity(hub_before)
         if bars:
-            noise.enable_progress_bar()  # type: ignore[no-untyped-call]
+            noise.enable_progress_bar()
