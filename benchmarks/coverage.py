@@ -1,34 +1,41 @@
-"""Do the 95 % intervals cover the true value in 95 % of samples? Each is put to it on 1,000 simulated data
-sets.
+"""Do the 95 % intervals cover the true value in 95 % of samples, and are verdicts right as often as they claim?
 
-    python benchmarks/coverage.py [--datasets 1000] [--resamples 1000] [--only WORD]
+    python benchmarks/coverage.py [--datasets 1000] [--resamples 500] [--section NAME] [--only WORD]
 
-Every data set has 50 contexts with 4 replies each, and the replies of one context are alike (intraclass
-correlation .4), as judged sets are; the known truth comes from the model that made them. Claimed: 93..97 %.
+Prints the figures of docs/reference/statistics.md, in five sections: *intervals*, *preferences*
+(coverage_preferences.py), *raters* (coverage_raters.py), *labelling* (coverage_labelling.py) and *verdicts*
+(verdict_rates.py). Rows that take long use fewer data sets, a share of `--datasets`.
 
-Why these intervals. A plain percentile bootstrap covers too little with few contexts: it divides by G instead
-of G - 1 and takes normal for t quantiles. The expanded percentile repairs that, and is what correlations get.
-Means also get the BCa correction, since it costs nothing there and a skewed score needs it. The columns
-`percentile`, measured on the same resamples, show what is gained. Prediction-powered means get cluster-robust
-t intervals whose degrees of freedom pay for the tuned weights.
+Unless a title says otherwise, a data set has 50 contexts with 4 replies each, and the replies of one context are alike
+(intraclass correlation .4), as judged sets are; the known truth comes from the model that made them. Claimed: 93..97 %.
 
-After the intervals come the verdicts of `rejoinder compare`: how often it finds a difference where there is none (at
-most 6 %), and how often it detects one where it says that it would (about 80 %).
+Why these intervals. A plain percentile bootstrap covers too little with few contexts: it divides by G instead of G - 1
+and takes normal for t quantiles. The expanded percentile repairs that, and is what correlations get. Means also get the
+BCa correction, since it costs nothing there and a skewed score needs it. The rows `percentile`, measured on the same
+resamples, show what is gained. Prediction-powered means get cluster-robust t intervals whose degrees of freedom pay for
+the tuned weights.
 
-Below the line stand cases beyond the claim, printed whatever they are: means over 20 contexts; Pearson with a
-heavy-tailed score, where Spearman should be used; and correlations over few systems.
+Cases beyond the claim are printed whatever they are, such as Pearson with a heavy-tailed score, where Spearman should
+be used, and correlations over few systems.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+import coverage_case
+import coverage_labelling
+import coverage_preferences
+import coverage_raters
+import verdict_rates
+from coverage_case import ALIKE, CONTEXTS, REPLIES, Case, heavy_tailed, rated, replies, scored
+from coverage_hard import hard_cases
 from rejoinder.arrays import Floats
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_replicates
 from rejoinder.stats.compare_correlations import compare_correlations
@@ -41,49 +48,8 @@ from rejoinder.stats.labelling.prediction_powered import prediction_powered_diff
 from rejoinder.stats.pairs import pairwise_agreement
 from rejoinder.stats.resampling import bootstrap_counts, mean_interval
 
-CONTEXTS, REPLIES, ALIKE = 50, 4, 0.4
 POPULATION = 400_000
 """Contexts in the sample that stands for the truth: its own error is a fiftieth of that of a data set."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One data set's intervals, by name; `truth` has the value that each should cover."""
-
-    title: str
-    intervals: Callable[[np.random.Generator, int], dict[str, Interval]]
-    truth: dict[str, float]
-    claimed: bool = True
-
-
-def replies(
-    rng: np.random.Generator, contexts: int = CONTEXTS, each: int = REPLIES, between: float = 0.5, within: float = 0.3
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Two latent qualities of each reply, standard normal, correlated between and within contexts; the
-    contexts."""
-
-    def pair(correlation: float, size: int) -> Floats:
-        noise = rng.normal(size=(2, size))
-        return np.stack([noise[0], correlation * noise[0] + np.sqrt(1 - correlation**2) * noise[1]])
-
-    of = np.repeat(np.arange(contexts), each)
-    first, second = np.sqrt(ALIKE) * pair(between, contexts)[:, of] + np.sqrt(1 - ALIKE) * pair(within, of.size)
-    return first, second, of
-
-
-def rated(latent: Floats) -> Floats:
-    """The quality as people rate it, 1..5, more often low than high."""
-    return (np.digitize(latent, [-0.6, 0.1, 0.8, 1.5]) + 1).astype(np.float64)
-
-
-def scored(latent: Floats) -> Floats:
-    """The quality as a metric scores it: 0..1, heaped near 0."""
-    return np.asarray(ndtr(latent) ** 3)
-
-
-def heavy_tailed(sigma: float) -> Callable[[Floats], Floats]:
-    """A metric whose scores are log-normal: a few are many times the others."""
-    return lambda latent: np.exp(sigma * latent)
 
 
 def mean_cases() -> Iterator[Case]:
@@ -283,7 +249,7 @@ def few_pairs_cases() -> Iterator[Case]:
             }
 
         truth = {"skewed scores": 0.0, "skewed differences": 0.0}
-        yield Case(f"difference, {contexts} contexts", skewed, truth, claimed=False)
+        yield Case(f"difference, {contexts} contexts", skewed, truth)
 
         def rare(rng: np.random.Generator, n: int, contexts: int = contexts) -> dict[str, Interval]:
             a, b = (rng.random((2, contexts)) < 0.1).astype(float)
@@ -299,16 +265,6 @@ def percentile(replicates: Floats) -> Interval:
     return Interval(float(np.nanmean(replicates)), float(low), float(high))
 
 
-def coverage(case: Case, n_datasets: int, n_resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of data sets in which each interval covers the truth; undefined bounds cover nothing."""
-    rng = np.random.default_rng(seed)
-    hits = dict.fromkeys(case.truth, 0)
-    for _ in range(n_datasets):
-        for name, interval in case.intervals(rng, n_resamples).items():
-            hits[name] += interval.covers(case.truth[name])
-    return {name: count / n_datasets for name, count in hits.items()}
-
-
 def all_cases() -> Iterator[Case]:
     """Every interval that the package gives."""
     for cases in (
@@ -320,30 +276,41 @@ def all_cases() -> Iterator[Case]:
         prediction_cases,
         system_cases,
         fixed_system_cases,
+        hard_cases,
     ):
         yield from cases()
 
 
+SECTIONS = ("intervals", "preferences", "raters", "labelling", "verdicts")
+
+
 def main() -> None:
-    """Print the coverage of every interval."""
+    """Print the coverage of every interval, and how often verdicts are right."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=500)
+    parser.add_argument("--section", choices=SECTIONS, help="run only this part")
     parser.add_argument("--only", default="", help="run only the cases whose title contains this")
     arguments = parser.parse_args()
-    error = 100 * (0.95 * 0.05 / arguments.datasets) ** 0.5
-    print(f"coverage of 95 % intervals, {arguments.datasets} data sets, standard error {error:.1f} points\n")
-    print(f"{'case':<50} {'interval':<20} {'covers':>7}  claim 93..97")
-    for case in sorted(all_cases(), key=lambda case: not case.claimed):
-        if arguments.only not in case.title:
-            continue
-        for name, share in coverage(case, arguments.datasets, arguments.resamples).items():
-            judged = case.claimed and "percentile" not in name and "without" not in name
-            verdict = ("holds" if 0.93 <= share <= 0.97 else "MISSED") if judged else "not claimed"
-            print(f"{case.title:<50} {name:<20} {100 * share:>6.1f}%  {verdict}", flush=True)
-    from verdict_rates import print_rates  # beside this file, where tests that load it do not look
-
-    print_rates(arguments.datasets, arguments.only)
+    n_datasets, n_resamples, only = arguments.datasets, arguments.resamples, arguments.only
+    error = 100 * (0.95 * 0.05 / n_datasets) ** 0.5
+    print(f"coverage of 95 % intervals; with {n_datasets} data sets, the standard error is {error:.1f} points")
+    sections: dict[str, Callable[[], None]] = {
+        "intervals": lambda: coverage_case.print_coverage(all_cases(), n_datasets, n_resamples, only),
+        "preferences": lambda: coverage_case.print_coverage(
+            chain(coverage_preferences.preference_cases(), coverage_preferences.length_cases()),
+            *(n_datasets, n_resamples, only),
+        ),
+        "raters": lambda: coverage_raters.print_raters(max(1, n_datasets // 5), n_resamples),
+        "labelling": lambda: coverage_labelling.print_labelling(max(1, n_datasets // 5)),
+        "verdicts": lambda: verdict_rates.print_rates(n_datasets, only),
+    }
+    for name, run in sections.items():
+        if arguments.section in (None, name):
+            started = time.perf_counter()
+            print(f"\n== {name}\n")
+            run()
+            print(f"\n({name}: {(time.perf_counter() - started) / 60:.1f} minutes)", flush=True)
 
 
 if __name__ == "__main__":

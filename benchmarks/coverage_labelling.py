@@ -1,7 +1,7 @@
 """Does choosing what to label pay, and do the intervals still cover? Labels chosen at random, by stratum and by
 uncertainty, on simulated replies.
 
-    python benchmarks/coverage_labelling.py [--datasets 2000]
+    python benchmarks/coverage.py --section labelling
 
 Two systems answer the same 1,000 contexts; the score of each reply is a rating with an error whose size differs between
 replies: some kinds of replies are judged well by the metric, others badly. Uncertainty is the size of that error, known
@@ -12,9 +12,9 @@ labels.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -59,6 +59,7 @@ def _replies(context: Floats, gap: float, rng: np.random.Generator, yes_no: bool
     return Replies((human > 3.5).astype(np.float64) if yes_no else human, 0.2 * quality, uncertainty)
 
 
+@cache
 def truth(*, yes_no: bool) -> tuple[float, float]:
     """System A's mean and the difference, from two thousand data sets."""
     means = [
@@ -126,22 +127,17 @@ def run(design: str, n_labels: int, n_datasets: int, *, yes_no: bool = False, pl
     return summary
 
 
-def main() -> None:
+def print_labelling(n_datasets: int) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", type=int, default=2000)
-    arguments = parser.parse_args()
-    print("| labels | chosen | mean | width | difference | width |\n|---|---|---|---|---|---|")
+    print(
+        f"| labels ({n_datasets} data sets) | chosen | mean | width | difference | width |\n|---|---|---|---|---|---|"
+    )
     cases = [("ratings", False, n) for n in (40, 100, 200, 400)] + [("yes/no", True, 200)]
     for name, yes_no, n_labels in cases:
         for design, plain in (("random", True), *((design, False) for design in DESIGNS)):
-            mean, gap, mean_width, gap_width = run(design, n_labels, arguments.datasets, yes_no=yes_no, plain=plain)
+            mean, gap, mean_width, gap_width = run(design, n_labels, n_datasets, yes_no=yes_no, plain=plain)
             how = f"{design}, without probabilities" if plain else design
             print(
                 f"| {n_labels} {name} | {how} | {mean:.1%} | {mean_width:.3f} | {gap:.1%} | {gap_width:.3f} |",
                 flush=True,
             )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Do the intervals of preferences and length-controlled win rates contain the true value in 95 % of samples?
 
-    python benchmarks/coverage_preferences.py [--datasets 1000] [--resamples 1000]
+    python benchmarks/coverage.py --section preferences
 
 Preferences: every judge sees the same two replies, so that judgements of one context are alike; the truth is the
 strength in a very large sample of the same kind. Claimed: 93..97 %, at least 30 contexts.
@@ -8,12 +8,11 @@ strength in a very large sample of the same kind. Claimed: 93..97 %, at least 30
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
+from coverage_case import Case
 from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.preferences.bradley_terry import fit
@@ -23,16 +22,6 @@ from rejoinder.stats.preferences.ranking import rank
 
 POPULATION = 200_000
 """Contexts in the sample that stands for the truth."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """Intervals of one data set, by name; `truth` has the value that each should contain."""
-
-    title: str
-    intervals: Callable[[np.random.Generator, int], dict[str, Interval]]
-    truth: dict[str, float]
-    claimed: bool = True
 
 
 def comparisons(
@@ -108,32 +97,3 @@ def length_cases() -> Iterator[Case]:
     won, longer, _ = data(np.random.default_rng(2), POPULATION)
     truth = length_controlled_win_rate(won, longer, n_resamples=1).controlled.estimate
     yield Case("length control, 80 contexts", intervals, {"win rate at equal lengths": truth})
-
-
-def coverage(case: Case, n_datasets: int, n_resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of data sets in which each interval contains the truth."""
-    rng = np.random.default_rng(seed)
-    hits = dict.fromkeys(case.truth, 0)
-    for _ in range(n_datasets):
-        for name, interval in case.intervals(rng, n_resamples).items():
-            hits[name] += interval.covers(case.truth[name])
-    return {name: count / n_datasets for name, count in hits.items()}
-
-
-def main() -> None:
-    """Print the coverage of every interval."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=1000)
-    arguments = parser.parse_args()
-    error = 100 * (0.95 * 0.05 / arguments.datasets) ** 0.5
-    print(f"coverage of 95 % intervals, {arguments.datasets} data sets, standard error {error:.1f} points\n")
-    for case in (*preference_cases(), *length_cases()):
-        for name, share in coverage(case, arguments.datasets, arguments.resamples).items():
-            judged = case.claimed and name != "Fisher"
-            verdict = ("holds" if 0.93 <= share <= 0.97 else "MISSED") if judged else "not claimed"
-            print(f"{case.title:<44} {name:<28} {100 * share:>6.1f}%  {verdict}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -176,7 +176,7 @@ def gpt2_of(weights: int, tokens: int) -> Any:
         vocab_size=tokens, n_positions=1024, n_embd=width, n_layer=4, n_head=4, bos_token_id=START, eos_token_id=END
     )
     with quiet_transformers():
-        return transformers.AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+        return transformers.AutoModelForCausalLM.from_config(config)
 
 
 def _gpt2_loss(model: Any, batch: Batch) -> Tensor:

@@ -1,13 +1,10 @@
 """How often `rejoinder compare` is wrong where there is no difference, and right where it says that it would be.
 
-    python benchmarks/verdict_rates.py [--datasets 1000] [--only WORD]
-
-Part of `benchmarks/coverage.py`, which prints this table after that of the intervals.
+python benchmarks/coverage.py --section verdicts
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,6 +16,7 @@ from rejoinder.meta.comparison import Comparison
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.effect_size import needed_examples
+from rejoinder.stats.independence import independence_p_values
 from rejoinder.stats.multiple import ALPHA
 
 PERMUTATIONS = 999
@@ -31,6 +29,8 @@ class Rate:
     title: str
     happens: Callable[[np.random.Generator], dict[str, bool]]
     limits: dict[str, tuple[float, float]]
+    share: float = 1.0
+    """The share of the data sets that are simulated, below 1 where one takes long."""
 
 
 def table_of(scores: dict[str, Floats], dialogues: int = 0) -> ScoreTable:
@@ -101,7 +101,7 @@ def system_rates() -> Iterator[Rate]:
             detected[name] = next(v for v in found.verdicts if (v.a, v.b) == ("s0", "s7")).better == "s7"
         return detected
 
-    yield Rate("power with the needed contexts, 8 systems", power, {"advice": (0.75, 0.92)})
+    yield Rate("power with the needed contexts, 8 systems", power, {"advice": (0.75, 0.92)}, share=0.4)
 
 
 def margin_rates() -> Iterator[Rate]:
@@ -134,6 +134,26 @@ def margin_rates() -> Iterator[Rate]:
     yield Rate("equivalence within 3.2 standard errors", equivalence, limits | {"no difference": (0.8, 1.0)})
 
 
+def correlation_rates() -> Iterator[Rate]:
+    """`rejoinder meta` at utterance level, scores that have nothing to do with the labels: tied and rare ones, few."""
+    for title, contexts, each in (("10 replies", 10, 1), ("20 replies", 20, 1), ("10 contexts x 4 replies", 10, 4)):
+
+        def happens(rng: np.random.Generator, contexts: int = contexts, each: int = each) -> dict[str, bool]:
+            of = np.repeat(np.arange(contexts), each)
+            score, quality = (rng.normal(size=contexts)[of] + rng.normal(size=of.size) for _ in range(2))
+            labels = {"ratings 1..3": np.digitize(quality, [-0.5, 0.8]), "1 in 5 yes": (quality > 1.2).astype(int)}
+            found = {}
+            for name, human in labels.items():
+                drawn = {"n_permutations": PERMUTATIONS, "seed": int(rng.integers(2**31))}
+                for kind in ("pearson", "kendall"):
+                    p = independence_p_values(score[:, None], human, of, kind, **drawn)[0]
+                    found[f"{name}, {kind}"] = bool(p < ALPHA)
+            return found
+
+        names = [f"{name}, {kind}" for name in ("ratings 1..3", "1 in 5 yes") for kind in ("pearson", "kendall")]
+        yield Rate(f"false correlations, {title}", happens, dict.fromkeys(names, (0.0, 0.06)), share=0.5)
+
+
 def rates(rate: Rate, n_datasets: int, seed: int = 0) -> dict[str, float]:
     """The share of data sets in which each thing happens."""
     rng = np.random.default_rng(seed)
@@ -146,25 +166,19 @@ def rates(rate: Rate, n_datasets: int, seed: int = 0) -> dict[str, float]:
 
 def all_rates() -> Iterator[Rate]:
     """Every claim about verdicts."""
-    for found in (dialogue_rates, metric_rates, system_rates, margin_rates):
+    for found in (dialogue_rates, metric_rates, system_rates, margin_rates, correlation_rates):
         yield from found()
 
 
 def print_rates(n_datasets: int, only: str = "") -> None:
     """Print how often each thing happens."""
-    print(f"\n{'verdicts':<50} {'what':<24} {'rate':>7}  claim")
+    print(f"{'verdicts':<50} {'what':<24} {'rate':>7} {'sets':>5}  claim")
     for rate in all_rates():
         if only not in rate.title:
             continue
-        for name, share in rates(rate, n_datasets).items():
+        n_sets = max(1, round(rate.share * n_datasets))
+        for name, share in rates(rate, n_sets).items():
             low, high = rate.limits.get(name, (np.nan, np.nan))
             claim = "not claimed" if np.isnan(low) else f"{100 * low:.0f}..{100 * high:.0f}"
             held = "" if np.isnan(low) else " holds" if low <= share <= high else " MISSED"
-            print(f"{rate.title:<50} {name:<24} {100 * share:>6.1f}%  {claim}{held}", flush=True)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", type=int, default=1000)
-    parser.add_argument("--only", default="", help="run only the cases whose title contains this")
-    print_rates(**{name.replace("datasets", "n_datasets"): value for name, value in vars(parser.parse_args()).items()})
+            print(f"{rate.title:<50} {name:<24} {100 * share:>6.1f}% {n_sets:>5}  {claim}{held}", flush=True)

@@ -17,70 +17,38 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder import Dialogue, Example, JudgedExample, RejoinderError
-from rejoinder.arguments import MOST_RESAMPLES
+from rejoinder import Dialogue, JudgedExample, RejoinderError
 from rejoinder.registry import EVALUATORS, JUDGES, METRICS, REPLY_MODELS, metric_class, trainable_class
 from running import Run
+from wrong_values import (
+    ABOVE_ZERO,
+    AT_LEAST_ZERO,
+    COUNTS,
+    DIALOGUE_LISTS,
+    DIALOGUES,
+    EXAMPLES,
+    FIELDS,
+    FLAGS,
+    FOLDERS,
+    JUDGED,
+    METRIC_NAMES,
+    NO_NUMBERS,
+    NOTHING,
+    ORIGINS,
+    OUTPUT_FILES,
+    PLAN,
+    PRECISION,
+    PREFERENCES,
+    RATINGS,
+    SHARED,
+    TABLE,
+    TEXTS,
+    WORDS,
+    but_none,
+)
 
 LONGEST = 500
 """Characters of a message."""
-
-EXAMPLES = [
-    Example(str(n), ("Tea?",), f"reply {n}", ("Yes.",), system="AB"[n % 2], context_id=str(n // 2)) for n in range(12)
-]
-DIALOGUES = [["Tea?", "Yes, please.", "Here."], ["Will it rain?", "No.", "Good."], ["Where?", "Here.", "I see."]]
-JUDGED: list[Any] = [
-    {"id": str(n), "response": "word " * (n % 9 + 1), "scores": {"overall": [n % 9 + 1]}, "context": [str(n // 2)]}
-    for n in range(40)
-]
-
-NO_NUMBERS = ["0", None, [0], b"0", object(), math.nan]
-SEEDS = [*NO_NUMBERS, -1, 2**32, 1.5, True, 10**400, 10**5000]
-FLAGS: list[Any] = ["yes", "False", None, 3, []]
-TEXTS = [5, True, b"x", ["overall"], "", 1.5, object()]
-FIELDS: list[Any] = [
-    *(3, "context=history", ["context"], b"x", True),
-    *({"contxt": "x"}, {"context": 3}, {"context": ""}, {"context": None}, {3: "x"}),
-]
-ORIGINS = [
-    *(None, 3, 1.5, True, object(), b"x", len, Example),
-    *("", "missing.jsonl", "folder", Path("folder"), "broken.jsonl", "sheet.xlsx", "a\0b", "a" * 5000),
-    *({"response": "x"}, EXAMPLES[0], [3], ["text"], [None], [[]], [EXAMPLES], [{}], {1, 2}, range(3)),
-    *([{"response": 3}], [Example("1", ("x",), 5)], [Example("1", ("x", 3), "y")], [Example("1", 5, "y")]),  # type: ignore[arg-type]
-]
-NOTHING: list[Any] = [[], iter([]), "empty.jsonl"]
-METRIC_NAMES: list[Any] = [
-    *([], (), {}, iter([]), 3, 1.5, True, object(), b"bleu", Example),
-    *("", "bleuu", "bleu(", "bleu(n=0)", "bleu(m=2)", "a" * 5000, "bm25", "adem", "folder"),
-    *(["bleu", 3], [None], [["bleu"]], ["bleu", "bleu"]),
-    *({"a": 3}, {3: "bleu"}, {"": "bleu"}, {"id": "bleu"}),
-]
-DIALOGUE_LISTS = [
-    *(3, None, True, object(), b"x", "missing.jsonl", "folder", [3], [["a"]], [[1, 2]], [{"turns": "x"}]),
-    *([Dialogue("1", (1, 2))], [Dialogue("1", "ab")]),  # type: ignore[arg-type]
-]
-FOLDERS: list[Any] = [3, "", True, b"x", ["x"], 1.5, "a\0b"]
-RUNS = [3, "x", {}, True]
-
-
-def _some(values: list[Any], *more: Any) -> list[Any]:
-    """Wrong values of an argument that may be None."""
-    return [*(value for value in values if value is not None), *more]
-
-
-SHARED: dict[str, list[Any]] = {
-    "seed": SEEDS,
-    "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
-    "on_error": ["ignore", "RAISE", None, True, 1, ["skip"]],
-    "fields": FIELDS,
-    "metrics": METRIC_NAMES,
-    "dimension": [*TEXTS, "overal"],
-    "quiet": FLAGS,
-    "output": [*FOLDERS, "missing/x", "broken.jsonl"],
-    "run": RUNS,
-    "folder": [*FOLDERS, None],
-}
-"""Argument -> wrong values, in every function that has it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,41 +65,6 @@ class Call:
         names = inspect.signature(self.function).parameters
         yield from ((name, values) for name, values in (SHARED | self.wrong).items() if name in names)
 
-
-TABLE = [
-    {"id": str(n // 2), "system": "AB"[n % 2], "rating": n % 5, "length": n % 7, "dialogue_id": str(n // 4)}
-    for n in range(24)
-]
-PREFERENCES = [{"a": "A", "b": "B", "winner": "AB"[n % 3 == 0], "context_id": str(n)} for n in range(12)]
-RATINGS: list[Any] = [
-    {"id": str(n), "response": "x", "scores": {"overall": [n % 5 + 1, n % 4 + 1, n % 5 + 1]}} for n in range(20)
-]
-SHARES = [*NO_NUMBERS, 0, 1, -0.5, 2, True, math.inf, 10**400]
-ABOVE_ZERO = [*NO_NUMBERS, 0, -1, True, math.inf, 10**400]
-AT_LEAST_ZERO = [*NO_NUMBERS, -1, True, math.inf, 10**400]
-COUNTS = [*NO_NUMBERS, 0, -1, 1.5, True, 10**400]
-WORDS = [3, True, b"x", "", "x", ["x"]]
-OUTPUT_FILES: list[Any] = [*FOLDERS, "missing/x.jsonl", "x.csv", "folder"]
-
-PLAN: dict[str, list[Any]] = {
-    "pilot": [*ORIGINS, *NOTHING, EXAMPLES],
-    "difference": ABOVE_ZERO,
-    "metric": [*(name for name in METRIC_NAMES if not isinstance(name, list | tuple)), ["bleu", "length"]],
-    "sd": _some(AT_LEAST_ZERO),
-    "rater_sd": _some(AT_LEAST_ZERO),
-    "icc": _some(ABOVE_ZERO, 1.5),
-    "systems": [*COUNTS, 1, 1001],
-    "contexts": _some(COUNTS, 1),
-    "power": SHARES,
-    "alpha": [*SHARES, 0.9],
-}
-PRECISION: dict[str, list[Any]] = {
-    "agreement": _some(NO_NUMBERS, -0.5, 1, 2, True, math.inf, 10**400),
-    "correlation": _some(NO_NUMBERS, -1, 1, 2, True, math.inf, 10**400),
-    "width": [*NO_NUMBERS, 0, 2, -1, True, math.inf, 10**400],
-    "raters": [3, None, "23", b"x", [], [1], ["2"], [2.5], [True], [10**400], {2: 3}],
-    "kind": [*WORDS, None],
-}
 
 CALLS: dict[str, Call] = {
     "read": Call(
@@ -157,7 +90,7 @@ CALLS: dict[str, Call] = {
             "origins": [*ORIGINS, *NOTHING],
             "scores": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "cluster": [*TEXTS, "nope", "system"],
-            "margin": _some(ABOVE_ZERO),
+            "margin": but_none(ABOVE_ZERO),
             "primary": [*TEXTS, "lenght"],
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "pair_by": [*TEXTS, "nope"],
@@ -183,17 +116,13 @@ CALLS: dict[str, Call] = {
             "output": [*FOLDERS, None, "missing/x.jsonl", "x.txt", "folder"],
             "every_turn": FLAGS,
             "drop_duplicates": FLAGS,
-            "sample": _some(COUNTS[:-1]),
+            "sample": but_none(COUNTS[:-1]),
         },
     ),
     "meta_analyse": Call(
         rejoinder.meta_analyse,
         {"origins": [JUDGED, JUDGED], "metrics": "length", "resamples": 20},
-        {
-            "origins": [*ORIGINS, *NOTHING, EXAMPLES],
-            "kind": [*WORDS, None],
-            "remove_outliers": FLAGS,
-        },
+        {"origins": [*ORIGINS, *NOTHING, EXAMPLES], "kind": [*WORDS, None], "remove_outliers": FLAGS},
     ),
     "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN),
     "plan_precision": Call(rejoinder.plan_precision, {"agreement": 0.5}, PRECISION),
@@ -209,8 +138,8 @@ CALLS: dict[str, Call] = {
             "ratings": [*ORIGINS, *NOTHING, EXAMPLES],
             "replies": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "level": [*WORDS, None],
-            "least_kappa": _some(NO_NUMBERS, -2, 2, True, 10**400),
-            "mad": _some(AT_LEAST_ZERO),
+            "least_kappa": but_none(NO_NUMBERS, -2, 2, True, 10**400),
+            "mad": but_none(AT_LEAST_ZERO),
             "aggregation": WORDS,
             "output": OUTPUT_FILES,
         },
@@ -301,7 +230,7 @@ METHODS: dict[str, Call] = {
             "metrics": [*(name for name in METRIC_NAMES if name != "length"), "id", "ratng"],
             "pair_by": [*TEXTS, "nope"],
             "cluster": [*TEXTS, "nope"],
-            "margin": _some(ABOVE_ZERO),
+            "margin": but_none(ABOVE_ZERO),
             "primary": [*TEXTS, "length", "ratng"],
             "labels": [3, JUDGED],
             "predictor": [*TEXTS, "rating"],

@@ -197,8 +197,8 @@ def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypat
     assert warnings.formatwarning is before
 
 
-PRINTING = {"cli/__init__.py", "cli/options.py", "evaluators/judge/judge.py"}
-"""Modules that may call `print`: each passes what it prints through rejoinder.text.terminal."""
+PRINTING = {"cli/__init__.py", "cli/options.py", "command.py", "evaluators/judge/judge.py"}
+"""Modules that may call `print`: what they print went through rejoinder.text.terminal, or has no foreign text in it."""
 
 
 def test_nothing_else_prints() -> None:

@@ -47,6 +47,9 @@ WRITING = {
     "student": ("distill", "default-fast", "--static", "--dialogues", "d.jsonl", "-o", "student"),
     "s.toml": ("annotate", "new", "r.jsonl", "-o", "s.toml"),
     "j.jsonl": ("annotate", "export", "study.toml", "-o", "j.jsonl"),
+    "k.jsonl": ("convert", "r.jsonl", "-o", "k.jsonl"),
+    "l.jsonl": ("sample", "r.jsonl", "--labels", "5", "-o", "l.jsonl"),
+    "m.jsonl": ("agree", "r.jsonl", "--aggregate", "mean", "-o", "m.jsonl"),
 }
 
 

@@ -176,6 +176,22 @@ def test_a_failure_of_ours_is_exit_code_1_without_a_stack(
         run("score", replies, "-m", "length")
 
 
+def test_a_panic_of_native_code_is_one_line(run: Run, replies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a BaseException, which most handlers would let through."""
+    from polars.exceptions import PanicException
+
+    def panic(*_: Any, **__: Any) -> None:
+        raise PanicException("index out of bounds")
+
+    assert not issubclass(PanicException, Exception)
+    monkeypatch.setattr(LocalRun, "score", panic)
+    monkeypatch.delenv("REJOINDER_DEBUG", raising=False)
+    ran = run("score", replies, "-m", "length")
+    assert ran.code == 1
+    assert ran.err.startswith("rejoinder: this should not have happened: PanicException: index out of bounds (")
+    assert ran.err.count("\n") == 1
+
+
 def test_an_interrupt_is_exit_code_130(run: Run, replies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

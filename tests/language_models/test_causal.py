@@ -28,9 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("lm")
     tokeniser = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="<unk>"))
     tokeniser.pre_tokenizer = pre_tokenizers.Whitespace()
-    wrapped = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokeniser, unk_token="<unk>", bos_token="<start>"
-    )
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokeniser, unk_token="<unk>", bos_token="<start>")
     wrapped.save_pretrained(home)
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=len(WORDS), n_positions=64, n_embd=16, n_layer=2, n_head=2, bos_token_id=1)

@@ -23,6 +23,7 @@ from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.ruber.pooling import RuberRef
 from rejoinder.language_models.causal import CausalModel
 from rejoinder.learning.pretrained import pretrained
+from rejoinder.loading.foreign import checked_source, shaped
 from saved_folders import EXAMPLE, WITH_TRANSFORMERS, copied_folder, saved_folder
 from small_evaluators import dialogues
 from tiny_causal import tiny_causal
@@ -98,6 +99,17 @@ def test_code_in_a_pretrained_folder_is_not_run(tmp_path: Path, auto_map: bool) 
         with pytest.raises(CallError, match=r"encoder cannot be loaded \(it needs code of its own"):
             pretrained(str(folder))
     assert not proof.exists()
+
+
+@pytest.mark.parametrize("key", ["num_hidden_layers", "num_local_experts", "depths"])
+def test_a_network_of_a_million_layers_is_not_built(key: str, tmp_path: Path) -> None:
+    many: Any = [3, 10**6] if key == "depths" else 10**6
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "hidden_size": 8, key: many}))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(DataError, match=f"field '{key}': must be at most 1000, not"):
+        checked_source(tmp_path)
+    with pytest.raises(DataError, match=f"field '{key}': must be at most 1000, not"):
+        shaped("AutoModel", (tmp_path / "config.json").read_text(), "config.json", 100)
 
 
 def test_pickled_weights_are_refused(tmp_path: Path) -> None:

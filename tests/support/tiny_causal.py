@@ -19,7 +19,7 @@ def tiny_causal() -> str:
     tokeniser = Tokenizer(models.BPE({token: number for number, token in enumerate(alphabet)}, []))
     tokeniser.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokeniser.decoder = decoders.ByteLevel()
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokeniser, bos_token="<start>")  # type: ignore[no-untyped-call]
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokeniser, bos_token="<start>")
     wrapped.save_pretrained(home)
     torch.manual_seed(0)
     config = LlamaConfig(

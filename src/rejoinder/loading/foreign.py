@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
@@ -35,6 +36,10 @@ _CODE_KEYS = ("auto_map", "custom_pipelines", "quantization_config", "kernel_con
 _EXTERNAL = b"\n\x08location"
 """How an ONNX file that keeps weights in other files says where: the key of a StringStringEntryProto."""
 _FEWEST_NUMBERS = 1 << 20
+_REPEATED = re.compile(r"(layers?|experts|depths?|hidden_groups|stages)$")
+"""Settings of an architecture that say how many modules it has, by the ends of their names."""
+_MOST_REPEATED = 1000
+"""Building more takes minutes, even if each is tiny; the deepest published models have fewer than 200 layers."""
 _LONGEST_REASON = 300
 _SAMPLES = ("a", "A b. 7!", "\u2603 \U0001f600\n")
 
@@ -166,7 +171,9 @@ def checked_source(source: Path, what: str = "model") -> tuple[str, dict[str, st
             raise CallError(f"{source} contains {len(files)} GGUF files: expected the path of one of them")
     if not config.is_file():
         raise CallError(f"the {what} {source} cannot be loaded (expected config.json, or a GGUF file, in it)")
-    refuse_code(read_json(config), str(config), ignored=("auto_map", "custom_pipelines"))
+    settings = read_json(config)
+    refuse_code(settings, str(config), ignored=("auto_map", "custom_pipelines"))
+    _refuse_many_modules(settings, str(config))
     if (source / "adapter_config.json").exists():
         raise DataError("names another model: expected a whole model, not an adapter", file=str(source))
     if not any(source.glob("*.safetensors")):
@@ -189,6 +196,7 @@ def shaped(auto: str, definition: str, file: str, most: int) -> Callable[[], nn.
     shape = parsed_json(definition, file)
     refuse_code(shape, file)
     _refuse_huge(shape, file, max(most, _FEWEST_NUMBERS))
+    _refuse_many_modules(shape, file)
 
     def make() -> nn.Module:
         try:
@@ -219,6 +227,14 @@ def _refuse_huge(shape: Mapping[str, Any], file: str, most: int) -> None:
     for key, value in _items(shape):
         if isinstance(value, int) and abs(value) > most:
             raise DataError(f"is too large: {shortened(value)}", file=file, field=key)
+
+
+def _refuse_many_modules(shape: Mapping[str, Any], file: str) -> None:
+    """DataError if a network would have so many layers that building it would seem to hang."""
+    for key, value in _items(shape):
+        counts = value if isinstance(value, list) else [value]
+        if _REPEATED.search(key) and any(isinstance(count, int) and count > _MOST_REPEATED for count in counts):
+            raise DataError(f"must be at most {_MOST_REPEATED}, not {shortened(value)}", file=file, field=key)
 
 
 def _items(config: object) -> Iterator[tuple[str, Any]]:
@@ -262,11 +278,11 @@ def quiet_transformers() -> Iterator[None]:
     hub_before = hub_noise.get_verbosity()
     noise.set_verbosity(logging.CRITICAL)
     hub_noise.set_verbosity(logging.CRITICAL)
-    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
+    noise.disable_progress_bar()
     try:
         yield
     finally:
         noise.set_verbosity(before)
         hub_noise.set_verbosity(hub_before)
         if bars:
-            noise.enable_progress_bar()  # type: ignore[no-untyped-call]
+            noise.enable_progress_bar()

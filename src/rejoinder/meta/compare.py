@@ -102,13 +102,8 @@ def compare(
         _check_named(chosen, {"predictor": predictor, "primary metric": primary})
         examples = stack.enter_context(closing(Replay(joined)))
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
-        run = LocalRun(
-            *(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet),
-            notes=chosen.notes,
-            groups=grouped.finder,
-            by=slices,
-        )
-        table = run.score()
+        settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices}
+        table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
         named = [label for label in chosen.metrics if label not in chosen.optional]
         found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)

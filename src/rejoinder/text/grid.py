@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rejoinder.errors import cut
 from rejoinder.text.terminal import terminal_safe
 
-_WIDEST = 120  # characters of a cell
+_WIDEST = 120  # characters of a cell, or of a word in a sentence
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fit: int | None = None) -> str:
@@ -58,8 +58,12 @@ def width(text: str) -> int:
 
 
 def wrapped(sentence: str, width: int) -> str:
-    """A text in lines of at most `width` characters, safe to print; a longer word has a line of its own."""
-    return textwrap.fill(terminal_safe(sentence), max(width, 20), break_long_words=False, break_on_hyphens=False)
+    """A text in lines of at most `width` characters, safe to print; a longer word has a line of its own.
+
+    A word that is too long to be read, such as a name of 5,000 characters, has no middle.
+    """
+    words = " ".join(cut(word, _WIDEST) for word in terminal_safe(sentence).split(" "))
+    return textwrap.fill(words, max(width, 20), break_long_words=False, break_on_hyphens=False)
 
 
 def number(value: float, digits: int = 3) -> str:

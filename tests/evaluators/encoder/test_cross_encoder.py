@@ -44,7 +44,7 @@ def network(family: str, pooling: str = "mean") -> CrossEncoder:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(family, **{**SHAPE, **FAMILIES[family][0]})
-    return CrossEncoder(transformers.AutoModel.from_config(config), pooling).eval()  # type: ignore[no-untyped-call]
+    return CrossEncoder(transformers.AutoModel.from_config(config), pooling).eval()
 
 
 def scores(made: CrossEncoder, rows: list[Encoded]) -> torch.Tensor:

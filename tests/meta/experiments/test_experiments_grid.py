@@ -21,6 +21,7 @@ from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.leakage import refuse_trained
 from rejoinder.metrics.batch import Batch
+from rejoinder.output.locks import locked
 from rejoinder.types import Dialogue, Scores
 
 MADE = synthetic(contexts=20)
@@ -54,6 +55,13 @@ class Breaking(RidgeEvaluator):
             self.fits.append(data)
             raise PowerCut
         return super().learn(data)
+
+
+def test_two_grids_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    with locked(tmp_path / "cells.jsonl"), pytest.raises(CallError, match="is being written by another call"):
+        Grid(tmp_path).run([cell()])
+    Grid(tmp_path).run([cell()])
+    assert [path.name for path in tmp_path.iterdir()] == ["cells.jsonl"], "no lock is left behind"
 
 
 def test_an_interrupted_grid_goes_on_where_it_stopped(tmp_path: Path, fits: list[TrainingData]) -> None:

@@ -82,7 +82,7 @@ def test_equal_probabilities_give_the_estimate_for_a_random_sample(simulation: A
 
 
 def test_labels_chosen_by_uncertainty_are_worth_more(simulation: Any) -> None:
-    """The short form of benchmarks/coverage_labelling.py: uncertain replies are better ones here, so the plain mean of
+    """A short run of benchmarks/coverage_labelling.py: uncertain replies are better ones here, so the plain mean of
     their labels is biased; 100 data sets."""
     hits, widths = {}, {}
     for design in ("random", "active"):

@@ -98,7 +98,7 @@ def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
 
 
 def test_intervals_cover_about_as_often_as_they_should(simulation: Any) -> None:
-    """The short form of benchmarks/coverage_raters.py: 25 data sets, in each of which three intervals are alike."""
+    """A short run of benchmarks/coverage_raters.py: 25 data sets, in each of which three intervals are alike."""
     tally = simulation.run_case(simulation.Case("", n_contexts=15, n_raters=8, per_reply=2), 25)
     assert tally["means"] == tally["differences"] == 75
     assert tally["means covered"] >= 63

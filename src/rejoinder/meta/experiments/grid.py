@@ -36,7 +36,11 @@ class Grid:
         for cell in cells:
             _check_needs(cell)
             check.look_at(cell)
-        store = CellStore(None if self.folder is None else Path(self.folder))
+        with CellStore.opened(None if self.folder is None else Path(self.folder)) as store:
+            self._run(cells, store)
+            return [store[cell] for cell in cells], check.findings()
+
+    def _run(self, cells: Sequence[Cell], store: CellStore) -> None:
         fitted: tuple[str, Evaluator] | None = None
         for cell in progress(cells, "fitting", total=len(cells), unit="cells", quiet=self.quiet):
             if cell in store:
@@ -46,7 +50,6 @@ class Grid:
                 fitted = (cell.fit_key, cell.fit())
             scores = _tested(fitted[1], cell)
             store.add(cell, scores, fitted[1].signature, time.perf_counter() - started)
-        return [store[cell] for cell in cells], check.findings()
 
 
 def _check_needs(cell: Cell) -> None:

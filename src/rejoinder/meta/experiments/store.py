@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, DataError
 from rejoinder.meta.experiments.cells import Cell
+from rejoinder.output.locks import locked
 from rejoinder.types import Scores
 
 FILE = "cells.jsonl"
@@ -21,14 +23,24 @@ FILE = "cells.jsonl"
 class CellStore:
     """The scores of cells by key; only in memory where there is no folder."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._path = folder / FILE if folder else None
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
         self._scores: dict[str, Scores] = {}
-        if self._path is not None:
-            if self._path.parent.exists() and not self._path.parent.is_dir():
-                raise CallError(f"{self._path.parent} is a file: expected a folder for finished cells")
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._read(self._path)
+        if path is not None:
+            self._read(path)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path | None = None) -> Iterator[CellStore]:
+        """The store of a folder, which no other run can write to during the block; CallError if one is writing."""
+        if folder is None:
+            yield cls()
+            return
+        if folder.exists() and not folder.is_dir():
+            raise CallError(f"{folder} is a file: expected a folder for finished cells")
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / FILE):
+            yield cls(folder / FILE)
 
     def __contains__(self, cell: Cell) -> bool:
         return cell.key in self._scores

@@ -67,11 +67,11 @@ def pairwise_accuracies(
     low, high = np.maximum(estimates - reach, 0), np.minimum(estimates + reach, 1)
     return [
         SystemPairs(
-            float(estimates[0, metric]),
-            float(estimates[1, metric]),
-            first.size,
-            Interval(float(estimates[0, metric]), float(low[0, metric]), float(high[0, metric])),
-            Interval(float(estimates[1, metric]), float(low[1, metric]), float(high[1, metric])),
+            accuracy=float(right[metric]),
+            soft_accuracy=float(soft[metric]),
+            n_pairs=first.size,
+            accuracy_interval=Interval(float(right[metric]), float(low[0, metric]), float(high[0, metric])),
+            soft_interval=Interval(float(soft[metric]), float(low[1, metric]), float(high[1, metric])),
         )
         for metric in range(estimates.shape[1])
     ]

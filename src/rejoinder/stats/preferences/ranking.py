@@ -3,7 +3,7 @@
 Contexts are resampled, because several judgements of one context are not independent. Strengths and their differences
 have intervals of Student's t: plus and minus the quantile times the standard deviation over the resamples, or the
 standard error of the Fisher information where that is larger. The p-value of a difference is that of the same t, so
-that interval and p-value never contradict each other. `benchmarks/coverage_preferences.py` measures the coverage.
+that interval and p-value never contradict each other. `benchmarks/coverage.py` measures the coverage.
 """
 
 from __future__ import annotations
