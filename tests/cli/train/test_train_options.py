@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
@@ -116,7 +117,7 @@ def test_everything_that_can_be_trained_has_a_verb() -> None:
 
 
 def test_groups_say_what_evaluators_learn_from() -> None:
-    learns = {
+    learns: dict[str, Callable[[Any], bool]] = {
         "dialogues, with or without human ratings": lambda cls: (
             cls.labels == "optional" and cls.dialogues in ("needed", "optional")
         ),
