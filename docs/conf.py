@@ -34,6 +34,7 @@ GUIDES = (
     "read-a-report",
     "choosing-a-metric",
     "in-ci",
+    "other-tools",
     "plan-an-evaluation",
     "collect-ratings",
     "rater-agreement",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rejoinder.cli import VERBS, build_parser
-from rejoinder.cli.lazy_parser import LazyParser
+from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.cli.train.names import GROUPS
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
@@ -50,8 +50,16 @@ def _verb(verb: str) -> Iterator[str]:
     yield str(parser.description)
     yield ""
     below = _parsers(parser)
-    if below:
+    if verb == "train":
         yield from _train(below)
+    elif below:
+        for name, each in below.items():
+            yield f"### rejoinder {verb} {name}"
+            yield ""
+            yield sentence(_purpose(parser, name))
+            yield ""
+            yield from _usage(f"rejoinder {verb} {name}", each.filled())
+            yield from _table(each._actions)
     else:
         yield from _usage(f"rejoinder {verb}", parser)
         yield from _table(parser._actions)
@@ -117,6 +125,13 @@ def _parsers(parser: argparse.ArgumentParser) -> dict[str, LazyParser]:
     return {}
 
 
+def _purpose(parser: argparse.ArgumentParser, name: str) -> str:
+    """What a verb below a parser is for, as its help says."""
+    (verbs,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    (purpose,) = [choice.help for choice in verbs._choices_actions if choice.dest == name]
+    return str(purpose)
+
+
 def _names(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`{_shown(action)}`"
@@ -131,6 +146,8 @@ def _shown(action: argparse.Action) -> str:
     if isinstance(action.metavar, tuple):
         return " ".join(action.metavar)
     name = action.metavar or (action.dest.upper() if action.option_strings else action.dest)
+    if action.nargs == "?":
+        return f"[{name}]"
     return f"{name} [{name} ...]" if action.nargs in {"+", "*"} else name
 
 

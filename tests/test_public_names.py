@@ -73,7 +73,7 @@ def documented_commands() -> Iterator[tuple[str, str]]:
         blocks = re.findall(r"^```(?:sh)?\n(.*?)^```|((?:^    .+\n)+)", text, re.DOTALL | re.MULTILINE)
         for line in "".join(map("".join, blocks)).splitlines():
             if line.strip().startswith("rejoinder ") and "[options]" not in line:
-                yield path.name, line.strip().partition("  #")[0]
+                yield path.name, line.strip().partition("  #")[0].partition(" > ")[0]
 
 
 def test_documented_commands_are_ones_that_the_parser_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,16 +6,17 @@ import argparse
 import dataclasses
 import inspect
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.options import print_json, put
+from rejoinder.cli.options import print_json, put, terminal_width
 from rejoinder.cli.train.names import GROUPS, RECOMMENDED, aligned
 
 if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric
 
-_WIDTH = 100
+_WIDEST = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,11 +65,15 @@ def _list(described: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         "Metrics that compare a reply with references:": with_references,
         "Metrics that need no references:": without,
         "Language models as judges (need the address of a server):": {name: _measures(name) for name in JUDGES},
-        **{f"rejoinder train NAME: {group}:": purposes for group, purposes in GROUPS.items()},
+        **{f"To train: {group}:": purposes for group, purposes in GROUPS.items()},
     }
     for title, rows in groups.items():
-        yield from (title, *aligned(rows, _WIDTH), "")
-    yield "`rejoinder metrics NAME` explains one of them: parameters, weaknesses, agreement with people."
+        yield from (title, *aligned(rows, _width()), "")
+    yield "`rejoinder metrics NAME` explains one; `rejoinder train NAME` trains one."
+
+
+def _width() -> int:
+    return min(_WIDEST, terminal_width())
 
 
 def _measures(name: str) -> str:
@@ -145,7 +150,7 @@ def _text(about: Mapping[str, Any]) -> Iterator[str]:
     if about["weaknesses"]:
         rows["weaknesses"] = about["weaknesses"]
     rows["use"] = about["used"]
-    yield from aligned(rows, _WIDTH)
+    yield from aligned(rows, _width())
     if "needs" in about:
         yield ""
         yield from _agreement(about)
@@ -154,7 +159,11 @@ def _text(about: Mapping[str, Any]) -> Iterator[str]:
 def _agreement(about: Mapping[str, Any]) -> Iterator[str]:
     """The measured agreement with people, set by set."""
     if about["agreement"]:
-        yield "Agreement with people: Spearman's correlation of scores with mean ratings, reply by reply."
+        yield from textwrap.wrap(
+            "Agreement with people: Spearman's correlation of scores with mean ratings, reply by reply, with its 95 % "
+            "interval; and the number of replies.",
+            _width(),
+        )
     elif about["results"]:
         yield "Agreement with people depends on what it was trained on."
     else:
@@ -167,7 +176,7 @@ def _agreement(about: Mapping[str, Any]) -> Iterator[str]:
         estimate, low, high = figure["spearman"]
         interval = f"{estimate:5.2f} [{low:.2f}, {high:.2f}]"
         rated = f"{figure['judged']}, {figure['dimension'].partition(' (')[0]}"
-        yield f"    {rated:<46}{interval:<22}{figure['replies']:>6,} replies"
+        yield f"    {rated:<46}{interval:<21}{figure['replies']:>6,}"
     if about["results"]:
         yield f"Figures: {about['results']}"
     yield "Measure it on ratings of your own: rejoinder meta rated.jsonl"

@@ -72,6 +72,6 @@ def aligned(rows: Mapping[str, str], width: int) -> Iterator[str]:
     """The rows in two columns, the second one wrapped."""
     left = max(map(len, rows)) + 4
     for name, text in rows.items():
-        filled = textwrap.wrap(text, width - left) or [""]
+        filled = textwrap.wrap(text, width - left, break_on_hyphens=False) or [""]
         yield f"  {name:<{left - 2}}{filled[0]}"
         yield from (" " * left + line for line in filled[1:])
