@@ -139,7 +139,7 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
         ),
         Conclusion(
             "an evaluator without references stays as good without true replies, and follows relevance, not grammar",
-            "so does the default evaluator, at a lower level; ADEM, which has references, loses much without true replies",
+            "so does the default evaluator, at a lower level; ADEM, which needs references, loses much",
             "yes",
             "evaluator-studies",
         ),

@@ -77,7 +77,9 @@ class Evaluators:
         def train() -> Ruber:
             return unfitted.fit(without_contexts(self.inputs.dialogues(CORPUS, DIALOGUES), tested))
 
-        return self.inputs.cache.model("ruber-studies", [unfitted.signature, CORPUS, DIALOGUES], train, Ruber.load)
+        key = [unfitted.signature, CORPUS, DIALOGUES]
+        model: Ruber = self.inputs.cache.model("ruber-studies", key, train, Ruber.load)
+        return model
 
     def ruber_parts(self, examples: Sequence[Example]) -> dict[str, Scores]:
         """Both parts of RUBER, and their arithmetic mean."""
