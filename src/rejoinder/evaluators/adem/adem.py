@@ -277,7 +277,7 @@ class Adem(VectorEvaluator):
         """
         if len(self.needs) < len(PARTS) or name not in PARTS:
             raise UnknownNameError(f"part of {self.name}:", name, PARTS if len(self.needs) == len(PARTS) else ())
-        if not self.bilinear_.means:
+        if len(self.bilinear_.means) != len(PARTS):
             raise CallError(f"{self.name} was saved by a version that did not keep what its parts need: train it again")
         place = PARTS.index(name)
         scale = replace(self.bilinear_.scale, alpha=self.bilinear_.scale.alpha - self.bilinear_.means[1 - place])
