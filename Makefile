@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load fuzz lint types format clean
+.PHONY: demo docs test test-under-load fuzz reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -38,6 +38,16 @@ FUZZ_SECONDS ?= 900
 fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
+
+# The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Scores and
+# models are kept in models-cache/reproduction; evaluator-studies needs the encoder models-cache/minilm.
+DATA ?= ../shared/data
+QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6
+
+reproduce: .venv/test
+	set -e; for page in $(QUICK_PAGES); do \
+		$(BIN)/rejoinder reproduce $$page --data $(DATA) -o docs/results/$$page.md; \
+	done
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -77,6 +77,26 @@ def test_few_labels_are_those_that_there_are(run: Run) -> None:
     assert [row["amount"] for row in run(*call, "--counts", "12", "--json").json["rows"]] == ["12 labels", "100 %"]
 
 
+def test_dialogues_of_a_set_may_be_in_several_files(run: Run, write_lines: WriteLines) -> None:
+    for name in ("first", "second"):
+        write_lines([{"turns": [f"the {name} turn of a dialogue", f"the {name} reply to that turn"]}], f"{name}.jsonl")
+    call = [
+        "experiment",
+        "transfer",
+        "--evaluator",
+        "ridge",
+        "--judged",
+        "ours.jsonl",
+        "--judged",
+        "theirs.jsonl",
+        *QUICK,
+    ]
+    call += ["--dimension", "ours=overall", "--dimension", "theirs=coherence"]
+    call += ["--dialogues", "ours=first.jsonl", "--dialogues", "ours=second.jsonl"]
+    assert run(*call).code == 0
+    assert {len(data.dialogues) for data in RidgeEvaluator.fits} == {0, 2}
+
+
 def test_two_evaluators_of_one_name_are_told_apart(run: Run) -> None:
     both = ("--evaluator", "ridge", "--evaluator", "ridge(alpha=9.0)")
     found = run("experiment", "cross-validation", *both, "--judged", "ours.jsonl", *QUICK, "--json").json
@@ -102,6 +122,20 @@ def test_two_evaluators_of_one_name_are_told_apart(run: Run) -> None:
         (
             ["transfer", "--evaluator", "ridge", "--judged", "theirs.jsonl", "--dimension", "mine=overall"],
             "unknown judged set 'mine'",
+        ),
+        (
+            [
+                "transfer",
+                "--evaluator",
+                "ridge",
+                "--judged",
+                "theirs.jsonl",
+                "--dimension",
+                "ours=a",
+                "--dimension",
+                "ours=b",
+            ],
+            "expected one --dimension, or SET=NAME for each judged set, found a, b",
         ),
         (["cross-validation", "--evaluator", "ridge", "--dialogues", "none.jsonl"], "none.jsonl"),
     ],

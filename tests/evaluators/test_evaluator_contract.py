@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from registered_evaluators import REGISTERED, SMALL
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
@@ -100,6 +101,18 @@ def test_neither_order_nor_company_matters(fitted: Evaluator) -> None:
     together = fitted.score(EXAMPLES)
     same(fitted.score(EXAMPLES[::-1]), together[::-1])
     same([fitted.score([example])[0] for example in EXAMPLES], together)
+
+
+def test_the_number_of_threads_does_not_matter(fitted: Evaluator) -> None:
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found.append(fitted.score(EXAMPLES))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
 
 
 def test_calibrated_scores_are_on_the_human_scale(fitted: Evaluator) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from rejoinder.cli import main
 from rejoinder.reproduction.pages import PAGES
+from rejoinder.reproduction.published import adem, liu2016
 from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_2
 from tiny_papers import table_with, tables_of, write_data, write_models
 
@@ -85,7 +86,7 @@ def test_ruber(make: Maker) -> None:
     assert len(claims) == 6 + 3 + 2
     assert {row[4]: row[2] for row in table_with(page, ["", "Tao et al., retrieval"])}
     kept = sorted(path.name.rpartition("-")[0] for path in (make.models / "reproduction" / "models").iterdir())
-    assert kept == [
+    assert [name for name in kept if name != "ruber-studies"] == [
         "ruber-dailydialog-gru",
         "ruber-dailydialog-minilm",
         "ruber-personachat-gru",
@@ -147,6 +148,45 @@ def test_evaluators(make: Maker) -> None:
     assert tables_of(again)[0][1] == tables_of(page)[0][1], "the scores are kept"
 
 
+def test_metrics_on_judged_sets(make: Maker) -> None:
+    sets = "sets=zhao2020_dailydialog,usr_personachat"
+    page = make("metric-figures", sets, FEW)
+    (table,) = [rows for rows in tables_of(page) if rows[0][1:3] == ["Liu et al., Twitter", "Liu et al., Ubuntu"]]
+    assert [row[0] for row in table[1:]] == list(liu2016.TABLE_3.rows)
+    assert table[1][1] == "0.20<br>0.21", "greedy matching on Twitter: .1994 and .2119"
+    assert page.count("| people | ") == 2, "length bias on each set"
+    assert (make.folder / "metric-scatter.svg").read_text().count("<circle") == 3 * 56
+    one = make("liu2016-table-4", sets, FEW)
+    assert "## Without stop words" in one
+    assert "## Length" not in one
+
+
+def test_raters(make: Maker) -> None:
+    page = make("rater-figures", "sets=zhao2020_dailydialog,humod")
+    assert len(table_with(page, ["set", "question", "replies"])) == 4 + 3 + 1, "theirs, and each question of ours"
+    assert table_with(page, ["set", "question", "alpha"])[0][2:] == ["0.431", "0.815", "3,600", "2,705"]
+    sources = table_with(page, ["set", "source"])
+    assert [row[1] for row in sources] == ["all sources", "ground-truth", "hred", "seq2seq", "negative-sample"]
+    assert (make.folder / "rater-sources.svg").read_text().count("<rect") == len(sources)
+
+
+def test_studies_of_evaluators(make: Maker) -> None:
+    page = make("evaluator-studies", FEW)
+    assert [row[:2] for row in table_with(page, ["", "Lowe et al."])] == [
+        [label, f"{value:.3f}"] for label, (value,) in adem.TABLE_4.rows.items()
+    ]
+    assert len(table_with(page, ["", "replies", "BLEU-2"])) == 6, "three kinds of replies, ours and theirs"
+    robust = {row[0]: row[1] for row in table_with(page, ["", "RoBERTa-eval"])}
+    assert robust["without true replies"] == "0.62 / 0.64"
+    assert page.count("| last turn | ") + page.count("There is no such reply.") == 5
+    for figure in ("systems", "replies", "ruber", "amounts"):
+        assert f"(evaluator-{figure}.svg)" in page
+        assert (make.folder / f"evaluator-{figure}.svg").exists()
+    kept = [path.name for path in (make.models / "reproduction" / "models").iterdir()]
+    assert sum(name.startswith("ruber-studies-") for name in kept) == 1
+
+
 def test_every_page_is_tried_here() -> None:
     tried = {"dstc6", "am-fm-table1", "am-fm-dstc6", "ruber-figures", "adem-figures"}
+    tried |= {"metric-figures", "rater-figures", "evaluator-studies"}
     assert tried | {"reply-model-figures", "evaluator-figures", "papers"} == set(PAGES)

@@ -14,8 +14,10 @@ import rejoinder.reproduction
 from places import DOCS
 from rejoinder.cli import main
 from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.reproduction.conclusions import CONCLUSIONS
 from rejoinder.reproduction.making import PROGRAM
 from rejoinder.reproduction.pages import PAGES, find_page
+from rejoinder.reproduction.published import PAPERS, State
 
 RESULTS = DOCS / "results"
 COLLECTED = {"default-blend"}
@@ -68,10 +70,28 @@ def test_a_table_leads_to_its_page_and_section() -> None:
     assert find_page("adem-table-5") == ("adem-figures", ("left_out",))
     assert find_page("zhao2020-table-3") == ("evaluator-figures", ())
     assert find_page("dstc6") == ("dstc6", ())
-    with pytest.raises(CallError, match=r"adem-table-1 cannot be reproduced \(data no longer public: "):
-        find_page("adem-table-1")
+    with pytest.raises(CallError, match=r"no page shows adem-table-10 \(data no longer public: "):
+        find_page("adem-table-10")
     with pytest.raises(UnknownNameError, match="did you mean adem-table-"):
         find_page("adem-table-55")
+
+
+def test_only_what_cannot_be_measured_has_no_page() -> None:
+    without = {item.key(paper): item.state for paper in PAPERS for item in paper.items if not item.page}
+    del without["adem-table-11"]  # a time, which a benchmark measures
+    assert set(without.values()) <= {State.NOT_PUBLIC, State.NOTHING_MEASURED}
+    assert [key for key, state in without.items() if state is State.NOT_PUBLIC] == ["adem-table-10"]
+
+
+def test_every_table_leads_to_a_section_that_exists() -> None:
+    for paper in PAPERS:
+        for item in paper.items:
+            assert not item.section or item.section in PAGES[item.page].load().SECTIONS, item.key(paper)
+
+
+def test_every_paper_has_conclusions_with_their_pages() -> None:
+    assert set(CONCLUSIONS) == {paper.key for paper in PAPERS}
+    assert {each.page for found in CONCLUSIONS.values() for each in found} <= set(PAGES)
 
 
 def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:

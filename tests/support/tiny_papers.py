@@ -34,8 +34,18 @@ def write_data(folder: Path) -> Path:
     """A folder with judged/ and dialogues/ as the pages expect them."""
     for name in ("judged", "dialogues"):
         (folder / name).mkdir(parents=True)
-    for name in ("zhao2020_dailydialog", "zhao2020_personachat"):
-        _write(folder / "judged" / f"{name}.jsonl.gz", judged(name, "overall"))
+    dailydialog = [
+        {
+            **record,
+            "scores": {**record["scores"], **dict.fromkeys(("relevance", "grammar"), record["scores"]["overall"])},
+        }
+        for record in judged("zhao2020_dailydialog", "overall")
+    ]
+    _write(folder / "judged" / "zhao2020_dailydialog.jsonl.gz", dailydialog)
+    personachat = renamed(judged("zhao2020_personachat", "overall"), {"seq2seq nucleus": "S2S_attn nucleus"})
+    _write(folder / "judged" / "zhao2020_personachat.jsonl.gz", personachat)
+    gupta = {"hred greedy": "dualencoder_train", "seq2seq nucleus": "seq2seqf"}
+    _write(folder / "judged" / "gupta2019_dailydialog.jsonl.gz", renamed(judged("gupta", "appropriateness"), gupta))
     _write(folder / "judged" / "humod.jsonl.gz", judged("humod", "relevance"))
     usr = [
         {**record, "scores": {"Maintains Context": [3, 1], **record["scores"]}} for record in judged("usr", "Overall")
@@ -114,6 +124,11 @@ def judged(name: str, dimension: str) -> list[Record]:
                 }
             )
     return records
+
+
+def renamed(records: Iterable[Record], names: Mapping[str, str]) -> list[Record]:
+    """The records with some systems called by other names."""
+    return [{**record, "system": names.get(record["system"], record["system"])} for record in records]
 
 
 def dstc6() -> list[Record]:

@@ -18,6 +18,7 @@ from rejoinder.cli.options import (
     put,
     report_outputs,
     say,
+    say_skipped,
 )
 from rejoinder.errors import CallError, UnknownNameError
 
@@ -148,14 +149,17 @@ def _result(arguments: argparse.Namespace) -> LearningResult:
     common = {name: getattr(arguments, name) for name in COMMON}
     settings: dict[str, Any] = {**own, **common, "dialogues": _dialogues(arguments)}
     if arguments.study == "transfer":
-        return transfer(evaluators, sets, _by_set(arguments.dimension) or _only(arguments.dimension), **settings)
+        by_set = {name: _only(given) for name, given in _by_set(arguments.dimension).items()}
+        return transfer(
+            evaluators, sets, by_set or (_only(arguments.dimension) if arguments.dimension else None), **settings
+        )
     studies = {
         "cross-validation": cross_validate,
         "leave-one-system-out": leave_one_system_out,
         "label-amounts": label_amounts,
         "low-resource": low_resource,
     }
-    return studies[arguments.study](evaluators, sets[0], _only(arguments.dimension), **settings)
+    return studies[arguments.study](evaluators, sets[0], next(iter(arguments.dimension), None), **settings)
 
 
 def _evaluators(given: Sequence[str]) -> dict[str, Evaluator]:
@@ -182,20 +186,29 @@ def _dialogues(arguments: argparse.Namespace) -> Any:
     reader = CorpusReader(arguments.on_error, None)
     files = _by_set(arguments.dialogues) if arguments.study == "transfer" else {}
     if files:
-        return {name: reader.dialogues(path) for name, path in files.items()}
-    return reader.dialogues(arguments.dialogues)
+        found: Any = {name: reader.dialogues(paths) for name, paths in files.items()}
+    else:
+        found = reader.dialogues(arguments.dialogues)
+    say_skipped(reader.skipped, arguments)
+    return found
 
 
-def _by_set(given: Sequence[str]) -> dict[str, str]:
-    """`SET=VALUE` texts as a mapping; empty where a text has no `=`."""
-    parts = [text.partition("=") for text in given]
-    return {name: value for name, _, value in parts} if all(sign for _, sign, _ in parts) else {}
+def _by_set(given: Sequence[str]) -> dict[str, list[str]]:
+    """`SET=VALUE` texts as a mapping to all values of a set; empty where a text has no `=`."""
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            return {}
+        found.setdefault(name, []).append(value)
+    return found
 
 
-def _only(given: Sequence[str]) -> str | None:
+def _only(given: Sequence[str]) -> str:
+    """The one value; an error where there are several."""
     if len(given) > 1:
         raise CallError(f"expected one --dimension, or SET=NAME for each judged set, found {', '.join(given)}")
-    return given[0] if given else None
+    return given[0]
 
 
 def _folds(text: str) -> int | str:

@@ -40,7 +40,7 @@ def make_page(
             raise UnknownNameError(f"section of {page}:", section, every)
     settings = settings_of(module.Settings, given)
     inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"))
-    given_data = ["--data DATA"] if data else []
+    given_data = [] if page == "papers" else ["--data DATA"]
     shown = ["--sections", *wanted] if sections else []
     shown += [part for setting in shown_settings(settings) for part in ("--set", setting)]
     made = page if wanted == every else name

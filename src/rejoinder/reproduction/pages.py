@@ -121,5 +121,5 @@ def find_page(name: str) -> tuple[str, tuple[str, ...]]:
         raise UnknownNameError("page or table", name, [*PAGES, *items])
     item = items[name]
     if not item.page:
-        raise CallError(f"{name} cannot be reproduced ({item.state.value}: {item.data})")
+        raise CallError(f"no page shows {name} ({item.state.value}: {item.data})")
     return item.page, (item.section,) if item.section else ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rejoinder.reproduction.conclusions import CONCLUSIONS
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
-from rejoinder.reproduction.published import PAPERS, Item, Paper
+from rejoinder.reproduction.published import PAPERS, Paper
 
 SECTIONS = ("papers", "pages")
 
@@ -22,7 +23,11 @@ Every table and figure of the five papers that this package follows, with what c
 - *nothing measured*: a diagram, an invented example or a list of settings.
 
 `rejoinder reproduce NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first
-column, or a whole page by its own. Where no page is named, none shows it yet."""
+column, or a whole page by its own. `rejoinder experiment` runs the papers' learning studies with any evaluator on your
+own judged replies ([learning-studies.md](../reference/learning-studies.md))."""
+
+CONCLUSIONS_TEXT = """\
+What the paper concludes, what we find on the data above, and whether the conclusion survives:"""
 
 PAGES_TEXT = """\
 ## The pages
@@ -49,8 +54,11 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 
 def _paper(document: Document, paper: Paper) -> None:
-    document.text(f"## {paper.authors}: {paper.title}")
-    rows = [[item.key(paper), item.title, item.state.value, item.data, _link(item)] for item in paper.items]
+    document.text(f"## {paper.authors}: {paper.title}", CONCLUSIONS_TEXT)
+    found = [[each.claim, each.found, each.survives, page_link(each.page)] for each in CONCLUSIONS[paper.key]]
+    document.table(["claim", "what we find", "survives", "page"], found)
+    document.text("All tables and figures:")
+    rows = [[item.key(paper), item.title, item.state.value, item.data, page_link(item.page)] for item in paper.items]
     document.table(["name", "what it shows", "state", "data", "page"], rows)
 
 
@@ -62,8 +70,9 @@ def _pages(document: Document) -> None:
     document.table(["page", "what it shows", "needs", "time"], rows)
 
 
-def _link(item: Item) -> str:
-    return f"[{item.page}]({item.page}.md)" if item.page else ""
+def page_link(page: str) -> str:
+    """The page as a link."""
+    return f"[{page}]({page}.md)" if page else "none"
 
 
 def listing() -> str:
@@ -73,6 +82,8 @@ def listing() -> str:
 
     pages = grid(["page", "what it shows", "time"], [[name, page.title, page.time] for name, page in PAGES.items()], 3)
     rows = [
-        [item.key(paper), item.title, item.state.value, item.page or "-"] for paper in PAPERS for item in paper.items
+        [item.key(paper), item.title, item.state.value, item.page or f"none: {item.data}"]
+        for paper in PAPERS
+        for item in paper.items
     ]
     return f"{pages}\n\n{grid(['table or figure', 'what it shows', 'state', 'page'], rows, 4)}"

@@ -320,3 +320,29 @@ def test_over_a_reply_model(name: str, tmp_path: Path) -> None:
     loaded, scored = load(tmp_path / "model"), [item.example for item in items]
     assert loaded.encoder_.name == name
     np.testing.assert_array_equal(loaded.score(scored), evaluator.score(scored))
+
+
+def test_a_part_of_a_fitted_model_is_one_term_of_its_score(encoder: str, tmp_path: Path) -> None:
+    items = judged(examples(), encoder)
+    whole = Adem(encoder=encoder, **GIVEN).fit((), items)
+    whole.save(tmp_path / "model")
+    context, reference = (load(tmp_path / "model", part=part) for part in ("context", "reference"))
+    assert (type(context), type(reference)) == (ContextAdem, ReferenceAdem)
+    scores, *parts = (each.score(examples()) for each in (whole, context, reference))
+    inside = np.all([(column > 1) & (column < 5) for column in (scores, *parts)], axis=0)  # others are cut off
+    assert inside.sum() > 100
+    scale, means = whole.bilinear_.scale, whole.bilinear_.means
+    mean = (sum(means) - scale.alpha) / scale.beta
+    np.testing.assert_allclose(parts[0][inside] + parts[1][inside] - mean, scores[inside], atol=1e-6)
+    trained = ContextAdem(encoder=encoder, **GIVEN).fit((), items)
+    assert not np.allclose(trained.bilinear_.matrices, context.bilinear_.matrices)
+    assert np.isfinite(context.score([replace(examples()[0], references=())])[0])
+
+
+def test_a_part_that_does_not_exist_is_refused(encoder: str) -> None:
+    items = judged(examples(), encoder)
+    whole = Adem(encoder=encoder, **GIVEN).fit((), items)
+    with pytest.raises(CallError, match=r"unknown part of adem: 'contxt'; did you mean context\?"):
+        whole.part("contxt")
+    with pytest.raises(CallError, match="unknown part of c-adem: 'context'; there are none"):
+        whole.part("context").part("context")

@@ -9,7 +9,7 @@ is frozen; M and N are learned. C-ADEM has the first term only, R-ADEM the secon
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.data.contexts import context_groups
-from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.adem.learning import (
     COMPONENTS,
     TOWARDS,
@@ -54,6 +54,7 @@ from rejoinder.types import Example, JudgedExample, Scores
 
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
+PARTS = ("context", "reference")
 _ROUNDS = 5
 """The largest number of times that the best reference of each reply is chosen again."""
 
@@ -124,6 +125,8 @@ class Adem(VectorEvaluator):
         wanted = settings_of(self.components, self.gamma, self.towards, first.replies.shape[1])
         setting = chosen(first, groups, wanted, data.seed)
         bilinear = self._fitted_matrices(points, human, groups, setting, data.seed)
+        compared = self._compared(points, human, self._best_references(points, bilinear)).first(setting.components)
+        bilinear = replace(bilinear, means=tuple(float(term.mean()) for term in compared.terms(bilinear.matrices)))
         trend = None
         if self.debias:
             trend = LengthTrend.of(Batch(examples), self._scores(points, bilinear), apart="references" in self.needs)
@@ -233,6 +236,7 @@ class Adem(VectorEvaluator):
         return {
             "alpha": scale.alpha,
             "beta": scale.beta,
+            "means": list(self.bilinear_.means),
             "setting": [setting.components, setting.gamma, setting.towards],
             "length": None if self.length_ is None else self.length_.plain,
         }
@@ -250,13 +254,45 @@ class Adem(VectorEvaluator):
         length, scale = plain.get("length"), record(Scale, plain, file, "learned")
         if scale.beta == 0:
             raise DataError("must not be 0", file=file, field="learned.beta")
+        means = member(plain, "means", tuple[float, ...], file) if "means" in plain else ()
         return {
             **encoder,
             "projection_": projection,
-            "bilinear_": Bilinear(arrays["matrices"], scale),
+            "bilinear_": Bilinear(arrays["matrices"], scale, means),
             "length_": None if length is None else LengthTrend.of_plain(length, file),
             "setting_": record(Setting, setting, file, "learned.setting"),
         }
+
+    @classmethod
+    def load(cls, folder: str | Path, *, part: str | None = None) -> Any:
+        """The evaluator of a folder, or one `part` of it, context or reference."""
+        evaluator = super().load(folder)
+        return evaluator if part is None else evaluator.part(part)
+
+    def part(self, name: str) -> Adem:
+        """One term of the fitted model, as a C-ADEM or R-ADEM, with the other at its mean over the training replies.
+
+        Zhao et al. 2020 compare such parts of one model in their Table 1; a C-ADEM or R-ADEM that is trained as such
+        learns other matrices.
+        """
+        if len(self.needs) < len(PARTS) or name not in PARTS:
+            raise UnknownNameError(f"part of {self.name}:", name, PARTS if len(self.needs) == len(PARTS) else ())
+        if len(self.bilinear_.means) != len(PARTS):
+            raise CallError(f"{self.name} was saved by a version that did not keep what its parts need: train it again")
+        place = PARTS.index(name)
+        scale = replace(self.bilinear_.scale, alpha=self.bilinear_.scale.alpha - self.bilinear_.means[1 - place])
+        made = (ContextAdem, ReferenceAdem)[place](**{**self.parameters, "debias": False})
+        values = {
+            "encoder_": self.encoder_,
+            "projection_": self.projection_,
+            "bilinear_": Bilinear(
+                self.bilinear_.matrices[place : place + 1], scale, self.bilinear_.means[place : place + 1]
+            ),
+            "length_": None,
+            "setting_": self.setting_,
+        }
+        made._remember(values, replace(self.fitted, calibration=None))
+        return made
 
 
 @dataclass(frozen=True, kw_only=True)

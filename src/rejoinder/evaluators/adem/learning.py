@@ -47,6 +47,8 @@ class Bilinear:
 
     matrices: Floats  # (sides, n, n)
     scale: Scale
+    means: tuple[float, ...] = ()
+    """The mean of each term over the training replies; empty in folders that were saved before it was kept."""
 
     def scores(self, compared: Compared) -> Scores:
         """The score of each reply."""

@@ -9,7 +9,7 @@ score does. Both solvers start from the identity, as the paper does; that only m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,9 +51,14 @@ class Compared:
     def products(self, matrices: Floats) -> Scores:
         """c^T M r^ + r^T N r^ of each reply. (sides, n, n) -> (replies,)"""
         total: Scores = np.zeros(len(self))
-        for side, matrix in zip(self.sides, matrices, strict=True):
-            total += ((side @ matrix) * self.replies).sum(axis=1)
+        for term in self.terms(matrices):
+            total += term
         return total
+
+    def terms(self, matrices: Floats) -> Iterator[Scores]:
+        """The terms of the sum, one by one. (sides, n, n) -> (replies,) for each side"""
+        for side, matrix in zip(self.sides, matrices, strict=True):
+            yield ((side @ matrix) * self.replies).sum(axis=1)
 
     def weighted(self, weights: Scores) -> Floats:
         """The weighted sum of the replies' outer products: the transpose of `products`. (sides, n, n)"""

@@ -1,0 +1,29 @@
+"""The pages that take seconds are made again, and those that take minutes are checked for stale signatures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from places import DOCS, JUDGED
+from rejoinder.cli import main
+from rejoinder.reproduction.am_fm.table_1 import METRICS, metric_of
+
+RESULTS = DOCS / "results"
+
+
+@pytest.mark.skipif(not JUDGED.exists(), reason="needs ../shared/data")
+@pytest.mark.parametrize("name", ["rater-figures", "metric-figures"])
+def test_a_page_and_the_code_agree(name: str, tmp_path: Path) -> None:
+    made = tmp_path / f"{name}.md"
+    where = ["--data", str(JUDGED.parent), "--cache", str(tmp_path / "cache")]
+    assert main(["reproduce", name, *where, "-o", str(made)]) == 0
+    for path in [made, *tmp_path.glob("*.svg")]:
+        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8"), path.name
+
+
+def test_the_signatures_of_am_fm_table_1_are_todays() -> None:
+    page = (RESULTS / "am-fm-table1.md").read_text(encoding="utf-8")
+    assert re.findall(r"^- `(.*)`$", page, re.MULTILINE) == [metric_of(name).signature for name in METRICS.values()]
