@@ -8,6 +8,7 @@ from rejoinder.cli.options import (
     add_scoring,
     check_failed,
     chosen_metrics,
+    origin_of,
     print_json,
     put,
     run_settings,
@@ -35,9 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scores",
+        nargs="+",
         metavar="FILE",
         help="compare numbers that exist already, without texts: a table of id, system and columns of numbers, such as "
-        "human ratings; -m names columns (default: all that hold only numbers)",
+        "human ratings, or result files of Inspect or lm-eval; -m names columns (default: all that hold "
+        "only numbers)",
     )
     parser.add_argument(
         "--pair-by",
@@ -85,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         metrics=chosen_metrics(arguments) if arguments.scores is None else columns,
         primary=arguments.primary,
         margin=arguments.margin,
-        scores=arguments.scores,
+        scores=origin_of(arguments.scores) if arguments.scores else None,
         pair_by=arguments.pair_by,
         cluster=arguments.cluster,
         labels=arguments.labels,
