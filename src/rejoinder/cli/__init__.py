@@ -38,6 +38,7 @@ VERBS = {
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
     "metrics": "list the metrics, what each needs and what it measures",
+    "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
 }
 
 

@@ -53,7 +53,8 @@ class ReplyMetric(Metric):  # type: ignore[misc]
 
     def compute(self) -> torch.Tensor:
         """The mean score; NaN where nothing was scored."""
-        return self.total / self.scored
+        mean: torch.Tensor = self.total / self.scored
+        return mean
 
 
 def _texts(reference: str | Sequence[str]) -> tuple[str, ...]:
