@@ -39,6 +39,7 @@ VERBS = {
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
     "metrics": "list the metrics, what each needs and what it measures",
     "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
+    "completion": "print a script that lets the shell complete verbs and options",
 }
 
 
