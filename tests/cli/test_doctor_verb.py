@@ -59,7 +59,7 @@ def test_files_that_differ_from_what_was_installed(tmp_path: Path, monkeypatch: 
 
     class Here:
         def locate_file(self, path: Any) -> Path:
-            return tmp_path / path
+            return tmp_path / str(path)
 
     files = [recorded("same.npy", b"abc", b"abc"), recorded("cut.npy", b"abc", b"ab")]
     monkeypatch.setattr(installed, "SHIPPED", {})

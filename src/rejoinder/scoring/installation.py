@@ -109,7 +109,7 @@ def _version(name: str) -> str:
 
 def _providers() -> tuple[str, ...]:
     try:
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
     except ImportError:
         return ()
     return tuple(onnxruntime.get_available_providers())
