@@ -37,6 +37,7 @@ VERBS = {
     "sample": "choose the replies that people should label, each with a known probability",
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
+    "serve": "score replies over HTTP",
     "metrics": "list the metrics, what each needs and what it measures",
     "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
     "completion": "print a script that lets the shell complete verbs and options",

@@ -14,6 +14,7 @@ EXTRAS = {
     "postgresql": ("psycopg",),
     "xlsx": ("fastexcel", "xlsxwriter"),
     "inspect": ("zstandard",),
+    "serve": ("starlette", "uvicorn"),
     "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
 }
 """Extra -> the modules that it brings."""
