@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
@@ -21,6 +21,9 @@ from rejoinder import CallError, Example
 from rejoinder.service.app import make_app
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.limits import Limits
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 ROUGE = {"rouge-l": rejoinder.load("rouge-l"), "length": rejoinder.load("length")}
 REPLY = {"context": ["Tea?"], "response": "Yes, tea please.", "references": ["Yes, please."], "id": "a"}
@@ -64,6 +67,20 @@ def test_what_is_served(client: TestClient) -> None:
     assert told["rouge-l"]["needs"] == ["references"]
     assert told["length"]["range"] == [0.0, None]
     assert client.get("/health").json()["status"] == "ok"
+
+
+def test_unknown_routes_and_methods(client: TestClient) -> None:
+    for answer, status in ((client.get("/scores"), 404), (client.get("/score"), 405)):
+        assert answer.status_code == status
+        assert answer.json()["error"].startswith("no such route: expected POST /score")
+
+
+def test_an_address_that_is_taken(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = run("serve", "-m", "length", "--port", taken.getsockname()[1])
+    assert ran.code == 2
+    assert ran.err.startswith("rejoinder: 127.0.0.1:")
+    assert "cannot be used (Address already in use" in ran.err
 
 
 def test_counters_for_prometheus(client: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 
 from rejoinder.cli.options import add_metrics, chosen_metrics, option, say
 
@@ -32,6 +33,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     metrics = choose(chosen_metrics(arguments) or ["default"]).metrics
     app = make_app(metrics, token=os.environ.get(TOKEN) or None)
-    say(f"serving {', '.join(metrics)} at http://{arguments.host}:{arguments.port}", arguments)
-    uvicorn.run(app, host=arguments.host, port=arguments.port, log_level="warning", access_log=False)
+    with _listening(arguments.host, arguments.port) as listening:
+        port = listening.getsockname()[1]
+        say(f"serving {', '.join(metrics)} at http://{arguments.host}:{port}", arguments)
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run([listening])
     return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket to serve on; a CallError where the address cannot be used."""
+    from rejoinder.errors import CallError
+
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise CallError(f"{host}:{port} cannot be used ({error.strerror or error})") from None

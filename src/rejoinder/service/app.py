@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -64,7 +65,7 @@ def make_app(metrics: Mapping[str, Metric], limits: Limits | None = None, token:
         Route("/health", service.health),
         Route("/metrics", service.counters),
     ]
-    handlers = {**dict.fromkeys(_STATUS, service.refused), Exception: service.failed}
+    handlers = {**dict.fromkeys(_STATUS, service.refused), HTTPException: _no_route, Exception: service.failed}
     return Starlette(routes=routes, lifespan=running, exception_handlers=handlers)
 
 
@@ -145,6 +146,13 @@ class _Service:
         given = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(given, f"Bearer {self.token}".encode()):
             raise NoAccessError("expected the header Authorization: Bearer TOKEN, with the token of the service")
+
+
+async def _no_route(_: Request, error: Exception) -> JSONResponse:
+    """The answer to an unknown address or a wrong method."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    known = "POST /score, GET /metrics-list, GET /health, GET /metrics"
+    return JSONResponse({"error": f"no such route: expected {known}"}, status)
 
 
 async def _body(request: Request, most: int) -> bytes:
