@@ -39,9 +39,12 @@ VERBS = {
     "setup": "set up an evaluator that needs models which do not come with the package",
     "annotate": "collect human scores of replies in a browser",
     "agree": "measure how well raters agree, and turn their ratings into one score per reply",
+    "serve": "score replies over HTTP",
     "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
     "reproduce": "make a table or figure of the papers again, with our results next to theirs",
     "metrics": "list metrics, evaluators and reply models, or explain one of them",
+    "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
+    "completion": "print a script that lets the shell complete verbs and options",
 }
 
 

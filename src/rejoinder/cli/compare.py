@@ -13,6 +13,7 @@ from rejoinder.cli.options import (
     check_failed,
     chosen_metrics,
     files_read,
+    origin_of,
     print_json,
     put,
     report_outputs,
@@ -48,9 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scores",
+        nargs="+",
         metavar="FILE",
         help="compare numbers that exist already, without texts: a table of id, system and columns of numbers, such as "
-        "human ratings; -m names columns (default: all that hold only numbers)",
+        "human ratings, or result files of Inspect or lm-eval; -m names columns (default: all that hold "
+        "only numbers)",
     )
     parser.add_argument(
         "--pair-by",
@@ -103,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.pairwise is not None:
         return run_pairwise(arguments)
-    chosen = chosen_metrics(arguments) if arguments.scores is None else None
+    chosen = chosen_metrics(arguments) if not arguments.scores else None
     if arguments.dry_run:
         return plan_comparison(chosen, arguments)
     prepare_judges(chosen, arguments)
@@ -130,16 +133,16 @@ def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Compariso
 
     def visit(found: Comparison, replies: Replay | None = None) -> None:
         if arguments.report:
-            title = ", ".join(arguments.replies or [arguments.scores])
+            title = ", ".join(arguments.replies or arguments.scores)
             metrics = chosen.metrics if chosen else {}
             write_report(arguments, found.table, replies, title=title, metrics=metrics, comparison=found)
 
     comparison = compare(
         *arguments.replies,
-        metrics=chosen if arguments.scores is None else arguments.metric or None,
+        metrics=chosen if not arguments.scores else arguments.metric or None,
         primary=arguments.primary,
         margin=arguments.margin,
-        scores=arguments.scores,
+        scores=origin_of(arguments.scores) if arguments.scores else None,
         pair_by=arguments.pair_by,
         cluster=arguments.cluster,
         labels=arguments.labels,
@@ -149,6 +152,6 @@ def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Compariso
         **run_settings(arguments),
         visit=visit,
     )
-    if arguments.scores is not None:
+    if arguments.scores:
         visit(comparison)
     return comparison

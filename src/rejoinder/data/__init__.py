@@ -9,6 +9,7 @@ values       single values of a record, checked
 messages     chat messages with roles to a context and a reply
 record       one record to an Example
 importers    records of other tools (chat logs, traces, tables with other column names) to records of ours
+results      result files of other evaluation tools to rows of scores
 source       all examples of a file, frame, stream or list, readable more than once
 survey       the first pass over a source: everything readable, ids unique, what the examples have
 judged       examples with human scores

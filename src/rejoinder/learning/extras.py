@@ -6,19 +6,23 @@ from importlib.util import find_spec
 
 from rejoinder.errors import MissingExtraError
 
-_MODULES = {
+EXTRAS = {
     "train": ("torch", "transformers", "accelerate", "sklearn", "gensim", "onnx", "onnxscript"),
     "retrieval": ("faiss",),
     "chinese": ("jieba",),
     "judge": ("httpx2",),
     "postgresql": ("psycopg",),
+    "xlsx": ("fastexcel", "xlsxwriter"),
+    "inspect": ("zstandard",),
+    "serve": ("starlette", "uvicorn"),
     "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
 }
+"""Extra -> the modules that it brings."""
 
 
 def has_extra(extra: str) -> bool:
     """Whether every module of an extra is installed; none is imported."""
-    return all(find_spec(module) is not None for module in _MODULES[extra])
+    return all(find_spec(module) is not None for module in EXTRAS[extra])
 
 
 def require_extra(extra: str, what: str) -> None:

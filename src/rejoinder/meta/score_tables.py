@@ -18,6 +18,7 @@ import numpy as np
 
 from rejoinder.arguments import fitting, one_or_more
 from rejoinder.data.record import FIELDS, FieldMap
+from rejoinder.data.results.reading import result_rows
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed
@@ -72,13 +73,16 @@ def read_score_table(
     seed: int,
     resamples: int,
 ) -> tuple[ScoreTable, tuple[str, ...]]:
-    """The table of a file or a data frame, and messages about rows that were skipped.
+    """The table of a file, of other tools' result files or of a data frame, and messages about rows that were skipped.
 
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
+    results = result_rows(origin)
     finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
     by_context = False
-    with closing(_TableSource(origin, fields, on_error)) as source:
+    with closing(_TableSource(origin if results is None else results, fields, on_error)) as source:
+        if results is not None:
+            source.name = listed([origin] if isinstance(origin, str | Path) else origin)
         for example in source:
             finder.add([example])
             by_context = by_context or bool(example.context_id)
@@ -86,7 +90,8 @@ def read_score_table(
             codes.append(systems.setdefault(example.system, len(systems)))
     if len(systems) < 2:
         raise DataError("has only one system: expected at least two to compare", file=source.name)
-    meta = metadata_of(Path(origin))[0] if isinstance(origin, str | Path) and str(origin) != "-" else {}
+    ours = results is None and isinstance(origin, str | Path) and str(origin) != "-"
+    meta = metadata_of(Path(origin))[0] if ours else {}
     columns, notes = _numbers(source, _named(metrics))
     known = {label: values for label, values in meta.get("ranges", {}).items() if label in columns}
     table = ScoreTable(

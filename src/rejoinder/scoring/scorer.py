@@ -68,9 +68,9 @@ class Scorer:
         """Column -> one number per example of the batch: the score, and where asked for the bounds of its interval."""
         scores: dict[str, Scores] = {}
         for label, metric in self.ready.items():
-            scores[label] = _finite(metric.score_batch(batch))
+            scores[label] = finite(metric.score_batch(batch))
             if label in self._bounded:
-                scores |= zip(interval_columns(label), map(_finite, metric.intervals(batch)), strict=True)
+                scores |= zip(interval_columns(label), map(finite, metric.intervals(batch)), strict=True)
         self.count(batch)
         return scores
 
@@ -141,6 +141,6 @@ class Scorer:
         return notes
 
 
-def _finite(scores: Scores) -> Scores:
+def finite(scores: Scores) -> Scores:
     """NaN for infinite scores: they have no mean, and JSON cannot express them."""
     return np.where(np.isinf(scores), np.nan, scores) if np.isinf(scores).any() else scores
