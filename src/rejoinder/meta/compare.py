@@ -140,7 +140,7 @@ def _by_people(
 ) -> Comparison:
     """The same comparison with estimated human means, which decide."""
     table = compared.table
-    human = human_means(table, _clusters(table), dimension, labels, predictor or compared.primary.metric, margin)
+    human = human_means(table, _clusters(table), labels, dimension, predictor or compared.primary.metric, margin)
     return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
 
 

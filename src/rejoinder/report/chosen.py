@@ -133,7 +133,8 @@ def _mean_percentiles(table: ScoreTable, labels: list[str]) -> Scores:
         known = ~np.isnan(column)
         count += known
         total[known] += column[known]
-    return np.divide(total, count, out=np.full(len(table), np.nan), where=count > 0)
+    mean: Scores = np.divide(total, count, out=np.full(len(table), np.nan), where=count > 0)
+    return mean
 
 
 def percentiles(column: Scores, *, higher_is_better: bool = True) -> Scores:

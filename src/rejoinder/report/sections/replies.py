@@ -95,7 +95,7 @@ def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples
     return joined([heading, _first_of(cards, "cards", "more reply", "more replies")])
 
 
-def _first_of(cards: Sequence[Html], class_: str, noun: str, plural: str | None = None) -> Html:
+def _first_of(cards: Sequence[Html], class_: str, noun: str, plural: str = "") -> Html:
     """The first cards, and the others folded away."""
     first, others = cards[:UNFOLDED], cards[UNFOLDED:]
     shown_cards = element("div", *first, class_=class_)
