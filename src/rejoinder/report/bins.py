@@ -53,7 +53,8 @@ def _whole_edges(low: float, high: float, most: int) -> Scores:
 
 def _even_edges(low: float, high: float, most: int) -> Scores:
     if high == low:
-        return np.array([low - 0.05, low + 0.05]) if abs(low) <= 1 else np.array([low * 0.95, low * 1.05])
+        room = 0.05 * max(1.0, abs(low))
+        return np.array([low - room, low + room])
     step = tick_step(low, high, most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return step * np.arange(first, max(last, first + 1) + 1, dtype=np.float64)
