@@ -68,6 +68,12 @@ def test_the_changelog_names_what_python_has() -> None:
 def test_only_what_the_demo_writes_is_ignored(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
-    for name, ignored in {"report.html": 0, "scores.jsonl": 0, "docs/report.html": 1, "src/scores.py": 1}.items():
+    for name, ignored in {
+        "report.html": 0,
+        "meta.html": 0,
+        "scores.jsonl": 0,
+        "docs/report.html": 1,
+        "src/scores.py": 1,
+    }.items():
         ran = subprocess.run(["git", "check-ignore", "--quiet", name], cwd=tmp_path, check=False)
         assert ran.returncode == ignored, name

@@ -1,10 +1,16 @@
-"""A progress bar with rate and remaining time, on standard error; nothing where quiet or not on a terminal."""
+"""Progress on standard error: on a terminal a bar with rate and remaining time, elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
+
+FIRST_LINE = 5.0
+"""Seconds after which a log says how long the work will take."""
+BETWEEN_LINES = 30.0
 
 T = TypeVar("T")
 
@@ -23,8 +29,53 @@ def bar(doing: str, *, total: int | None, unit: str, quiet: bool = False) -> Any
     """A bar that the caller advances: `with bar(...) as moving: moving.update(10)`."""
     from tqdm import tqdm
 
-    hidden = quiet or not sys.stderr.isatty()
-    return tqdm(desc=doing, total=total, unit=f" {unit}", unit_scale=True, disable=hidden, leave=False)
+    if not quiet and not sys.stderr.isatty():
+        return LogLines(doing, total, unit)
+    return tqdm(desc=doing, total=total, unit=f" {unit}", unit_scale=True, disable=quiet, leave=False)
+
+
+@dataclass
+class LogLines:
+    """Progress for a log: how long the work will take once that is known, then a line every 30 seconds.
+
+    Work that is done within the first seconds prints nothing.
+    """
+
+    doing: str
+    total: int | None
+    unit: str
+    clock: Callable[[], float] = time.monotonic
+    done: int = 0
+
+    def __enter__(self) -> LogLines:
+        self._start = self.clock()
+        self._next = self._start + FIRST_LINE
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, count: int) -> None:
+        """Say that so many more are done."""
+        self.done += count
+        now = self.clock()
+        if now >= self._next and (self.total is None or self.done < self.total):
+            self._next = now + BETWEEN_LINES
+            print(self._line(now - self._start), file=sys.stderr, flush=True)
+
+    def _line(self, seconds: float) -> str:
+        if not self.total or not self.done:
+            return f"{self.doing}: {self.done:,} {self.unit}"
+        left = seconds * (self.total - self.done) / self.done
+        share = f"{self.done:,} of {self.total:,} {self.unit} ({self.done / self.total:.0%})"
+        return f"{self.doing}: {share}, about {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """'40 s', '12 min', '3.5 h'."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def beside_bars() -> Any:

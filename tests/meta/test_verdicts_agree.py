@@ -135,7 +135,12 @@ def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None
                 worse = verdict.a if verdict.better == verdict.b else verdict.b
                 assert place[verdict.better] < place[worse]
     assert "nan" not in text
-    check_report(compared)
+
+
+@settings(max_examples=30, deadline=None)
+@given(table=tables())
+def test_the_report_agrees_with_the_comparison(table: ScoreTable) -> None:
+    check_report(compare_table(table))
 
 
 PEOPLE = r"^People would rate (\w+) above (\w+) by"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+AXE = "4.10.3"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -61,3 +63,18 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """axe-core, which checks a page for accessibility; from npm, because it is not part of the project."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), f"axe-core@{AXE}"]
+    ran = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if ran.returncode or not script.exists():
+        pytest.skip("npm could not fetch axe-core")
+    return script.read_text(encoding="utf-8")

@@ -7,10 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rejoinder.report.html import render_report
 from rejoinder.report.sections.browse import NEEDS_SCRIPT
+from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.slices import Slices
+from rejoinder.scoring.table import ScoreTable
+from rejoinder.types import Example
 from scored_replies import HOSTILE, examples_for, hostile_table, random_table
 
 pytestmark = pytest.mark.browser
@@ -21,7 +26,13 @@ Open = Callable[..., Any]
 @pytest.fixture
 def page(open_report: Open) -> Any:
     table = random_table(60)
-    return open_report(render_report(table, examples_for(table)))
+    return unfolded(open_report(render_report(table, examples_for(table))))
+
+
+def unfolded(page: Any) -> Any:
+    """The page with all that was folded away."""
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    return page
 
 
 def column(page: Any, place: int) -> list[str]:
@@ -144,11 +155,11 @@ def test_theme_follows_the_system_until_it_is_switched(open_report: Open) -> Non
 
 def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
     table, examples = hostile_table()
-    page = open_report(render_report(table, examples, title=HOSTILE[0]))
+    page = unfolded(open_report(render_report(table, examples, title=HOSTILE[0])))
     assert page.title() == HOSTILE[0]
     for opener in page.locator("#browser .opener").all():
         opener.click()
-    bubbles = "#content .cards .bubble", "#browser .bubble"
+    bubbles = "#content .card .bubble", "#browser .bubble"
     for shown in (page.locator(place).all_text_contents() for place in bubbles):
         for text in HOSTILE[:-2]:
             assert text in shown
@@ -174,8 +185,10 @@ def test_markup_that_slipped_in_cannot_run(open_report: Open, browser: Any, tmp_
 def test_without_javascript_all_but_the_table_is_there(open_report: Open) -> None:
     table = dataclasses.replace(random_table(30), notes=("A note.",))
     page = open_report(render_report(table, examples_for(table)), java_script_enabled=False)
-    assert page.locator("svg.figure").count() == 6
+    assert page.locator("svg.figure").count() == 7
     assert page.locator(".cards .bubble").first.is_visible()
+    for summary in page.locator("section > details > summary").all():
+        summary.click()
     assert page.get_by_text("overlap|v:0").is_visible()
     assert page.get_by_text("A note.").is_visible()
     assert page.locator("noscript").inner_text() == NEEDS_SCRIPT
@@ -192,7 +205,7 @@ def test_the_page_never_scrolls_sideways(page: Any) -> None:
 
 def test_sorting_works_on_a_phone(open_report: Open) -> None:
     table = random_table(30)
-    page = open_report(render_report(table, examples_for(table)), viewport={"width": 390, "height": 800})
+    page = unfolded(open_report(render_report(table, examples_for(table)), viewport={"width": 390, "height": 800}))
     assert sort(page, "metric-1") == "descending"
     scores = [float(text) for text in column(page, 5)]
     assert scores == sorted(scores, reverse=True)
@@ -201,8 +214,81 @@ def test_sorting_works_on_a_phone(open_report: Open) -> None:
 
 def test_five_thousand_replies_stay_responsive_in_the_page(open_report: Open) -> None:
     table = random_table(5000)
-    page = open_report(render_report(table, examples_for(table)))
+    page = unfolded(open_report(render_report(table, examples_for(table))))
     sort(page, "metric-0")
     assert page.locator("#browser tbody tr").count() == 25  # only one page is ever in the document
     page.get_by_label("Search").fill("Reply number 4999")
     assert column(page, 3) == ["Reply number 4999."]
+
+
+def test_filters_by_slice_and_score(page: Any) -> None:
+    low, high = page.get_by_label("Lowest score"), page.get_by_label("Highest score")
+    page.get_by_label("Score between").select_option("judge")
+    low.fill("0.25")
+    high.fill("0.75")
+    judged = random_table(60)["judge"]
+    expected = int(((judged >= 0.25) & (judged <= 0.75)).sum())
+    assert page.locator("#found").inner_text() == f"{expected} of 60 match"
+    low.fill("")
+    high.fill("")
+    assert page.locator("#found").inner_text() == "60 listed"
+    assert page.locator("#slice-filter").count() == 0  # all replies are of one length, after as many turns
+
+
+def test_filter_by_a_field_of_the_data(open_report: Open) -> None:
+    table = random_table(60)
+    topics = Slices("topic <b>", ("sport", "weather"), np.arange(60) % 4 // 3)
+    page = unfolded(open_report(render_report(dataclasses.replace(table, slices=(topics,)), examples_for(table))))
+    page.get_by_label("Slice").select_option("weather")
+    assert page.locator("#found").inner_text() == "15 of 60 match"
+    assert page.locator("#slice-filter b").count() == 0
+
+
+def test_a_link_of_the_menu_opens_its_section(open_report: Open) -> None:
+    page = open_report(render_report(random_table(9), None))
+    assert not page.locator("#browser").is_visible()
+    page.get_by_role("link", name="All replies").click()
+    assert page.locator("#browser").is_visible()
+
+
+SIZES = [(1280, 900), (820, 1100), (400, 800)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_first_screen_has_the_answer_and_the_page_is_short(
+    open_report: Open, width: int, height: int, scheme: str
+) -> None:
+    table, examples = paired_table()
+    size = {"width": width, "height": height}
+    page = open_report(render_report(table, examples), viewport=size, color_scheme=scheme)
+    for part in ("h1", ".answer", ".because li:first-child"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+    assert page.evaluate("document.documentElement.scrollHeight") <= 8 * height
+    for _ in range(2):  # as it is, then with everything unfolded
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        whole = "[...document.querySelectorAll('.stacked')].every((t) => t.scrollWidth <= t.parentElement.clientWidth)"
+        assert page.evaluate(whole)
+        nav = page.locator(".top nav").bounding_box()
+        assert nav["x"] + nav["width"] <= width
+        unfolded(page)
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), [(1280, 900, "light"), (400, 800, "dark")])
+def test_axe_finds_nothing_serious(open_report: Open, axe: str, width: int, height: int, scheme: str) -> None:
+    table, examples = paired_table()
+    size = {"width": width, "height": height}
+    page = unfolded(open_report(render_report(table, examples), viewport=size, color_scheme=scheme))
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    serious = {one["id"]: one["nodes"][0]["html"] for one in found if one["impact"] in {"serious", "critical"}}
+    assert serious == {}
+
+
+def paired_table() -> tuple[ScoreTable, dict[int, Example]]:
+    """Three systems that answered the same twenty contexts."""
+    table = random_table(60)
+    contexts = np.arange(60) // 3
+    return dataclasses.replace(table, grouping=Grouping(contexts, contexts)), examples_for(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rejoinder.cli.judging import add_max_cost, prepare_judges
 from rejoinder.cli.options import (
@@ -18,6 +19,10 @@ from rejoinder.cli.options import (
     show,
 )
 from rejoinder.errors import CallError
+
+if TYPE_CHECKING:
+    from rejoinder.meta.meta import MetaReport
+    from rejoinder.meta.meta_analysis import MetaAnalysis
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,19 +90,15 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
         from rejoinder.report.meta import render_meta
 
         write_text(Path(arguments.report), render_meta(report))
-    if arguments.latex and not arguments.json:
-        put(report.to_latex())
-        say_notes(report, arguments)
-    else:
-        show(report, arguments)
+    _show(report, arguments)
 
 
 def _over_several_sets(arguments: argparse.Namespace) -> None:
     from rejoinder.meta.meta_analysis import meta_analyse
     from rejoinder.output.writing import write_text
 
-    if arguments.scores or arguments.study or arguments.latex:
-        option = "--scores" if arguments.scores else "--study" if arguments.study else "--latex"
+    if arguments.scores or arguments.study:
+        option = "--scores" if arguments.scores else "--study"
         raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
     chosen = chosen_metrics(arguments)
     prepare_judges(chosen, arguments)
@@ -112,7 +113,15 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
         from rejoinder.report.meta_analysis import render_meta_analysis
 
         write_text(Path(arguments.report), render_meta_analysis(analysis))
-    show(analysis, arguments)
+    _show(analysis, arguments)
+
+
+def _show(result: MetaReport | MetaAnalysis, arguments: argparse.Namespace) -> None:
+    if arguments.latex and not arguments.json:
+        put(result.to_latex())
+        say_notes(result, arguments)
+    else:
+        show(result, arguments)
 
 
 def _studies(arguments: argparse.Namespace) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import add_reading, files_read, open_source, print_json, report_outputs, say, say_skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from rejoinder.report.chosen import ChosenRows
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Example
 
@@ -44,11 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     target, scores = Path(arguments.output), Path(arguments.scores)
     with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
         table = read_scores(scores)
-        chosen = rows_to_show(table, seed=table.seed)
-        examples = None
         if arguments.replies:
-            examples = _scored_examples(table, chosen.needed, arguments)
+            table, chosen, examples = _with_replies(table, arguments)
         else:
+            chosen, examples = rows_to_show(table, seed=table.seed), None
             say("note: without --replies the report has no texts", arguments)
         write_text(target, render_report(table, examples, title=f"Scores of {scores}", chosen=chosen))
     if arguments.json:
@@ -58,22 +57,43 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _scored_examples(table: ScoreTable, rows: Iterable[int], arguments: argparse.Namespace) -> dict[int, Example]:
-    """Row -> the example that was scored there; a CallError where these are not the replies that were scored."""
+def _with_replies(
+    table: ScoreTable, arguments: argparse.Namespace
+) -> tuple[ScoreTable, ChosenRows, dict[int, Example]]:
+    """The table with its replies paired by context, the rows to show, and their texts.
+
+    A CallError where these are not the replies that were scored.
+    """
+    import numpy as np
+
     from rejoinder.data.survey import survey
     from rejoinder.errors import CallError
+    from rejoinder.report.chosen import rows_to_show
+    from rejoinder.scoring.grouping import GroupFinder
+    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.score_file import digest_of_scored
 
-    wanted = {(table.ids[row], table.system_names[table.system_of[row]]): row for row in rows}
-    with closing(open_source(arguments.replies, arguments)) as source:
+    names = [table.system_names[code] for code in table.system_of.tolist()]
+    row_of = {key: row for row, key in enumerate(zip(table.ids, names, strict=True))}
+    found, groups = {}, GroupFinder()
+    with closing(open_source(arguments.replies, arguments)) as source, closing(Replay(source)) as replay:
         seen = survey(source)
-        examples = {wanted[key]: example for example in source if (key := (example.id, example.system)) in wanted}
+        for place, example in enumerate(replay):
+            groups.add([example])
+            if (row := row_of.get((example.id, example.system))) is not None:
+                found[row] = place
         say_skipped([str(error) for error in source.skipped.values()], arguments)
-    if not examples:
-        raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
-    if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
-        raise CallError(
-            f"{arguments.replies} is not what {arguments.scores} was made from: give the file that was scored, with "
-            "the same reading options, or score this one again"
-        )
-    return examples
+        if not found:
+            raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
+        if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
+            raise CallError(
+                f"{arguments.replies} is not what {arguments.scores} was made from: give the file that was scored, "
+                "with the same reading options, or score this one again"
+            )
+        if len(found) == len(table):
+            places = np.array([found[row] for row in range(len(table))])
+            table = replace(table, grouping=groups.found().where(places))
+        chosen = rows_to_show(table, seed=table.seed)
+        wanted = {row: found[row] for row in chosen.needed if row in found}
+        texts = replay.take(wanted.values())
+        return table, chosen, {row: texts[place] for row, place in wanted.items()}

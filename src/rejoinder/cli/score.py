@@ -78,6 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     output, thresholds = _output(arguments), [Threshold.parse(text) for text in arguments.fail_under]
     with ExitStack() as stack:
         stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
+        if output is not None and arguments.resume and _finished(output):
+            say(f"{output} is finished: there is nothing to resume (without --resume it is scored again)", arguments)
+            return 0
         _say_start(output, arguments)
         wanted = chosen_metrics(arguments)
         source = stack.enter_context(closing(open_source(origin_of(arguments.replies), arguments)))
@@ -132,6 +135,13 @@ def _outputs(output: Path | None, arguments: argparse.Namespace) -> list[Output]
     return [*([] if output is None else [score_output(output)]), *report_outputs(arguments.report)]
 
 
+def _finished(output: Path) -> bool:
+    """Whether the file is there and no rows of an interrupted run are."""
+    from rejoinder.output.unfinished import UnfinishedRows
+
+    return output.exists() and not UnfinishedRows(output).exist()
+
+
 def _say_start(output: Path | None, arguments: argparse.Namespace) -> None:
     """Say that an earlier run into the same file is not continued."""
     from rejoinder.output.unfinished import UnfinishedRows
@@ -141,8 +151,6 @@ def _say_start(output: Path | None, arguments: argparse.Namespace) -> None:
     part = UnfinishedRows(output)
     if part.exist() and not arguments.resume:
         say(f"note: starting over; {part.rows} of an interrupted run is replaced (--resume would resume it)", arguments)
-    if arguments.resume and not part.exist() and output.exists():
-        say(f"note: starting over; {output} is finished, so there is nothing to resume", arguments)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from rejoinder.meta.human_means import HumanDifference, HumanMeans
 from rejoinder.meta.ranking import Ranking
 from rejoinder.meta.verdict import Verdict
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,9 @@ class Comparison:
     def text(self, width: int = 80, *, details: bool = False) -> str:
         """The verdict and a short table, wrapped at the width; with `details` everything else."""
         return comparison_text.text(self, width, details=details)
+
+    def _repr_html_(self) -> str:
+        return text_html(self.text(NOTEBOOK_WIDTH))
 
     def __str__(self) -> str:
         return self.text()

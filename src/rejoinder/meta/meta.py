@@ -39,6 +39,7 @@ from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
 from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.latex import latex_safe, latex_table
+from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Scores
 
@@ -151,6 +152,9 @@ class MetaReport:
         wrap = partial(wrapped, width=width or WIDTH)
         said = [wrap(first), *([wrap(" ".join(others))] if others else [])]
         return "\n\n".join([*said, *(report.text(width) for report in self.dimensions)])
+
+    def _repr_html_(self) -> str:
+        return text_html(self.text(NOTEBOOK_WIDTH))
 
     def __str__(self) -> str:
         return self.text()

@@ -17,6 +17,7 @@ from rejoinder.scoring.slices import Slices
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.text.grid import grid, number, wrapped
+from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
@@ -209,6 +210,9 @@ class ScoreTable:
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.columns, "float64"))
+
+    def _repr_html_(self) -> str:
+        return text_html(self.text(NOTEBOOK_WIDTH))
 
     def __str__(self) -> str:
         return self.text()
