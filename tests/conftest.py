@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from chromium import chromium
 from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
@@ -93,6 +94,13 @@ def real() -> list[Example]:
             pytest.skip(f"needs {path.name} of ../shared/data")
         examples += list(islice(read(path), most))
     return examples
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; skips the test where it is absent."""
+    with chromium() as launched:
+        yield launched
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -21,5 +21,9 @@ def benchmark_script(name: str) -> Any:
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[module.__name__] = module
-    specification.loader.exec_module(module)
+    sys.path.append(str(path.parent))  # a script may import others beside it
+    try:
+        specification.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
