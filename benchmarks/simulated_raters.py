@@ -123,6 +123,10 @@ class Visitor:
         """The page after a form was sent."""
         return self._asked("POST", path, urlencode(values))
 
+    def send(self, path: str, values: dict[str, str]) -> int:
+        """The status of the answer to a form; no redirection is followed."""
+        return self._once("POST", path, urlencode(values))[0]
+
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:

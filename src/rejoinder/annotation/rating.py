@@ -130,7 +130,8 @@ class RatingPages:
         place = self._place(rater)
         if isinstance(place, str) or place.item.id != form.get("item") or str(place.page[0].page) != form.get("page"):
             return RedirectResponse("/rate", 303)  # answered before, in another window or by the back button
-        values = {question.name: str(form.get(question.name, "")).strip() for question in place.page}
+        # PostgreSQL cannot store NUL, which no keyboard types.
+        values = {one.name: str(form.get(one.name, "")).replace("\0", "").strip() for one in place.page}
         problems = {question.name: question.problem(values[question.name]) for question in place.page}
         if any(problems.values()):
             return self._show(request, rater, place, values, problems, status=422)

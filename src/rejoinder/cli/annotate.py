@@ -79,7 +79,7 @@ def _links(arguments: argparse.Namespace) -> None:
     with closing(store):
         for _ in range(arguments.count):
             token = new_token()
-            with store.transaction():
+            with store.transaction(on_disk=True):
                 store.add_rater(new_token()[:16], token_hash(token), "")
             put(one_line(f"{arguments.address.rstrip('/')}/r/{token}"))
 
