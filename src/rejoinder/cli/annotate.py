@@ -1,4 +1,4 @@
-"""`rejoinder annotate new|links|serve|export`: collect human scores of replies in a browser."""
+"""`rejoinder annotate new|links|serve|export|import|datasheet`: collect human scores of replies in a browser."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from rejoinder.cli.options import positive, put, say
 if TYPE_CHECKING:
     from rejoinder.annotation.store import Store
     from rejoinder.annotation.study import Study
+
+TOOLS = ("label-studio", "potato", "batch")
+"""Other tools that a study can be given to."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_argument("--port", type=positive, default=8000, help="the port to listen on (default: 8000)")
     serve.add_argument("--open", action="store_true", help="let anyone join at /join, without a personal link")
     serve.add_argument("--https", action="store_true", help="the server is behind TLS: send cookies over HTTPS only")
-    export = steps.add_parser("export", help="write the ratings as a file of judged replies")
-    export.add_argument("-o", "--output", required=True, metavar="FILE.jsonl", help="the file of judged replies")
+    export = steps.add_parser(
+        "export", help="write the ratings as a file of judged replies, or the study for another tool"
+    )
+    export.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
+    export.add_argument(
+        "--to",
+        choices=("judged", *TOOLS),
+        default="judged",
+        help="judged replies (.jsonl); tasks and answers for Label Studio (.json, with a .xml configuration); items "
+        "for Potato (.jsonl, with a .yaml configuration); a batch for Mechanical Turk or a form (.csv) (default: judged)",
+    )
     export.add_argument(
         "--without", action="append", default=[], metavar="RATER", help="leave out a rater; may be repeated"
     )
-    for step in (links, serve, export):
+    importing = steps.add_parser("import", help="add answers that were given in another tool")
+    importing.add_argument("--from", dest="tool", choices=TOOLS, required=True, help="the tool that wrote the results")
+    datasheet = steps.add_parser("datasheet", help="write a datasheet of the study, by the sections of HEDS 3.0")
+    datasheet.add_argument("-o", "--output", required=True, metavar="FILE.md", help="the datasheet")
+    for step in (links, serve, export, importing, datasheet):
         step.add_argument("study", help="the study's TOML file")
         step.add_argument(
             "--store",
@@ -40,13 +56,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="where answers are kept: a SQLite file or postgresql://... "
             "(default: next to the study, with the suffix .db)",
         )
-    for step in (new, links, serve, export):
+    importing.add_argument(
+        "results", help="the export of Label Studio, the output folder of Potato, or a results table"
+    )
+    for step in (new, links, serve, export, importing, datasheet):
         step.add_argument("--quiet", action="store_true", help="show no remarks")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one step."""
-    steps = {"new": _new, "links": _links, "serve": _serve, "export": _export}
+    steps = {
+        "new": _new,
+        "links": _links,
+        "serve": _serve,
+        "export": _export,
+        "import": _import,
+        "datasheet": _datasheet,
+    }
     steps[arguments.step](arguments)
     return 0
 
@@ -108,16 +134,79 @@ def _export(arguments: argparse.Namespace) -> None:
 
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.export import exported
+    from rejoinder.annotation.interchange import batches, label_studio, potato
+    from rejoinder.annotation.store import latest
     from rejoinder.output.targets import Output, output_path, reserved
     from rejoinder.output.writing import write_text
 
     target = output_path(arguments.output)
     study, store = _opened(arguments)
+    suffix, beside = {
+        "judged": (".jsonl", ()),
+        "label-studio": (".json", (target.with_suffix(".xml"),)),
+        "potato": (".jsonl", (target.with_suffix(".yaml"),)),
+        "batch": (".csv", ()),
+    }[arguments.to]
     reads = [arguments.study, study.home / study.examples, *([arguments.store] if arguments.store else [])]
-    with closing(store), reserved(Output(target, (".jsonl",)), reads=reads):
-        lines = list(exported(study, store, Assigner(study, store).items, without=arguments.without))
-        write_text(target, "".join(lines))
-    say(f"{len(lines)} records: {target}", arguments)
+    with closing(store), reserved(Output(target, (suffix,), beside), reads=reads):
+        items = Assigner(study, store).items
+        if arguments.to == "judged":
+            lines = list(exported(study, store, items, without=arguments.without))
+            write_text(target, "".join(lines))
+            say(f"{len(lines)} records: {target}", arguments)
+            return
+        answers = [one for one in latest(store.answers()).values() if one.rater not in set(arguments.without)]
+        if arguments.to == "label-studio":
+            write_text(target, _json(label_studio.tasks(study, items, answers), indent=1) + "\n")
+            write_text(beside[0], label_studio.configuration(study))
+        elif arguments.to == "potato":
+            write_text(target, "".join(_json(record) + "\n" for record in potato.records(study, items)))
+            write_text(beside[0], potato.configuration(study, target.name))
+        else:
+            write_text(target, batches.batch(study, items))
+    say(f"for {arguments.to}: {', '.join(str(path) for path in (target, *beside))}", arguments)
+
+
+def _import(arguments: argparse.Namespace) -> None:
+    from contextlib import closing
+
+    from rejoinder.annotation.assignment import Assigner
+    from rejoinder.annotation.interchange import batches, label_studio, potato
+    from rejoinder.annotation.interchange.results import add_results
+    from rejoinder.errors import CallError
+
+    path = Path(arguments.results)
+    if not path.exists():
+        raise CallError(f"{path} does not exist: expected results of {arguments.tool}")
+    study, store = _opened(arguments)
+    read = {"label-studio": label_studio.results, "potato": potato.results, "batch": batches.results}[arguments.tool]
+    with closing(store):
+        answers = list(read(study, path))
+        count = add_results(study, store, Assigner(study, store).items, answers, arguments.tool, str(path))
+    say(f"{count} new answers of {len(answers)}", arguments)
+
+
+def _datasheet(arguments: argparse.Namespace) -> None:
+    from contextlib import closing
+
+    from rejoinder.annotation.admin import state_of
+    from rejoinder.annotation.assignment import Assigner
+    from rejoinder.annotation.datasheet import datasheet
+    from rejoinder.output.targets import Output, output_path, reserved
+    from rejoinder.output.writing import write_text
+
+    target = output_path(arguments.output)
+    study, store = _opened(arguments)
+    with closing(store), reserved(Output(target, (".md",)), reads=[arguments.study, study.home / study.examples]):
+        assigner = Assigner(study, store)
+        write_text(target, datasheet(study, assigner.items, state_of(study, store, assigner)))
+    say(f"datasheet: {target}: fill in what is marked with TO FILL IN", arguments)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def _opened(arguments: argparse.Namespace) -> tuple[Study, Store]:
