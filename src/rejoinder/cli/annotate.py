@@ -22,6 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new = steps.add_parser("new", help="write a template of a study, to be edited by hand")
     new.add_argument("replies", help="the replies to judge, as `rejoinder score` reads them")
     new.add_argument("-o", "--output", default="study.toml", metavar="FILE", help="the study (default: study.toml)")
+    planned = new.add_argument_group("as many contexts and raters as `rejoinder plan` asks for")
+    planned.add_argument(
+        "--difference", type=float, metavar="D", help="the smallest difference between two systems that would matter"
+    )
+    planned.add_argument("--pilot", metavar="FILE", help="judged replies, from which the spread of ratings is taken")
+    planned.add_argument("--sd", type=float, help="without a pilot: standard deviation of the true differences")
+    planned.add_argument("--icc", type=float, help="without a pilot: intraclass correlation of single ratings")
     links = steps.add_parser("links", help="make personal links for raters")
     links.add_argument("--count", type=positive, default=1, help="how many (default: 1)")
     links.add_argument("--address", default="http://localhost:8000", help="where the server can be reached")
@@ -39,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("judged", *TOOLS),
         default="judged",
         help="judged replies (.jsonl); tasks and answers for Label Studio (.json, with a .xml configuration); items "
-        "for Potato (.jsonl, with a .yaml configuration); a batch for Mechanical Turk or a form (.csv) (default: judged)",
+        "for Potato (.jsonl, with a .yaml configuration); a batch for Mechanical Turk or a form (.csv) "
+        "(default: judged)",
     )
     export.add_argument(
         "--without", action="append", default=[], metavar="RATER", help="leave out a rater; may be repeated"
@@ -80,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _new(arguments: argparse.Namespace) -> None:
     import os
 
+    from rejoinder.annotation.items import context_groups
     from rejoinder.annotation.template import study_text
     from rejoinder.data.source import read
     from rejoinder.errors import CallError
@@ -87,12 +96,38 @@ def _new(arguments: argparse.Namespace) -> None:
     from rejoinder.output.writing import write_text
 
     target = output_path(arguments.output)
-    with reserved(Output(target, (".toml",)), reads=[arguments.replies]):
+    reads = [arguments.replies, *([arguments.pilot] if arguments.pilot else [])]
+    with reserved(Output(target, (".toml",)), reads=reads):
         if os.path.lexists(target):
             raise CallError(f"{target} exists: expected a new name, so that no study is lost")
-        count = sum(1 for _ in read(arguments.replies))
-        write_text(target, study_text(Path(os.path.relpath(arguments.replies, target.parent)), count))
+        examples = list(read(arguments.replies))
+        systems, contexts = len({example.system for example in examples}), len(context_groups(examples))
+        wanted, raters = _planned(arguments, systems, contexts)
+        path = Path(os.path.relpath(arguments.replies, target.parent))
+        write_text(target, study_text(path, len(examples), contexts=wanted, raters_per_item=raters))
     say(f"study: {target}: change its questions, then run: rejoinder annotate serve {target}", arguments)
+
+
+def _planned(arguments: argparse.Namespace, systems: int, contexts: int) -> tuple[int, int]:
+    """How many contexts (0: all) and raters per item a study needs; three raters where nothing is said."""
+    from rejoinder.errors import CallError
+    from rejoinder.meta.planning.plan import plan
+
+    if arguments.difference is None:
+        if arguments.pilot or arguments.sd is not None or arguments.icc is not None:
+            raise CallError("--pilot, --sd and --icc need --difference, the difference that would matter")
+        return 0, 3
+    found = plan(
+        *([arguments.pilot] if arguments.pilot else []),
+        difference=arguments.difference,
+        sd=arguments.sd,
+        icc=arguments.icc,
+        systems=max(2, systems),
+        contexts=max(2, contexts),
+    )
+    say(found.recommendation(), arguments)
+    raters = found.recommended
+    return (0, found.raters[-1]) if raters is None else (int(found.needed(raters)), raters)
 
 
 def _links(arguments: argparse.Namespace) -> None:
