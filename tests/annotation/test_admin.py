@@ -67,7 +67,7 @@ def test_agreement_times_and_separation(study: Study, store: Store) -> None:
     page = client.get(f"/admin/{SECRETS.admin}").text
     assert "The labels suffice to separate all systems." in page
     assert f"{overall.alpha.low:.2f} to {overall.alpha.high:.2f}" in page
-    assert "7 s" in page
+    assert "7.0 s" in page
 
 
 def test_equal_systems_are_not_separated(study: Study, store: Store) -> None:

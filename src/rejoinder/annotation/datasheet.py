@@ -85,7 +85,7 @@ def _sample(study: Study, items: Mapping[str, Item], state: State) -> Iterator[s
             f"twice, answers within {checks.fastest:g} seconds, {checks.same} equal answers in a row; flagged raters: "
             f"{len({flag.rater for flag in state.flags})}; what was done with them: {TO_FILL_IN}",
             "where and how answers were given": "web form of rejoinder, one item per page, systems hidden",
-            "median time per page": "no answers yet" if math.isnan(state.seconds) else f"{state.seconds:.0f} seconds",
+            "median time per item": "no answers yet" if math.isnan(state.seconds) else f"{state.seconds:.0f} seconds",
         }
     )
 
