@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load fuzz reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills fuzz reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -30,6 +30,10 @@ test-under-load: .venv/test
 	for number in $$(seq $(SLOW_RUNS)); do \
 		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
 	done
+
+# The server of a study is killed twenty times while raters answer; fails if an acknowledged answer is lost.
+kills: .venv/test
+	$(BIN)/python benchmarks/annotation_kills.py --kills 20
 
 # Seconds per target: twenty readers, and model folders for four times as long, take about six hours.
 # `make fuzz FUZZ_SECONDS=60` is a short run.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chromium import chromium
 from places import JUDGED
 from rejoinder.cli import main
 from rejoinder.data.source import read
@@ -74,6 +75,13 @@ def real() -> list[Example]:
             pytest.skip(f"needs {path.name} of ../shared/data")
         examples += list(islice(read(path), most))
     return examples
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; skips the test where it is absent."""
+    with chromium() as launched:
+        yield launched
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -179,7 +179,8 @@ def test_every_answer_has_the_headers_that_keep_scripts_and_frames_out(study: St
     client = client_of(study, store)
     for path in ("/", "/pages/style.css", "/nowhere", "/admin"):
         answered = client.get(path)
-        assert {key: answered.headers[key] for key in HEADERS} == HEADERS
+        expected = HEADERS if "css" not in path else {**HEADERS, "cache-control": "public, max-age=3600"}
+        assert {key: answered.headers[key] for key in HEADERS} == expected
     cookie = client.get("/join?PROLIFIC_PID=x", follow_redirects=False).headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=lax" in cookie
@@ -189,6 +190,29 @@ def test_too_many_requests_are_told_to_wait() -> None:
     limit = RateLimit(3)
     assert [limit.allows("a") for _ in range(4)] == [True, True, True, False]
     assert limit.allows("b")
+
+
+def test_raters_behind_one_router_are_counted_apart(
+    study: Study, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.annotation.server._PER_MINUTE", 6)
+    app = make_app(study, store, SECRETS)
+    for who in ("one", "two", "three"):
+        client = TestClient(app)
+        assert client.get(f"/join?PROLIFIC_PID={who}").status_code == 200
+        assert [client.get("/rate").status_code for _ in range(6)].count(429) == 1
+    stranger = TestClient(app)
+    assert [stranger.get("/r/guessed").status_code for _ in range(6)][-3:] == [429] * 3
+
+
+def test_the_time_of_an_answer_cannot_be_forged(study: Study, store: Store) -> None:
+    client, page = agreed(study, store, "one")
+    honest = fields(page)
+    earlier = str(float(honest["shown"].rpartition(".")[0]) - 100)
+    for shown in (f"{earlier}.{honest['shown'].rpartition('.')[2]}", earlier, "", "ä", "nan.x"):
+        page = client.post("/answer", data={**fields(page), "shown": shown, "overall": "3", "relevance": "3"}).text
+    assert {answer.seconds for answer in store.answers()} == {0.0}
+    assert len(store.answers()) == 5
 
 
 def test_careless_raters_are_flagged_with_evidence_and_nobody_is_turned_away(study: Study, store: Store) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rejoinder.cli import VERBS
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 def completed(script: str, *words: str) -> set[str]:

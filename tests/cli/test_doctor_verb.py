@@ -15,7 +15,7 @@ from rejoinder.errors import DataError
 from rejoinder.scoring import installation as installed
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 def test_a_whole_installation(run: Run) -> None:

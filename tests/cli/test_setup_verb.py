@@ -11,7 +11,7 @@ import pytest
 from rejoinder.registry import TEMPLATES, template_folder
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.limits import Limits
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 ROUGE = {"rouge-l": rejoinder.load("rouge-l"), "length": rejoinder.load("length")}
 REPLY = {"context": ["Tea?"], "response": "Yes, tea please.", "references": ["Yes, please."], "id": "a"}

@@ -21,7 +21,7 @@ def benchmark_script(name: str) -> Any:
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[module.__name__] = module
-    sys.path.insert(0, str(path.parent))  # scripts import others beside them
+    sys.path.append(str(path.parent))  # a script may import others beside it
     try:
         specification.loader.exec_module(module)
     finally:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 HOW_TO_GET = {
     "chromium": "Chromium: apt-get install chromium",
     "playwright": "Playwright: make .venv/test",
+    "axe": "axe-core: npm install axe-core in any folder, and name its file: REJOINDER_AXE=.../axe-core/axe.min.js",
+    "postgresql": "PostgreSQL: apt-get install postgresql",
     "meteor": "the METEOR 1.5 jar: unpack https://www.cs.cmu.edu/~alavie/METEOR/download/meteor-1.5.tar.gz, "
     "and put meteor-1.5.jar into models-cache/meteor",
     "java": "Java: apt-get install default-jre-headless",

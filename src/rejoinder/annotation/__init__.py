@@ -14,5 +14,7 @@ In reading order:
 | `flags` | raters worth a look, with the evidence |
 | `server` | the web application and its server |
 | `export` | answers as judged replies, preferences or written replies |
+| `interchange` | the same study in Label Studio, Potato or a CSV batch |
+| `datasheet` | a datasheet of the study |
 | `template` | the study that `rejoinder annotate new` writes |
 """

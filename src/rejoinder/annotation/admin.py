@@ -20,10 +20,18 @@ from rejoinder.annotation.items import Item
 from rejoinder.annotation.security import same, token_hash
 from rejoinder.annotation.store import Answer, Store, latest
 from rejoinder.annotation.study import Study
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
+from rejoinder.stats.agreement.item_bootstrap import alpha_interval
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.mixed.crossed import SystemDifference, crossed_means
+from rejoinder.stats.multiple import ALPHA
 
 if TYPE_CHECKING:
     from starlette.templating import Jinja2Templates
+
+_RESAMPLES = 400
+"""For intervals on a page that is loaded often; `rejoinder agree` takes more."""
+_FEWEST = 30
+"""Ratings below which systems are not compared."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +40,17 @@ class QuestionState:
 
     name: str
     answers: int
-    alpha: float
+    alpha: Interval
     """Krippendorff's alpha over items with two raters or more; NaN where there are none."""
     means: tuple[tuple[str, int, float], ...]
     """System, number of ratings, mean."""
+    pairs: tuple[SystemDifference, ...]
+    """Differences between systems, for other contexts and raters; empty where the ratings do not suffice for them."""
+
+    @property
+    def separated(self) -> int:
+        """Pairs of systems whose difference is significant, after Holm's correction."""
+        return sum(pair.p_adjusted < ALPHA for pair in self.pairs)
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,7 @@ class State:
     complete: int
     """Items that have all their raters."""
     seconds: float
-    """The median time per item."""
+    """The median time that a rater spent on an item, all its pages together."""
     questions: tuple[QuestionState, ...]
     flags: tuple[Flag, ...]
 
@@ -96,7 +111,7 @@ def state_of(study: Study, store: Store, assigner: Assigner) -> State:
     counts: dict[str, set[str]] = defaultdict(set)
     for answer in answers:
         counts[answer.item].add(answer.rater)
-    seconds = [answer.seconds for answer in answers]
+    seconds = _seconds_per_item(answers)
     return State(
         len(raters),
         sum(rater.outcome == "done" for rater in raters),
@@ -118,13 +133,38 @@ def _question_state(name: str, answers: Sequence[Answer], items: dict[str, Item]
     for one in own:
         by_system[items[one.item].examples[0][1]].append(float(one.value))
     means = tuple((system, len(found), statistics.fmean(found)) for system, found in sorted(by_system.items()))
-    return QuestionState(name, len(own), _alpha(own), means)
+    return QuestionState(name, len(own), _alpha(own), means, _pairs(own, items))
 
 
-def _alpha(answers: Sequence[Answer]) -> float:
+def _alpha(answers: Sequence[Answer]) -> Interval:
     items = {item: row for row, item in enumerate(sorted({one.item for one in answers}))}
     raters = {rater: column for column, rater in enumerate(sorted({one.rater for one in answers}))}
     ratings = np.full((len(items), len(raters)), np.nan)
     for one in answers:
         ratings[items[one.item], raters[one.rater]] = float(one.value)
-    return krippendorff_alpha(ratings) if ratings.size and ((~np.isnan(ratings)).sum(axis=1) > 1).any() else math.nan
+    if not ratings.size or not ((~np.isnan(ratings)).sum(axis=1) > 1).any():
+        return Interval(math.nan, math.nan, math.nan)
+    return alpha_interval(ratings, n_resamples=_RESAMPLES)
+
+
+def _pairs(answers: Sequence[Answer], items: dict[str, Item]) -> tuple[SystemDifference, ...]:
+    systems = [items[one.item].stratum for one in answers]
+    if len(answers) < _FEWEST or len(set(systems)) < 2:
+        return ()
+    found = crossed_means(
+        [float(one.value) for one in answers],
+        systems,
+        [items[one.item].group for one in answers],
+        [one.item for one in answers],
+        [one.rater for one in answers],
+    )
+    return found.differences if found is not None else ()
+
+
+def _seconds_per_item(answers: Sequence[Answer]) -> list[float]:
+    """One time per rater and item. Answers of one page have the same time, which counts once."""
+    pages = {(one.rater, one.item, one.given): one.seconds for one in answers}
+    totals: dict[tuple[str, str], float] = defaultdict(float)
+    for (rater, item, _), seconds in pages.items():
+        totals[rater, item] += seconds
+    return list(totals.values())

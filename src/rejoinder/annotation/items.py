@@ -56,10 +56,7 @@ def items_of(study: Study) -> list[Item]:
 
 
 def _real(study: Study, examples: Sequence[Example]) -> Iterable[Item]:
-    groups: dict[str, list[Example]] = {}
-    for example in examples:
-        groups.setdefault(example.context_id or "\n".join(example.context), []).append(example)
-    for key, members in groups.items():
+    for key, members in _chosen_groups(study, context_groups(examples)).items():
         group = _hash(study, "group", key)
         if study.kind == "write":
             yield _item(study, group, members[0], [])
@@ -67,6 +64,23 @@ def _real(study: Study, examples: Sequence[Example]) -> Iterable[Item]:
             yield from (_item(study, group, one, [one]) for one in members)
         else:
             yield from (_item(study, group, one, [one, other]) for one, other in combinations(members, 2))
+
+
+def context_groups(examples: Iterable[Example]) -> dict[str, list[Example]]:
+    """The replies to each context."""
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        groups.setdefault(example.context_id or "\n".join(example.context), []).append(example)
+    return groups
+
+
+def _chosen_groups(study: Study, groups: dict[str, list[Example]]) -> dict[str, list[Example]]:
+    """As many contexts as the study uses, chosen at random."""
+    if not 0 < study.contexts < len(groups):
+        return groups
+    chosen = np.random.default_rng([study.seed, 3]).permutation(len(groups))[: study.contexts]
+    keys = list(groups)
+    return {keys[place]: groups[keys[place]] for place in sorted(chosen.tolist())}
 
 
 def _item(study: Study, group: str, shown: Example, rated: Sequence[Example]) -> Item:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.items import Item
-from rejoinder.annotation.security import form_token, new_token, same, token_hash
+from rejoinder.annotation.security import form_token, new_token, same, stamp_moment, stamped, token_hash
 from rejoinder.annotation.store import Answer, Rater, Store, latest
 from rejoinder.annotation.study import Question, Study
 from rejoinder.data.pairs import by_replier
@@ -130,12 +130,14 @@ class RatingPages:
         place = self._place(rater)
         if isinstance(place, str) or place.item.id != form.get("item") or str(place.page[0].page) != form.get("page"):
             return RedirectResponse("/rate", 303)  # answered before, in another window or by the back button
-        values = {question.name: str(form.get(question.name, "")).strip() for question in place.page}
+        # PostgreSQL cannot store NUL, which no keyboard types.
+        values = {one.name: str(form.get(one.name, "")).replace("\0", "").strip() for one in place.page}
         problems = {question.name: question.problem(values[question.name]) for question in place.page}
         if any(problems.values()):
             return self._show(request, rater, place, values, problems, status=422)
         now = time.time()
-        seconds = min(_LONGEST_PAUSE, max(0.0, now - self._shown_at(str(form.get("shown", "")), now)))
+        shown = stamp_moment(self.secret, str(form.get("shown", "")), place.item.id)
+        seconds = min(_LONGEST_PAUSE, max(0.0, now - shown)) if shown is not None else 0.0
         answers = [
             Answer(rater.id, place.item.id, name, self._unshuffled(rater, place.item, value), seconds, now)
             for name, value in values.items()
@@ -178,7 +180,7 @@ class RatingPages:
             replies=replies,
             values=values or {},
             problems=problems or {},
-            shown=time.time(),
+            shown=stamped(self.secret, time.time(), item.id),
         )
 
     def _end(self, request: Request, outcome: str) -> Response:
@@ -212,9 +214,3 @@ class RatingPages:
         if self.study.kind == "pair" and self._swapped(rater, item):
             return {"A": "B", "B": "A"}.get(value, value)
         return value
-
-    def _shown_at(self, text: str, now: float) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            return now

@@ -39,29 +39,45 @@ def token_hash(token: str) -> str:
 
 def same(given: str, expected: str) -> bool:
     """Whether two secrets are equal, in a time that does not depend on where they differ."""
-    return hmac.compare_digest(given.encode(), expected.encode())
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
 
 
 def form_token(secret: str, who: str) -> str:
     """The CSRF token of a form: no other site can submit it in a rater's name."""
-    return hmac.new(secret.encode(), f"form:{who}".encode(), hashlib.sha256).hexdigest()
+    return _signature(secret, f"form:{who}")
+
+
+def stamped(secret: str, moment: float, item: str) -> str:
+    """A moment at which an item was shown, signed, so that a rater cannot pretend to have read for longer."""
+    text = f"{moment:.3f}"
+    return f"{text}.{_signature(secret, f'shown:{item}:{text}')}"
+
+
+def stamp_moment(secret: str, stamp: str, item: str) -> float | None:
+    """The moment of a stamp; None where the stamp is not ours."""
+    text, _, signature = stamp.rpartition(".")
+    return float(text) if same(signature, _signature(secret, f"shown:{item}:{text}")) else None
+
+
+def _signature(secret: str, text: str) -> str:
+    return hmac.new(secret.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 @dataclass
 class RateLimit:
-    """A limit on requests per minute from one address."""
+    """A limit on requests per minute, of one rater or from one address."""
 
     most: int
     _seen: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def allows(self, address: str) -> bool:
+    def allows(self, visitor: str) -> bool:
         """Count a request, unless there were too many."""
         now = time.monotonic()
         with self._lock:
-            if len(self._seen) > 10_000:  # so many addresses are no raters
+            if len(self._seen) > 10_000:  # so many visitors are no raters
                 self._seen.clear()
-            seen = self._seen[address]
+            seen = self._seen[visitor]
             while seen and now - seen[0] > 60:
                 seen.popleft()
             if len(seen) >= self.most:
@@ -71,7 +87,11 @@ class RateLimit:
 
 
 class Guard:
-    """Wraps the application: limits on rate and body, and security headers on every answer."""
+    """Limits rate and body of requests. It belongs inside the sessions' middleware.
+
+    Raters are counted by their signed cookie, so that a classroom behind one router is not taken for one rater;
+    everyone else, such as someone who guesses links, by address.
+    """
 
     def __init__(self, app: ASGIApp, per_minute: int) -> None:
         self.app, self.limit = app, RateLimit(per_minute)
@@ -81,15 +101,26 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        address = (scope.get("client") or ("unknown", 0))[0]
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        if not self.limit.allows(address):
-            await _plain(_with_headers(send), 429, "Too many requests: please wait a minute.", {"retry-after": "60"})
-            return
-        if _length(headers) > LARGEST_BODY:
-            await _plain(_with_headers(send), 413, "The request is too large.")
-            return
-        await self.app(scope, _limited(receive), _with_headers(send))
+        address = (scope.get("client") or ("unknown", 0))[0]
+        rater = scope.get("session", {}).get("rater")
+        if not self.limit.allows(f"rater {rater}" if isinstance(rater, str) else f"address {address}"):
+            await _plain(send, 429, "Too many requests: please wait a minute.", {"retry-after": "60"})
+        elif _length(headers) > LARGEST_BODY:
+            await _plain(send, 413, "The request is too large.")
+        else:
+            await self.app(scope, _limited(receive), send)
+
+
+class SecurityHeaders:
+    """Wraps the whole application: security headers on every answer, errors included."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self.app(scope, receive, _with_headers(send) if scope["type"] == "http" else send)
 
 
 class TooLargeError(Exception):

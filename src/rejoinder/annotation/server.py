@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.annotation.security import Guard, TooLargeError, new_token
+from rejoinder.annotation.security import Guard, SecurityHeaders, TooLargeError, new_token
 from rejoinder.annotation.store import Store
 from rejoinder.annotation.study import Study
 from rejoinder.errors import CallError, DataError
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parent / "pages"
 _SERVED = {"style.css": "text/css", "keys.js": "text/javascript"}
 _PER_MINUTE = 600
-"""Requests from one address: enough for a classroom behind one router."""
+"""Requests of one rater, or of all visitors without a session from one address."""
+_CACHED = {"cache-control": "public, max-age=3600"}
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,10 @@ def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = 
     )
     app = Starlette(
         routes=[*rating.routes, *admin.routes, Route("/pages/{name}", _file)],
-        middleware=[sessions],
+        middleware=[sessions, Middleware(Guard, per_minute=_PER_MINUTE)],
         exception_handlers={TooLargeError: _too_large},
     )
-    return Guard(app, _PER_MINUTE)
+    return SecurityHeaders(app)
 
 
 def _too_large(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as Starlette calls it
@@ -100,4 +101,6 @@ def _file(request: Request) -> Response:
     from starlette.responses import FileResponse, PlainTextResponse
 
     name = request.path_params["name"]
-    return FileResponse(PAGES / name, media_type=_SERVED[name]) if name in _SERVED else PlainTextResponse("", 404)
+    if name not in _SERVED:
+        return PlainTextResponse("", 404)
+    return FileResponse(PAGES / name, media_type=_SERVED[name], headers=_CACHED)

@@ -1,6 +1,10 @@
 """Answers in SQLite or PostgreSQL: appended and never changed, on disk before they are acknowledged.
 
 `open_store("study.db")` is a file; `open_store("postgresql://...")` a server. Both run the same few statements.
+
+Both databases write a log in the order of the commits. Answers wait until the log is on disk, and with it everything
+that was committed before. Raters who join and items that are handed out do not wait: a crash of the machine may lose
+them only where no answer followed, and a crash of the server loses nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +34,9 @@ _TABLES = (
         seconds DOUBLE PRECISION NOT NULL, given DOUBLE PRECISION NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS answers_rater ON answers (rater, item)",
 )
+
+_ADVISORY_LOCK = 7236014
+"""A number that only this program uses on a PostgreSQL server."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +85,15 @@ class Database(Protocol):
     def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one statement, whose values are marked by question marks."""
 
-    def transaction(self) -> Any:
-        """A transaction; only one runs at a time."""
+    def transaction(self, *, on_disk: bool) -> Any:
+        """A transaction; only one runs at a time. With `on_disk`, it is on disk after the block."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
 class SqliteDatabase:
-    """A file; every commit is on disk when it returns."""
+    """A file, with a write-ahead log."""
 
     serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
 
@@ -95,7 +102,6 @@ class SqliteDatabase:
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
         except sqlite3.Error as error:
             raise CallError(f"{path} cannot be used as a store of answers ({error})") from error
 
@@ -105,9 +111,10 @@ class SqliteDatabase:
             return self._connection.execute(statement, tuple(values)).fetchall()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, on_disk: bool) -> Iterator[None]:
         """A transaction."""
         with self._lock:
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if on_disk else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -123,38 +130,46 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A server."""
+    """A server. A connection that was lost is opened again for the next request."""
 
     serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 
     def __init__(self, url: str) -> None:
         require_extra("postgresql", "a PostgreSQL store")
-        import psycopg
-
-        self._lock = threading.RLock()
-        self._within = False
-        try:
-            self._connection = psycopg.connect(url, autocommit=True)
-        except psycopg.Error as error:
-            raise CallError(f"the PostgreSQL server cannot be used ({' '.join(str(error).split())})") from None
+        self._url, self._lock = url, threading.RLock()
+        self._opened = self._connected()
 
     def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one statement."""
         with self._lock:
-            cursor = self._connection.execute(statement.replace("?", "%s"), tuple(values))
+            cursor = self._connection().execute(statement.replace("?", "%s"), tuple(values))
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, on_disk: bool) -> Iterator[None]:
         """A transaction; other servers on the same database wait."""
-        with self._lock, self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(7236014)")
+        with self._lock, self._connection().transaction():
+            self.run(f"SET LOCAL synchronous_commit = {'on' if on_disk else 'off'}")
+            self.run(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
             yield
 
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            self._connection.close()
+            self._opened.close()
+
+    def _connection(self) -> Any:
+        if self._opened.closed:
+            self._opened = self._connected()
+        return self._opened
+
+    def _connected(self) -> Any:
+        import psycopg
+
+        try:
+            return psycopg.connect(self._url, autocommit=True)
+        except psycopg.Error as error:
+            raise CallError(f"the PostgreSQL server cannot be used ({' '.join(str(error).split())})") from None
 
 
 class Store:
@@ -162,13 +177,13 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        with database.transaction():
+        with database.transaction(on_disk=True):
             for statement in _TABLES:
                 database.run(statement.replace("{serial}", database.serial))
 
-    def transaction(self) -> Any:
-        """A transaction; only one runs at a time."""
-        return self.database.transaction()
+    def transaction(self, *, on_disk: bool = False) -> Any:
+        """A transaction; only one runs at a time. With `on_disk`, it is on disk after the block."""
+        return self.database.transaction(on_disk=on_disk)
 
     def close(self) -> None:
         """Close the database."""
@@ -199,11 +214,12 @@ class Store:
     def mark(self, rater: str, *, consented: bool = False, outcome: str | None = None) -> None:
         """Record that a rater is active, has consented, or has finished."""
         now = time.time()
-        self.database.run("UPDATE raters SET seen = ? WHERE id = ?", (now, rater))
-        if consented:
-            self.database.run("UPDATE raters SET consented = ? WHERE id = ? AND consented IS NULL", (now, rater))
-        if outcome is not None:
-            self.database.run("UPDATE raters SET outcome = ? WHERE id = ?", (outcome, rater))
+        with self.transaction():
+            self.database.run("UPDATE raters SET seen = ? WHERE id = ?", (now, rater))
+            if consented:
+                self.database.run("UPDATE raters SET consented = ? WHERE id = ? AND consented IS NULL", (now, rater))
+            if outcome is not None:
+                self.database.run("UPDATE raters SET outcome = ? WHERE id = ?", (outcome, rater))
 
     def assign(self, rater: str, items: Sequence[str], start: int) -> None:
         """Give items to a rater, in this order."""
@@ -223,7 +239,7 @@ class Store:
 
     def add_answers(self, answers: Sequence[Answer]) -> None:
         """Append answers; they are on disk when this returns."""
-        with self.transaction():
+        with self.transaction(on_disk=True):
             for one in answers:
                 self.database.run(
                     "INSERT INTO answers (rater, item, question, value, seconds, given) VALUES (?, ?, ?, ?, ?, ?)",

@@ -115,6 +115,8 @@ class Study:
     instructions: str = "Read the conversation, then answer the questions about the reply."
     consent: str = ""
     """What raters agree to before they begin; nothing is asked where it is empty."""
+    contexts: int = 0
+    """Contexts that are used, chosen at random; 0 for all."""
     raters_per_item: int = 3
     items_per_rater: int = 40
     shared_items: int = 5
@@ -201,6 +203,8 @@ def _check(study: Study, file: str) -> None:
     for name in ("raters_per_item", "items_per_rater"):
         if getattr(study, name) < 1:
             raise wrong(name, "expected at least 1")
+    if study.contexts < 0:
+        raise wrong("contexts", "expected 0 for all contexts, or their number")
     if not 0 <= study.shared_items <= study.items_per_rater:
         raise wrong("shared_items", "expected from 0 to items_per_rater")
     if not study.return_after_minutes > 0:

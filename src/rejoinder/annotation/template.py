@@ -8,7 +8,9 @@ from pathlib import Path
 _STUDY = """\
 title = "How good are these replies?"
 examples = {examples}
-raters_per_item = 3
+# Contexts that are used, chosen at random; 0 for all.
+contexts = {contexts}
+raters_per_item = {raters_per_item}
 items_per_rater = {items_per_rater}
 shared_items = {shared_items}
 seed = 0
@@ -50,8 +52,14 @@ labels = ["not at all", "perfectly"]
 """
 
 
-def study_text(examples: Path, count: int) -> str:
-    """The TOML of a study of `count` replies."""
+def study_text(examples: Path, count: int, *, contexts: int = 0, raters_per_item: int = 3) -> str:
+    """The TOML of a study of `count` replies, of which those to `contexts` contexts are used (0: all)."""
     items = max(1, min(40, count))
     path = json.dumps(str(examples), ensure_ascii=False)  # a TOML string is written like a JSON string
-    return _STUDY.format(examples=path, items_per_rater=items, shared_items=min(5, items))
+    return _STUDY.format(
+        examples=path,
+        contexts=contexts,
+        raters_per_item=raters_per_item,
+        items_per_rater=items,
+        shared_items=min(5, items),
+    )

@@ -19,7 +19,7 @@ from rejoinder.data.results.reading import result_rows
 from rejoinder.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 FILES = Path(__file__).parent / "files"
 OLD, NEW = FILES / "inspect-old.eval", FILES / "inspect-new.eval"

@@ -1,0 +1,55 @@
+"""The pages for raters and organisers under axe-core, the accessibility checker, in a real browser."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from annotation_server import ONE_QUESTION, SCALES, SECRETS, running_app, write_study
+from rejoinder.annotation.store import open_store
+
+AXE = os.environ.get("REJOINDER_AXE", "")
+
+
+@pytest.mark.skipif(not AXE, reason="needs axe-core: REJOINDER_AXE does not name its file")
+@pytest.mark.parametrize(
+    ("kind", "scheme"), [("scale", "light"), ("scale", "dark"), ("pair", "dark"), ("write", "light")]
+)
+def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, scheme: str) -> None:
+    study = write_study(tmp_path, SCALES if kind == "scale" else ONE_QUESTION.format(kind=kind))
+    with closing(open_store(tmp_path / "study.db")) as store, running_app(study, store) as address:
+        # The policy of the pages forbids the injected script, so that it is lifted here.
+        context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+        page = context.new_page()
+        page.goto(f"{address}/join?PROLIFIC_PID=one")
+        assert serious(page) == []
+        if kind == "scale":
+            page.get_by_role("button", name="I agree").click()
+            assert serious(page) == []
+            page.keyboard.press("3")
+            with page.expect_navigation():
+                page.keyboard.press("Enter")
+            assert serious(page) == []
+        page.goto(f"{address}/admin/{SECRETS.admin}")
+        assert page.locator("h2").count() > 0
+        assert serious(page) == []
+        context.close()
+
+
+def serious(page: Any) -> list[str]:
+    """The serious and critical findings of axe-core on a page."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run()")
+    assert len(found["passes"]) > 5
+    return [
+        f"{finding['id']}: {node['html']}"
+        for finding in found["violations"]
+        if finding["impact"] in {"serious", "critical"}
+        for node in finding["nodes"]
+    ]
