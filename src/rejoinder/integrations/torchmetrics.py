@@ -53,8 +53,7 @@ class ReplyMetric(Metric):  # type: ignore[misc]
 
     def compute(self) -> torch.Tensor:
         """The mean score; NaN where nothing was scored."""
-        mean: torch.Tensor = self.total / self.scored
-        return mean
+        return torch.div(self.total, self.scored)
 
 
 def _texts(reference: str | Sequence[str]) -> tuple[str, ...]:
