@@ -184,6 +184,13 @@ def test_every_answer_has_the_headers_that_keep_scripts_and_frames_out(study: St
     cookie = client.get("/join?PROLIFIC_PID=x", follow_redirects=False).headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=lax" in cookie
+    assert "secure" not in cookie
+    behind_tls = TestClient(make_app(study, store, SECRETS, https=True), base_url="https://study.example.org")
+    assert "; secure" in behind_tls.get("/join?PROLIFIC_PID=y", follow_redirects=False).headers["set-cookie"].lower()
+    policy = HEADERS["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
 
 
 def test_too_many_requests_are_told_to_wait() -> None:
@@ -253,7 +260,9 @@ text = "Which is better?"
 """
 
 
-def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(tmp_path: Path, store: Store) -> None:
+def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(
+    tmp_path: Path, store: Store, run: Run
+) -> None:
     study = write_study(tmp_path, PAIRS)
     assigner = Assigner(study, store)
     client = client_of(study, store)
@@ -267,6 +276,15 @@ def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(tmp_pa
     values = [answer.value for answer in latest(store.answers()).values()]
     assert len(values) == 10
     assert set(values) <= {"A", "B"}
+    assert run("annotate", "export", "study.toml", "-o", "preferences.jsonl").code == 0
+    ranked = run("prefer", "preferences.jsonl")
+    assert ranked.code == 0, ranked.err
+    assert "10 judgements, 10 contexts" in ranked.out
+    records = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
+    sides = {"A": "a", "B": "b"}
+    assert [record["winner"] for record in records] == [
+        record[sides[value]] for record, value in zip(records, values, strict=True)
+    ]
 
 
 def test_from_replies_to_judged_replies_by_the_command_line(run: Run, tmp_path: Path) -> None:

@@ -48,16 +48,18 @@ def _judged(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) 
 
 
 def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
-    """Which of two systems' replies was better: `winner` is a, b or tie."""
+    """Which of two systems' replies was better, as `rejoinder prefer` reads it: `winner` is a system or tie."""
     for answer in answers:
         item = items[answer.item]
         first, second = (system for _, system in item.examples)
         yield {
             "context": list(item.context),
-            "a": {"system": first, "response": item.replies[0]},
-            "b": {"system": second, "response": item.replies[1]},
-            "winner": {"A": "a", "B": "b"}.get(answer.value, "tie"),
-            "question": answer.question,
+            "a": first,
+            "b": second,
+            "response_a": item.replies[0],
+            "response_b": item.replies[1],
+            "winner": {"A": first, "B": second}.get(answer.value, "tie"),
+            "dimension": answer.question,
             "rater": answer.rater,
         }
 
