@@ -12,7 +12,7 @@ import numpy as np
 
 from rejoinder.arrays import Floats
 from rejoinder.meta import compare as comparing
-from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.effect_size import needed_examples

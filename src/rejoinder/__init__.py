@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
     from rejoinder.learning.run import TrainingRun
     from rejoinder.meta.calibrate import CalibrationReport, calibrate
-    from rejoinder.meta.compare import compare
-    from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.comparing.compare import compare
+    from rejoinder.meta.comparing.comparison import Comparison
     from rejoinder.meta.meta import MetaReport, meta_evaluate
     from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
     from rejoinder.meta.planning.plan import plan, plan_precision
@@ -52,7 +52,7 @@ _HOMES = {
     "AgreementReport": "meta.raters.agreement",
     "CalibrationReport": "meta.calibrate",
     "CallError": "errors",
-    "Comparison": "meta.comparison",
+    "Comparison": "meta.comparing.comparison",
     "Conversion": "data.converting.convert",
     "DataCheck": "scoring.check",
     "DataError": "errors",
@@ -80,7 +80,7 @@ _HOMES = {
     "agreement": "meta.raters.agreement",
     "calibrate": "meta.calibrate",
     "check": "scoring.check",
-    "compare": "meta.compare",
+    "compare": "meta.comparing.compare",
     "compare_pairwise": "meta.preferences.pairwise",
     "convert": "data.converting.convert",
     "distill": "training.distill",

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.meta.compare import compare
+from rejoinder.meta.comparing.compare import compare
+from rejoinder.meta.comparing.ranking import ranking
 from rejoinder.meta.human_means import HumanDifference, human_means, labels_by_row
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.ranking import ranking
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.labelling.prediction_powered import PredictionPowered

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.meta.compare import compare
+from rejoinder.meta.comparing.compare import compare
 from rejoinder.meta.sample import sample
 
 if TYPE_CHECKING:

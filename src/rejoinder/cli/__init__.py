@@ -61,8 +61,16 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+GROUPS = {
+    "people": ("plan", "prefer", "sample", "annotate", "agree"),
+    "models": ("generate", "calibrate", "distill", "setup"),
+}
+"""Folder -> the verbs whose modules are in it; all others are in this one."""
+
+
 def _fill(verb: str, parser: argparse.ArgumentParser) -> None:
-    module = importlib.import_module(f"rejoinder.cli.{verb}")
+    folder = next((f"{group}." for group, verbs in GROUPS.items() if verb in verbs), "")
+    module = importlib.import_module(f"rejoinder.cli.{folder}{verb}")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
 

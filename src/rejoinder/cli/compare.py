@@ -26,7 +26,7 @@ from rejoinder.cli.options import (
 from rejoinder.cli.pairwise import run_pairwise
 
 if TYPE_CHECKING:
-    from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.comparing.comparison import Comparison
     from rejoinder.scoring.choosing import Choice
     from rejoinder.scoring.replay import Replay
 
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
-    from rejoinder.meta.gate import gate
+    from rejoinder.meta.comparing.gate import gate
     from rejoinder.output.targets import reserved
 
     if arguments.pairwise is not None:
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
     """The comparison, after its report has been written."""
-    from rejoinder.meta.compare import compare
+    from rejoinder.meta.comparing.compare import compare
 
     def visit(found: Comparison, replies: Replay | None = None) -> None:
         if arguments.report:

@@ -18,7 +18,7 @@ from rejoinder.errors import shortened
 if TYPE_CHECKING:
     from rejoinder.data.record import FieldMap
     from rejoinder.data.source import Source
-    from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.comparing.comparison import Comparison
     from rejoinder.metrics.base import Metric
     from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice

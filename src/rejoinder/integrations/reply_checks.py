@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from rejoinder.data.record import Fields
 from rejoinder.errors import RejoinderError
-from rejoinder.meta.compare import compare, compare_table
-from rejoinder.meta.comparison import Comparison
-from rejoinder.meta.gate import Gate, gate
+from rejoinder.meta.comparing.compare import compare, compare_table
+from rejoinder.meta.comparing.comparison import Comparison
+from rejoinder.meta.comparing.gate import Gate, gate
 from rejoinder.report.markup import element, escaped, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.sections.summary import summary_section

@@ -4,11 +4,7 @@ In reading order:
 
 | module | contents |
 |---|---|
-| `pairing`, `score_tables` | replies of several sources as one; tables of numbers that exist already |
-| `compare`, `pair_tests` | `compare`: is B better than A?; the tests of two systems |
-| `verdict`, `headline` | how two systems compare on one metric; the answer of the whole comparison in words |
-| `comparison`, `comparison_text` | the result, from which text, JSON and LaTeX are made |
-| `ranking` | systems in order, with significance clusters |
+| `comparing` | `compare`: is B better than A? |
 | `judged` | `JudgedSet`: examples with human ratings |
 | `human_means` | mean human scores from a few labels and many automatic scores |
 | `human` | how well the raters agree |

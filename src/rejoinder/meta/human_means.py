@@ -15,8 +15,8 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError
+from rejoinder.meta.comparing.verdict import Finding, Outcome, claim, no_worse, outcome_of
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions
-from rejoinder.meta.verdict import Finding, Outcome, claim, no_worse, outcome_of
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import Equivalence
 from rejoinder.stats.formatting import counted, interval_text, p_statement

@@ -15,9 +15,9 @@ from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError
+from rejoinder.meta.comparing.pairing import labels_of
 from rejoinder.meta.judged import chosen_dimensions, read_judged
 from rejoinder.meta.meta import MetaReport, meta_evaluate
-from rejoinder.meta.pairing import labels_of
 from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.study import shown
 from rejoinder.scoring.choosing import Choice, Metrics, choose

@@ -15,7 +15,7 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.meta.comparison import Primary
+from rejoinder.meta.comparing.comparison import Primary
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Scores
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.meta.compare import compare
-from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.comparing.compare import compare
+from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.meta import MetaReport, meta_evaluate
 from rejoinder.output.writing import write_text
 from rejoinder.report.chosen import rows_to_show

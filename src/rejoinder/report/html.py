@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder.errors import CallError
-from rejoinder.meta.compare import compare_table
-from rejoinder.meta.comparison import Comparison, Primary
+from rejoinder.meta.comparing.compare import compare_table
+from rejoinder.meta.comparing.comparison import Comparison, Primary
 from rejoinder.report.chosen import ChosenRows, rows_to_show
 from rejoinder.report.markup import Html, joined
 from rejoinder.report.page import Section, render_page

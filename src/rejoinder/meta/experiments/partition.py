@@ -15,8 +15,8 @@ from rejoinder.data import contexts
 from rejoinder.data.contexts import context_keys
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.learning.splits import fold_of_groups
+from rejoinder.meta.comparing.pairing import labels_of
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, context_key, read_judged
-from rejoinder.meta.pairing import labels_of
 from rejoinder.types import Example, JudgedExample, Scores
 
 PUBLISHED = "published"

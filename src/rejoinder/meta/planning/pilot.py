@@ -11,8 +11,8 @@ import numpy as np
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError
+from rejoinder.meta.comparing.pairing import join, labels_of
 from rejoinder.meta.judged import chosen_dimensions, read_judged
-from rejoinder.meta.pairing import join, labels_of
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import choose
 from rejoinder.scoring.local import LocalRun

@@ -18,8 +18,8 @@ from rejoinder.evaluators.judge.cost import Plan
 from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import FIRST, NEITHER, Pair, PairVerdict, planned_pairs, preferred
+from rejoinder.meta.comparing.pairing import join, labels_of
 from rejoinder.meta.judged import context_key
-from rejoinder.meta.pairing import join, labels_of
 from rejoinder.meta.preferences.pairwise_report import Flips, PairwiseReport
 from rejoinder.meta.preferences.rank import preferences
 from rejoinder.registry import load

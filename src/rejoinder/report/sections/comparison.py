@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rejoinder.meta.comparison import Comparison
-from rejoinder.meta.verdict import Verdict
+from rejoinder.meta.comparing.comparison import Comparison
+from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.report.glossary import term
 from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.numbers import UNKNOWN, decimals_for, shown

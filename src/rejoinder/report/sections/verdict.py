@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rejoinder.errors import cut
-from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.report.figures import interval_plot
 from rejoinder.report.glossary import explained
 from rejoinder.report.markup import Html, element, own_text

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rejoinder.meta.verdict import Verdict, claim, needed_text
+from rejoinder.meta.comparing.verdict import Verdict, claim, needed_text
 from rejoinder.stats.formatting import counted, names_text, share_text
 from rejoinder.text.grid import number
 
 if TYPE_CHECKING:
-    from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.comparing.comparison import Comparison
     from rejoinder.meta.human_means import HumanMeans
 
 

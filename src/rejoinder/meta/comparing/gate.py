@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rejoinder.errors import CallError
-from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.comparing.comparison import Comparison
+from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import HumanDifference
-from rejoinder.meta.verdict import Verdict
 from rejoinder.stats.formatting import bounds_text, decimals_of
 
 FailIf = Literal["worse", "not-better"]

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.meta.pair_tests import PairTests, means_by_context
-from rejoinder.meta.verdict import Verdict
+from rejoinder.meta.comparing.pair_tests import PairTests, means_by_context
+from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.stats.multiple import significance_clusters
 from rejoinder.text.grid import number
 from rejoinder.types import Scores

@@ -9,7 +9,7 @@ import pytest
 
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError
-from rejoinder.meta.pairing import join, labels_of
+from rejoinder.meta.comparing.pairing import join, labels_of
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.types import Example
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.meta.compare import compare, compare_table
-from rejoinder.meta.comparison import Comparison
-from rejoinder.meta.gate import FailIf, gate
+from rejoinder.meta.comparing.compare import compare, compare_table
+from rejoinder.meta.comparing.comparison import Comparison
+from rejoinder.meta.comparing.gate import FailIf, gate
 from scored_replies import table_of
 
 

@@ -17,14 +17,14 @@ from rejoinder.data.record import FIELDS, FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.meta.comparison import Comparison, Primary
+from rejoinder.meta.comparing.comparison import Comparison, Primary
+from rejoinder.meta.comparing.pair_tests import PairTests
+from rejoinder.meta.comparing.pairing import join, labels_of
+from rejoinder.meta.comparing.ranking import ranked_systems
+from rejoinder.meta.comparing.score_tables import read_score_table
+from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import RowLabels, human_means, labels_by_row
 from rejoinder.meta.judged import read_labels
-from rejoinder.meta.pair_tests import PairTests
-from rejoinder.meta.pairing import join, labels_of
-from rejoinder.meta.ranking import ranked_systems
-from rejoinder.meta.score_tables import read_score_table
-from rejoinder.meta.verdict import Verdict
 from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.grouping import PAIR_FIELDS, GroupFinder
 from rejoinder.scoring.local import LocalRun

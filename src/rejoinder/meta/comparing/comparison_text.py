@@ -10,9 +10,9 @@ from rejoinder.text.grid import grid, number, wrapped
 from rejoinder.text.latex import latex_safe, latex_table
 
 if TYPE_CHECKING:
-    from rejoinder.meta.comparison import Comparison
+    from rejoinder.meta.comparing.comparison import Comparison
+    from rejoinder.meta.comparing.verdict import Verdict
     from rejoinder.meta.human_means import HumanMeans
-    from rejoinder.meta.verdict import Verdict
 
 _LONGEST_NAME = 14
 _MOST_PAIRS = 12

@@ -13,8 +13,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import CallError
-from rejoinder.meta.compare import compare_table
-from rejoinder.meta.comparison import Comparison
+from rejoinder.meta.comparing.compare import compare_table
+from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.human_means import human_means
 from rejoinder.report.html import render_report
 from rejoinder.scoring.grouping import Grouping

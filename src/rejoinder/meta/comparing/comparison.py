@@ -11,10 +11,10 @@ import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.meta import comparison_text
-from rejoinder.meta.headline import Voice, headline
+from rejoinder.meta.comparing.headline import Voice, headline
+from rejoinder.meta.comparing.ranking import Ranking
+from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import HumanDifference, HumanMeans
-from rejoinder.meta.ranking import Ranking
-from rejoinder.meta.verdict import Verdict
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
 

@@ -1,0 +1,1 @@
+"""Verbs about people: planning, collecting and using their ratings."""
