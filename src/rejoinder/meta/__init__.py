@@ -13,7 +13,7 @@ In reading order:
 | `calibrate` | `calibrate`: an evaluator's scores mapped to the human scale |
 | `study`, `panels` | what studies start from and return, and the contents of their figures |
 | `correlations` | how well metrics agree with people, by reply, system and context |
-| `meta` | `meta_evaluate`: the whole report |
+| `meta`, `finding` | `meta_evaluate`: the whole report, and what it found in words |
 | `meta_analysis` | `meta_analyse`: the correlations of several judged sets, pooled |
 | `planning` | `plan`: contexts, raters and labels that a comparison needs |
 | `preferences` | `preferences`: systems ranked by pairwise preferences |

@@ -17,7 +17,6 @@ from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.meta.comparing.finding import finding
 from rejoinder.meta.correlations import (
     LevelTable,
     WithinContext,
@@ -26,6 +25,7 @@ from rejoinder.meta.correlations import (
     utterance_level,
     within_context,
 )
+from rejoinder.meta.finding import finding
 from rejoinder.meta.human import HumanCeiling, human_ceiling
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study

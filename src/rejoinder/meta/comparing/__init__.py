@@ -6,7 +6,7 @@ In reading order:
 |---|---|
 | `pairing`, `score_tables` | replies of several sources as one; tables of numbers that exist already |
 | `compare`, `pair_tests` | `compare`: is B better than A?; the tests of two systems |
-| `finding`, `verdict`, `headline` | what was found, by a metric or by people; the answer of the whole comparison in words |
+| `verdict`, `headline` | how two systems compare, by a metric or by people; the whole answer in words |
 | `comparison`, `comparison_text` | the result, from which text, JSON and LaTeX are made |
 | `ranking` | systems in order, with significance clusters |
 | `gate` | a check for continuous integration |

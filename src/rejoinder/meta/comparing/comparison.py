@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.meta import comparison_text
+from rejoinder.meta.comparing import comparison_text
 from rejoinder.meta.comparing.headline import Voice, headline
 from rejoinder.meta.comparing.ranking import Ranking
 from rejoinder.meta.comparing.verdict import Verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.meta.comparing.finding import finding
+from rejoinder.meta.finding import finding
 from rejoinder.meta.meta import DimensionReport, MetaReport, meta_evaluate
 from rejoinder.stats.intervals import Interval
 
