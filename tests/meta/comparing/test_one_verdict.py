@@ -9,7 +9,7 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError
-from rejoinder.meta import compare as comparing
+from rejoinder.meta.comparing import compare as comparing
 from rejoinder.meta.comparing.compare import compare_table
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
