@@ -69,7 +69,7 @@ def test_lower_scores_may_be_better() -> None:
 def test_too_few_contexts_do_not_pass() -> None:
     found = gate(compared(0.0, n=4), "worse")
     assert not found.passed
-    assert "4 contexts are too few to show any difference" in found.reason
+    assert "4 items are too few to show any difference" in found.reason
     alone = gate(compared(0.0, n=1, margin=0.5), "worse")
     assert not alone.passed
     assert alone.reason == "judge: too few scored replies to compare old and new."
