@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.arguments import checked
+from rejoinder.arguments import checked, function, one_or_more, optional
 from rejoinder.arrays import Ints
 from rejoinder.data.record import FIELDS, FieldMap, Fields
 from rejoinder.data.source import OnError, Source
@@ -41,7 +41,7 @@ SMALLEST_ADJUSTED = ALPHA / 10
 """Enough permutations are drawn for adjusted p-values of the primary metric to get this small."""
 
 
-@checked()
+@checked(by=one_or_more("the name of a field, or a list of names"), visit=optional(function))
 def compare(
     *origins: Any,
     metrics: Metrics | Choice | None = None,
@@ -86,7 +86,7 @@ def compare(
     """
     if margin is not None and not 0 < margin < math.inf:
         raise CallError(f"the margin must be above 0, not {margin}")
-    named_fields = (by,) if isinstance(by, str) else tuple(by)
+    named_fields = tuple(by)
     mapping, pair_field = _mapping(replace(FieldMap.given(fields), by=named_fields), pair_by, cluster)
     if scores is not None:
         if origins or labels is not None:
