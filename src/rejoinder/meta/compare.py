@@ -86,7 +86,7 @@ def compare(
     """
     if margin is not None and not 0 < margin < math.inf:
         raise CallError(f"the margin must be above 0, not {margin}")
-    named_fields = tuple(by)
+    named_fields = (by,) if isinstance(by, str) else tuple(by)
     mapping, pair_field = _mapping(replace(FieldMap.given(fields), by=named_fields), pair_by, cluster)
     if scores is not None:
         if origins or labels is not None:
