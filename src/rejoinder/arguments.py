@@ -146,6 +146,13 @@ def flag(value: Any) -> bool:
     return bool(value)
 
 
+def function(value: Any) -> Any:
+    """Something that can be called."""
+    if not callable(value):
+        raise ValueError("a function")
+    return value
+
+
 def text(value: Any) -> str:
     """Text that is not empty."""
     if not isinstance(value, str) or not value.strip():

@@ -61,7 +61,9 @@ class LogLines:
         now = self.clock()
         if now >= self._next and (self.total is None or self.done < self.total):
             self._next = now + BETWEEN_LINES
-            print(self._line(now - self._start), file=sys.stderr, flush=True)
+            from tqdm import tqdm
+
+            tqdm.write(self._line(now - self._start), file=sys.stderr)
 
     def _line(self, seconds: float) -> str:
         if not self.total or not self.done:

@@ -16,7 +16,7 @@ from rejoinder.report.chosen import rows_to_show
 from rejoinder.report.html import render_report
 from rejoinder.report.meta import render_meta
 from rejoinder.scoring.replay import Replay
-from rejoinder.stats.formatting import counted, names_text, p_statement
+from rejoinder.stats.formatting import SMALLEST_P, counted, names_text, p_statement
 
 REPORTS = ("report.html", "meta.html")
 """The pages that the demo writes: the comparison of systems, and metrics against ratings."""
@@ -56,9 +56,10 @@ def _certainty(comparison: Comparison) -> str:
     settled = [verdict for verdict in verdicts if verdict.better is not None]
     if not settled:
         return f"none of {counted(len(verdicts), 'pair')} of systems differs significantly."
-    largest = p_statement(max(verdict.p_adjusted for verdict in settled))
+    largest = max(verdict.p_adjusted for verdict in settled)
+    certain = p_statement(largest) + (" or less" if largest >= SMALLEST_P else "")
     return (
-        f"{len(settled)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({largest} or less, "
+        f"{len(settled)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({certain}, "
         f"corrected for {len(verdicts)} tests), on {verdicts[0].counted_units}."
     )
 

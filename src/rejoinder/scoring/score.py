@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from rejoinder.arguments import checked
+from rejoinder.arguments import checked, one_or_more
 from rejoinder.data.record import FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
@@ -20,7 +20,7 @@ from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.terminal import one_line
 
 
-@checked()
+@checked(by=one_or_more("the name of a field, or a list of names"))
 def score(
     examples: Any,
     metrics: Metrics | None = None,
@@ -40,8 +40,7 @@ def score(
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
     """
     chosen = choose(metrics)
-    named = (by,) if isinstance(by, str) else tuple(by)
-    with closing(Source(examples, replace(FieldMap.given(fields), by=named), on_error)) as source:
+    with closing(Source(examples, replace(FieldMap.given(fields), by=tuple(by)), on_error)) as source:
         seen = survey(source, digest=False)
         served = chosen.served_by(seen, source.name)
         run = LocalRun(
@@ -55,7 +54,7 @@ def score(
             intervals=intervals,
             notes=served.notes,
             keep_ids=True,
-            by=named,
+            by=tuple(by),
         )
         table = run.score()
         skipped = list(source.skipped.values())
