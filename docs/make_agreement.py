@@ -1,4 +1,6 @@
-"""Copies the figures of results/evaluator-figures.json to where they are shown: `python docs/make_agreement.py`.
+"""Copies measured agreement with people to where it is shown: `python docs/make_agreement.py`.
+
+The figures are those of results/evaluator-figures.json and, for `default`, of results/default-blend.md.
 
 They go into src/rejoinder/resources/agreement.json, which `rejoinder metrics NAME` shows, and into the tables of the
 README and of guide/choosing-a-metric.md. Tests compare these with the figures, so that they cannot become outdated.
@@ -7,6 +9,8 @@ README and of guide/choosing-a-metric.md. Tests compare these with the figures, 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +18,11 @@ BEGIN, END = "<!-- agreement -->\n", "<!-- end of agreement -->"
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "results" / "evaluator-figures.json"
+BLEND = DOCS / "results" / "default-blend.md"
 RESOURCE = DOCS.parent / "src" / "rejoinder" / "resources" / "agreement.json"
 
 MEASURED = {
-    "default, as it ships": ("default", "default"),
+    "default, as it ships": ("default@1", "default@1"),
     "default-fast, as it ships": ("default-fast", "default-fast"),
     "BLEU-2": ("bleu", "bleu-2"),
     "ROUGE-L": ("rouge-l", "rouge-l"),
@@ -28,6 +33,9 @@ MEASURED = {
     "mpnet, with labels": ("encoder", "encoder from all-mpnet-base-v2, trained with ratings of the same set"),
 }
 """Column of the figures -> registered name, and the setting that was measured."""
+
+BLENDED = "default fitted on the other sets"
+"""How `default` was measured: it is fitted on ratings of all sets, so each set is left out in turn."""
 
 TABLES = (DOCS.parent / "README.md", DOCS / "guide" / "choosing-a-metric.md")
 """Pages with a table of the agreement, between two comments."""
@@ -40,7 +48,7 @@ COLUMNS = {
 }
 """Sets in these tables."""
 
-ROWS = ("default", "encoder-cosine", "default-fast", "embedding-average", "meteor", "rouge-l", "bleu")
+ROWS = ("default", "default@1", "encoder-cosine", "default-fast", "embedding-average", "meteor", "rouge-l", "bleu")
 """Metrics in these tables, each with the setting that was measured first."""
 
 BY_CONSTRUCTION = {"dailydialogpp_dev"}
@@ -57,7 +65,23 @@ def agreement() -> dict[str, list[dict[str, Any]]]:
                 name, setting = MEASURED[cell["scorer"]]
                 if not _is_part(row["judged"], setting, found[name]):
                     found[name].append(_figure(setting, row, cell))
-    return found
+    dimensions = {row["judged"]: row["dimension"] for rows in reversed(figures.values()) for row in reversed(rows)}
+    return {"default": list(_blended(dimensions)), **found}
+
+
+def _blended(dimensions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Rows of the first table of results/default-blend.md: set, replies, two other scorers, `default@2`."""
+    table = BLEND.read_text(encoding="utf-8").partition("| gain |")[2].partition("\n\n")[0]
+    row = re.compile(r"^\| (\w+).*? \| ([\d,]+) \| \S+ \| \S+ \| (\S+) \[(\S+), (\S+)\] \|", re.MULTILINE)
+    for judged, replies, *spearman in row.findall(table):
+        if judged in dimensions and judged not in BY_CONSTRUCTION:
+            yield {
+                "measured": BLENDED,
+                "judged": judged,
+                "dimension": dimensions[judged],
+                "replies": int(replies.replace(",", "")),
+                "spearman": [float(number) for number in spearman],
+            }
 
 
 def table() -> str:

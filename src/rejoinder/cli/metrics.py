@@ -99,7 +99,7 @@ def _explained(name: str) -> dict[str, Any]:
         known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *trainable_names()]
         raise UnknownNameError("metric or model", name, known)
     figures = agreement(base)
-    page = "results/evaluator-figures.md" if figures else RESULTS.get(base)
+    page = RESULTS.get(base) or ("results/evaluator-figures.md" if figures else None)
     return {
         "name": name,
         **about,

@@ -19,7 +19,9 @@ _DOT = "Not calibrated: a starting point of ADEM, rarely of use by itself."
 
 WEAKNESSES: dict[str, str] = {
     "default": "Knows no facts and only English. Hardly distinguishes replies to one context that are all on topic, "
-    "and rates broken language made of the context's words too high. Do not rely on the score of a single reply.",
+    "nor specific replies from generic ones. Do not rely on the score of a single reply.",
+    "default@1": "As default, but rates broken language made of the context's words too high, and reads only the "
+    "beginning of a long reply.",
     "default-fast": "Agrees less well with people than default. Reads words and not their order, and only English.",
     "bleu": f"{_OVERLAP} Word order hardly matters to bleu-1 and bleu-2; most replies score near 0 with one reference.",
     "rouge-l": f"{_OVERLAP} Long replies gain from common words that happen to be in order.",
@@ -34,6 +36,8 @@ WEAKNESSES: dict[str, str] = {
     "repetition": "Finds loops and echoes, nothing else: an off-topic reply can have a perfect score.",
     "specificity": "Rewards rare words, also wrong or off-topic ones.",
     "pm": "Looks for contradictions in places, numbers and yes or no only; any other wrong reply passes.",
+    "fluency": "Judges the language only, and only English: an off-topic reply can have a perfect score. Says nothing "
+    "about replies of fewer than four words.",
     "length": "Not a measure of quality. Report it beside metrics that may prefer long or short replies.",
     "ruber-pool": "Rewards replies that repeat words of the context.",
     "judge": "Only as good as the language model behind it: it may prefer long replies, its own style or the first of "
@@ -41,6 +45,8 @@ WEAKNESSES: dict[str, str] = {
     "jury": "The same as for judge, averaged over several models, at the cost of all of them.",
     "encoder": "Learns what its training data reward; replies unlike them may be misjudged (score prints a note). "
     "Training needs the train extra.",
+    "blend": "Learns what the rated replies reward: with ratings of one kind of chat, other kinds may be misjudged. It "
+    "is no better than its members allow.",
     "ensemble": "All members count as weighted, however bad; compare it with its best member on rated replies.",
     "encoder-cosine": "Measures similarity: a reply that repeats the last turn has a perfect score.",
     "skip-thought": f"{_OVERLAP} Needs much text to learn useful vectors.",
@@ -70,6 +76,7 @@ RESULTS: dict[str, str] = {
         "results/adem-figures.md",
     ),
     **dict.fromkeys(("am-fm", "am", "fm"), "results/am-fm-dstc6.md"),
+    **dict.fromkeys(("default", "blend", "fluency"), "results/default-blend.md"),
 }
 """Evaluators whose agreement with people depends on how they were trained -> the page with their figures."""
 
@@ -78,7 +85,7 @@ QUESTIONS: dict[str, str] = {
     "The same, for millions of replies": "default-fast",
     "Are they close to what people answered? (references)": "meteor, embedding-average",
     "Are they dull or repetitive?": "specificity, distinct-2, repetition",
-    "What would my own raters say? (a few hundred ratings)": "rejoinder train encoder",
+    "What would my own raters say? (a few hundred ratings)": "rejoinder train blend",
     "Which of these can I trust on my data? (some ratings)": "rejoinder meta",
 }
 """A question -> the metrics or the command that answer it."""
