@@ -95,7 +95,20 @@ CALLS: dict[str, Call] = {
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
+            "visit": [3, "x", True],
         },
+    ),
+    "compare_pairwise": Call(
+        rejoinder.compare_pairwise,
+        {"origins": [EXAMPLES], "judge": "judge(model=m, url='http://127.0.0.1:9/v1', retries=0)"},
+        {
+            "origins": [*ORIGINS, *NOTHING],
+            "judge": [3, None, True, b"x", "", "bleu", "judge", ["judge"], "judge(model=m)"],
+            "pair_by": [*TEXTS, "nope"],
+        },
+    ),
+    "reference_points": Call(
+        rejoinder.reference_points, {}, {"evaluator": [3, None, True, b"x", "", "bleu", "defualt", ["default"]]}
     ),
     "meta_evaluate": Call(
         rejoinder.meta_evaluate,
@@ -192,10 +205,11 @@ CALLS: dict[str, Call] = {
             "teachers": [3, None, True, b"x", {}, [], "", "missing", "folder", "bm25", ["length", 3]],
             "dialogues": [*DIALOGUE_LISTS, *NOTHING],
             "candidates": [3, True, object(), "missing.jsonl", "folder", [3], [{}]],
+            "judged": [3, True, object(), "missing.jsonl", "folder", [3], [{}], [{"response": "x"}]],
             "student": [3, None, True, "", "encodr", "bm25", ["static"]],
             "contexts": [*NO_NUMBERS, 0, -1, 1.5, True],
         },
-        frozenset({"on_read", "parameters"}),
+        frozenset({"on_read", "on_check", "parameters"}),
     ),
     "calibrate": Call(
         rejoinder.calibrate,
@@ -207,7 +221,11 @@ CALLS: dict[str, Call] = {
             "level": [*NO_NUMBERS, 0, 1, -1, 2, True, 10**400],
         },
     ),
-    "FieldMap": Call(rejoinder.FieldMap, {}, {"names": FIELDS, "separator": ["", 3, None, True]}),
+    "FieldMap": Call(
+        rejoinder.FieldMap,
+        {},
+        {"names": FIELDS, "separator": ["", 3, None, True], "by": ["x", 3, None, ["x"], (3,), ("",)]},
+    ),
     "TrainingRun": Call(
         rejoinder.TrainingRun,
         {},

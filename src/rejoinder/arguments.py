@@ -185,6 +185,7 @@ def scale(value: Any) -> tuple[float, float]:
 _LARGEST_SCORE = 1e9
 
 SHARED: dict[str, Check] = {
+    "by": one_or_more("the name of a field, or a list of names"),
     "cluster": optional(text),
     "dimension": optional(text),
     "folder": path,

@@ -54,6 +54,7 @@ def but_none(values: list[Any], *more: Any) -> list[Any]:
 
 SHARED: dict[str, list[Any]] = {
     "seed": SEEDS,
+    "by": [3, True, {"a": 1}, [3], None, "no such field"],
     "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
     "on_error": ["ignore", "RAISE", None, True, 1, ["skip"]],
     "fields": FIELDS,

@@ -57,6 +57,9 @@ class FieldMap:
             raise CallError(
                 f"the separator of a context must be text that is not empty, not {shortened(self.separator)}"
             )
+        by: Any = self.by
+        if not isinstance(by, tuple) or not all(isinstance(name, str) and name for name in by):
+            raise CallError(f"`by` must be a tuple of the data's field names, not {shortened(by)}")
 
     @classmethod
     def given(cls, fields: Fields | None) -> FieldMap:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rejoinder.arguments import checked, text
 from rejoinder.data.files import read_text
 from rejoinder.errors import DataError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
@@ -39,6 +40,7 @@ class ReferencePoint:
         return f"{self.name}: {self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
+@checked(evaluator=text)
 def reference_points(evaluator: str = "default") -> tuple[ReferencePoint, ...]:
     """The reference points of an evaluator that comes with the package, the best kind of reply first; none if it has
     no such file."""

@@ -113,6 +113,8 @@ def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, r
         raise CallError("nothing to learn from: expected dialogues, candidates or both")
     if given.judged:
         labels(given.judged, dimension)
+    elif dimension is not None:
+        raise CallError("a dimension is for human scores: expected judged replies")
     return given
 
 

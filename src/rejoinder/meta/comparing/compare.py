@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.arguments import checked, function, one_or_more, optional
+from rejoinder.arguments import checked, function, optional
 from rejoinder.arrays import Ints
 from rejoinder.data.record import FIELDS, FieldMap, Fields
 from rejoinder.data.source import OnError, Source
@@ -40,7 +40,7 @@ SMALLEST_ADJUSTED = ALPHA / 10
 """Enough permutations are drawn for adjusted p-values of the primary metric to get this small."""
 
 
-@checked(by=one_or_more("the name of a field, or a list of names"), visit=optional(function))
+@checked(visit=optional(function))
 def compare(
     *origins: Any,
     metrics: Metrics | Choice | None = None,

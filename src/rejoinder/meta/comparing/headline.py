@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder.meta.comparing.verdict import Verdict, claim, needed_text
-from rejoinder.stats.formatting import counted, names_text, share_text
+from rejoinder.stats.formatting import counted, inflected, names_text, share_text
 from rejoinder.text.grid import number
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
     unsettled = [verdict for verdict in verdicts if verdict.better is None]
     if not unsettled:
         return
-    yield f"{len(unsettled)} of {counted(len(verdicts), 'pair')} of systems do not differ significantly."
+    verb = inflected(len(unsettled), "does", "do")
+    yield f"{len(unsettled)} of {counted(len(verdicts), 'pair')} of systems {verb} not differ significantly."
     known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")

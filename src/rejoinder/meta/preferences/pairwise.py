@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.arguments import checked
 from rejoinder.data.preferences import Preference
-from rejoinder.data.record import FieldMap
+from rejoinder.data.record import FieldMap, Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
@@ -29,11 +30,12 @@ from rejoinder.types import Example
 _OWN_FIELDS = ("id", "context_id", "context")
 
 
+@checked()
 def compare_pairwise(
     *origins: Any,
     judge: str | Judge,
     pair_by: str | None = None,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -69,7 +71,7 @@ def plan_pairwise(
     *origins: Any,
     judge: str | Judge,
     pair_by: str | None = None,
-    fields: FieldMap | dict[str, str] | None = None,
+    fields: Fields | None = None,
     on_error: OnError = "raise",
 ) -> Plan:
     """What `compare_pairwise` would send to the judge; nothing is sent."""
@@ -85,12 +87,12 @@ def judge_of(judge: str | Judge) -> Judge:
 
 
 def pairs_of(
-    origins: Sequence[Any], *, pair_by: str | None, fields: FieldMap | dict[str, str] | None, on_error: OnError
+    origins: Sequence[Any], *, pair_by: str | None, fields: Fields | None, on_error: OnError
 ) -> tuple[list[Pair], tuple[str, ...]]:
     """All pairs of replies by different systems to one context, and messages about records that were left out."""
     if not origins or sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("expected files of replies, at most one of them - for standard input")
-    given = fields if isinstance(fields, FieldMap) else FieldMap(fields or {})
+    given = FieldMap.given(fields)
     own = next((name for name in _OWN_FIELDS if pair_by in (name, given.of(name))), None)
     if pair_by is not None and own is None:  # a field that is not one of ours is read as the context's id
         given, own = FieldMap({**given.names, "context_id": pair_by}, given.separator), "context_id"
