@@ -17,7 +17,7 @@ FIGURES = DOCS / "results" / "evaluator-figures.json"
 RESOURCE = DOCS.parent / "src" / "rejoinder" / "resources" / "agreement.json"
 
 MEASURED = {
-    "default, as it ships": ("default", "default"),
+    "default, as it ships": ("default", "default@1 (the network in default)"),
     "default-fast, as it ships": ("default-fast", "default-fast"),
     "BLEU-2": ("bleu", "bleu-2"),
     "ROUGE-L": ("rouge-l", "rouge-l"),

@@ -11,14 +11,14 @@ import pytest
 from rejoinder.registry import TEMPLATES, template_folder
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from running import Run
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (("default-larg",), "did you mean default-large"),
-        (("default-large", "--mpnet", "nowhere", "--smollm2", "nowhere"), "the encoder nowhere cannot be loaded"),
+        (("default-large", "--mpnet", "nowhere", "--smollm2", "nowhere"), "no encoder 'nowhere'"),
     ],
 )
 def test_wrong_calls(run: Run, tmp_path: Path, call: tuple[str, ...], message: str) -> None:

@@ -14,7 +14,7 @@ from rejoinder.registry import load
 from small_evaluators import judged
 
 if TYPE_CHECKING:
-    from conftest import Run, WriteLines
+    from running import Run, WriteLines
 
 MEMBERS = ("--member", "length", "--member", "chrf(n=2)", "--models", "ridge")
 
