@@ -19,7 +19,13 @@ from rejoinder.errors import LONGEST_MESSAGE, RejoinderError
 from rejoinder.registry import ENCODERS, EVALUATORS, REPLY_MODELS, SHIPPED
 from saved_folders import KINDS, WITH_TRANSFORMERS, copied_folder, saved_folder, use
 
-SHAPES = ("encoder.json", "language-model.json", "language-model/config.json", "encoder/encoder.json")
+SHAPES = (
+    "encoder.json",
+    "language-model.json",
+    "language-model/config.json",
+    "encoder/encoder.json",
+    "member-1/encoder.json",
+)
 """Architectures of models of transformers."""
 
 

@@ -19,13 +19,14 @@ import torch
 import rejoinder
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.evaluators.am_fm.am_fm import AmFm
+from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.ruber.pooling import RuberRef
 from rejoinder.language_models.causal import CausalModel
 from rejoinder.learning.pretrained import pretrained
 from rejoinder.loading.foreign import checked_source, shaped
 from saved_folders import EXAMPLE, WITH_TRANSFORMERS, copied_folder, saved_folder
-from small_evaluators import dialogues
+from small_evaluators import dialogues, judged
 from tiny_causal import tiny_causal
 from tiny_encoder import write_encoder
 
@@ -139,7 +140,10 @@ def test_what_leads_elsewhere_is_refused(file: str, change: dict[str, Any], prob
         pretrained(str(folder))
 
 
-@pytest.mark.parametrize("kind", ["am", "encoder-cosine", "adem", "likelihood", "stored-vectors", "default-fast"])
+@pytest.mark.parametrize(
+    "kind",
+    ["am", "encoder-cosine", "adem", "likelihood", "stored-vectors", "default-fast", "blend of pretrained models"],
+)
 def test_links_that_leave_the_folder(kind: str, tmp_path: Path) -> None:
     folder = copied_folder(kind, tmp_path / "model")
     file = next(path for path in sorted(folder.rglob("*.safetensors")))
@@ -215,8 +219,11 @@ def test_the_evaluator_behind_pm_is_part_of_the_folder(tmp_path: Path) -> None:
         ("../am", {}),
     ],
 )
-def test_members_that_read_files_or_ask_someone(metric: str, parameters: dict[str, Any], tmp_path: Path) -> None:
-    folder = copied_folder("ensemble", tmp_path / "model")
+@pytest.mark.parametrize("kind", ["ensemble", "blend"])
+def test_members_that_read_files_or_ask_someone(
+    kind: str, metric: str, parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = copied_folder(kind, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     config["learned"]["members"][0] = {"metric": metric, "parameters": parameters}
     (folder / "config.json").unlink()
@@ -229,10 +236,11 @@ def test_members_that_read_files_or_ask_someone(metric: str, parameters: dict[st
         rejoinder.load(folder)
 
 
-def test_a_member_that_reads_files_cannot_be_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Ensemble, Blend])
+def test_a_member_that_reads_files_cannot_be_saved(kind: type[Ensemble | Blend], tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
-    vectors.write_text("how 1 2\nare 2 1\nfine -1 1\nhello 0 1\nhi 0.5 1\nwell 3 1\n")
-    made = Ensemble(members=("length", f"embedding-average(vectors='{vectors}')")).fit(dialogues())
+    vectors.write_text("how 1 2\nare 2 1\nfine -1 1\nhello 0 1\nhi 0.5 1\nwell 3 1\nword 2 1\n")
+    made = kind(members=("length", f"embedding-average(vectors='{vectors}')")).fit(dialogues(), judged())
     with pytest.raises(CallError, match="a metric that reads other files cannot be part of a model folder"):
         made.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

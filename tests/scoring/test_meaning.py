@@ -1,55 +1,57 @@
-"""What a number means: the scale, reference points and metrics that hardly agree with people."""
+"""What is said about the numbers: reference points of the version that gave the scores, and cautions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
+import pytest
 
-from rejoinder.scoring.meaning import _caution, _scale, meaning
+import rejoinder
+from rejoinder.scoring.advice import Agreement
+from rejoinder.scoring.meaning import meaning
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.types import Example
+
+EXAMPLES = [
+    Example("1", ("Do you like tea?",), "Yes, green tea above all.", ("I do.",)),
+    Example("2", ("How are you?",), "Fine, thanks. And you?", ("Very well.",)),
+]
 
 
-@dataclass
-class Point:
-    name: str
-    mean: float
+@pytest.fixture(scope="module")
+def table() -> ScoreTable:
+    return rejoinder.score(EXAMPLES, ["default", "length"])
 
 
-@dataclass
-class Agreement:
-    spearman: tuple[float, float, float]
+def test_the_mean_of_default_stands_beside_the_shipped_points(table: ScoreTable) -> None:
+    points = rejoinder.reference_points()
+    assert len(points) == 4
+    [sentence] = [each for each in meaning(table) if "scale" in each]
+    assert sentence.startswith("default is on a scale from 1 to 5; for orientation, means on other conversations: ")
+    for point in points:
+        assert f"{point.name} {point.mean:.2f}" in sentence
 
 
-def table(*labels: str) -> ScoreTable:
-    scores = {label: np.array([1.0, 2.0]) for label in labels}
-    signatures = {label: f"{label.split('-')[0]}|n:2|v:0" for label in labels}
-    ranges = dict.fromkeys(labels, (1.0, 5.0))
-    return ScoreTable(scores, signatures, ("x",), np.zeros(2, np.int32), ranges=ranges)
+def test_the_points_hold_for_the_signature_and_not_for_the_label(table: ScoreTable) -> None:
+    signature = table.signatures["default"]
+    renamed = ScoreTable(
+        {"mine": table.scores["default"]},
+        {"mine": signature.rpartition("|v:")[0] + "|v:9.9.9"},
+        table.system_names,
+        table.system_of,
+        ranges={"mine": (1.0, 5.0)},
+    )
+    assert meaning(renamed)[0].startswith("mine is on a scale from 1 to 5; ")
+    for other in (signature.replace("title:default@2", "title:default@3"), "", "length"):
+        changed = replace(table, signatures={**table.signatures, "default": other})
+        assert not [each for each in meaning(changed) if "orientation" in each]
 
 
-def test_the_scale_comes_with_reference_points() -> None:
-    points = [Point("human replies", 3.456), Point("random replies", 1.2)]
-    (said,) = _scale(table("default"), lambda _: points)
-    assert said.startswith("default is on a scale from 1 to 5; ")
-    assert said.endswith("human replies 3.46, random replies 1.20.")
-    assert list(_scale(table("default"), lambda _: ())) == ["default is on a scale from 1 to 5."]
-    assert list(_scale(table("bleu-2"), lambda _: points)) == []
-
-
-def test_only_metrics_with_little_agreement_are_named() -> None:
-    def measured(name: str) -> Sequence[Any]:
-        known = {"bleu": [0.05, 0.1, 0.4], "meteor": [0.3]}.get(name, [])
-        return [Agreement((estimate, 0.0, 1.0)) for estimate in known]
-
-    (said,) = _caution(table("bleu-2", "meteor", "unknown"), measured)
-    assert "bleu-2. " in said
-    assert "meteor" not in said
-    assert "unknown" not in said
-    assert list(_caution(table("meteor"), measured)) == []
-
-
-def test_a_table_without_known_metrics_needs_no_words() -> None:
-    assert meaning(table("other")) == []
+def test_a_metric_that_hardly_agrees_with_people_is_named(table: ScoreTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = {"length": (0.1, 0.15, 0.5), "default": (0.1, 0.4, 0.5)}
+    monkeypatch.setattr(
+        "rejoinder.scoring.meaning.agreement",
+        lambda name: [Agreement(name, "rated", "overall", 100, (each, 0.0, 1.0)) for each in measured.get(name, ())],
+    )
+    [caution] = [each for each in meaning(table) if each.startswith("Little agreement with people")]
+    assert "below 0.2): length. " in caution

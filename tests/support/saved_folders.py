@@ -68,6 +68,19 @@ def _nested_ensemble(folder: Path) -> None:
     made.fit(DIALOGUES).save(folder)
 
 
+def pretrained_members() -> tuple[str, ...]:
+    """Names of a blend's members: two with one encoder, and two with one language model."""
+    cosine = f"encoder-cosine(encoder='{tiny_encoder()}', against=last-turn"
+    likelihood = f"likelihood(model='{tiny_causal()}', max_context=24, max_response=12"
+    return (
+        "length",
+        f"{cosine}, max_length=32)",
+        f"{cosine}, max_length=16, turns=2)",
+        f"{likelihood}, form=conditional)",
+        f"{likelihood}, form=pmi)",
+    )
+
+
 def _copy_of(folder_of: Callable[[], str | Path]) -> Callable[[Path], None]:
     def copy(folder: Path) -> None:
         shutil.copytree(folder_of(), folder)
@@ -86,6 +99,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "fm, causal language model": _fitted("fm", lambda: {"lm": tiny_causal()}),
     "am, calibrated": _calibrated,
     "ensemble of a folder": _nested_ensemble,
+    "blend of pretrained models": _fitted("blend", lambda: {"members": pretrained_members(), "models": ("ridge",)}),
     **{name: _copy_of(partial(shipped_folder, name)) for name in SHIPPED},
 }
 """Name of a kind of folder -> what writes one. Encoders that are evaluators as well are listed once."""
@@ -100,6 +114,8 @@ WITH_TRANSFORMERS = (
     "dual-encoder",
     "causal-lm",
     "pretrained",
+    "blend of pretrained models",
+    "default@1",
 )
 """Kinds of folders that contain a model of transformers."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rejoinder.data.files import changed_at
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.pretrained import Pretrained
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least
@@ -92,7 +93,7 @@ class SentenceCosine(Evaluator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderCosine(SentenceCosine):
+class EncoderCosine(SentenceCosine, Pretrained):
     """The cosine of two sentence vectors, each the mean of its tokens' vectors.
 
     Against references it is embedding-average with contextual vectors. Against the last turn it needs no reference, and
@@ -102,7 +103,6 @@ class EncoderCosine(SentenceCosine):
     name: ClassVar[str] = "encoder-cosine"
     measures: ClassVar[str] = "cosine of sentence vectors of the reply and of a reference or the last turn"
     citation: ClassVar[str] = "Reimers and Gurevych 2019, Sentence-BERT"
-    dialogues: ClassVar[Use] = "unused"
 
     encoder: str
     """A Hugging Face name, or the folder of a pretrained encoder."""
@@ -146,6 +146,17 @@ class EncoderCosine(SentenceCosine):
         require_extra("train", "a sentence encoder")
         encoder, digest = _started(self.encoder, self.max_length, changed_at(self.encoder))
         return {"encoder_": encoder, "digest_": digest}
+
+    @property
+    def model_key(self) -> tuple[str, str]:
+        """The encoder."""
+        return self.encoder, self.digest_
+
+    def learned_from(self, other: Self, folder: Path) -> Mapping[str, Any]:
+        """The encoder of another, which reads as much of a text as this one's parameter says."""
+        encoder = replace(other.encoder_, max_length=self.max_length)
+        encoder.check(folder)
+        return {"encoder_": encoder, "digest_": other.digest_}
 
     @property
     def encoder_key(self) -> Hashable:

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.negatives import Negatives, places_of
-from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.saved_members import FIELD, saved_member, saved_place
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.loading import schema
-from rejoinder.loading.inside import plain_name
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.metrics.pragmatic import brief
 from rejoinder.model_folder import CONFIG
-from rejoinder.registry import build, check_portable, load, load_evaluator
+from rejoinder.registry import load
 from rejoinder.types import Example, Scores
 
 MOST_PLACES = 1000
@@ -119,14 +119,7 @@ class Ensemble(Evaluator):
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write each evaluator to its own folder; return metrics by name and parameters."""
-        places: list[dict[str, Any]] = []
-        for number, member in enumerate(self.members_):
-            if isinstance(member, Evaluator):
-                member.save(folder / f"member-{number}")
-                places.append({"folder": f"member-{number}"})
-            else:
-                check_portable(member.name, member.parameters)
-                places.append({"metric": member.name, "parameters": member.parameters})
+        places = [saved_place(member, folder, number) for number, member in enumerate(self.members_)]
         return {"members": places, "centres": self.centres_.tolist(), "spreads": self.spreads_.tolist()}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,14 +127,14 @@ class Ensemble(Evaluator):
         file = str(folder / CONFIG)
         places = plain.get("members")
         if not isinstance(places, list):
-            raise DataError("must be a list", file=file, field="learned.members")
+            raise DataError("must be a list", file=file, field=FIELD)
         numbers = [np.array(schema.member(plain, key, tuple[float, ...], file)) for key in ("centres", "spreads")]
         if not len(places) == len(self.members) == len(numbers[0]) - 1 == len(numbers[1]) - 1:
             wanted = "must have one entry per member, and centres and spreads one more"
-            raise DataError(wanted, file=file, field="learned.members")
+            raise DataError(wanted, file=file, field=FIELD)
         if not (numbers[1] > 0).all():
             raise DataError("must be above 0", file=file, field="learned.spreads")
-        members = tuple(_saved_member(place, folder) for place in places)
+        members = tuple(saved_member(place, folder) for place in places)
         return {"members_": members, "centres_": numbers[0], "spreads_": numbers[1]}
 
     @cached_property
@@ -166,22 +159,6 @@ class Ensemble(Evaluator):
         weights = np.array(self.weights or [1.0] * len(self.members))
         mean: Scores = weights @ columns / weights.sum()
         return mean
-
-
-def _saved_member(place: object, home: Path) -> Metric:
-    """A member of a saved ensemble: an evaluator in a folder within this one, or a metric by name and parameters."""
-    file, where = str(home / CONFIG), "learned.members"
-    given = schema.checked_object(place, file, where)
-    if "folder" in given:
-        evaluator: Metric = load_evaluator(home / plain_name(given["folder"], file, where), {})
-        return evaluator
-    name = schema.member(given, "metric", str, file, where)
-    parameters = schema.checked_object(given.get("parameters"), file, where)
-    check_portable(name, parameters)
-    metric: Metric = build(name, parameters)
-    if not isinstance(metric, Metric) or isinstance(metric, Evaluator):
-        raise DataError(f"must be metrics, not {shortened(name)}", file=file, field=where)
-    return metric
 
 
 def fitting_and_not(data: TrainingData) -> list[Example]:

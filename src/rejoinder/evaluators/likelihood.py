@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from rejoinder.data.files import changed_at
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
-from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.pretrained import Pretrained
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least
@@ -32,7 +32,7 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Likelihood(Evaluator):
+class Likelihood(Pretrained):
     """A score from the log-probability of a reply given its context, log p(r|c), and without context, log p(r).
 
     conditional: log p(r|c) per token. unconditional: log p(r) per token. pmi: (log p(r|c) - log p(r)) per token.
@@ -45,8 +45,6 @@ class Likelihood(Evaluator):
     citation: ClassVar[str] = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
-    labels: ClassVar[Use] = "unused"
-    dialogues: ClassVar[Use] = "unused"
 
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""
@@ -81,6 +79,15 @@ class Likelihood(Evaluator):
     def pretrained_names(self) -> tuple[tuple[str, str], ...]:
         """The language model."""
         return ((self.model, "language model"),)
+
+    @property
+    def model_key(self) -> tuple[str, str]:
+        """The language model."""
+        return self.model, self.model_.weights_digest
+
+    def learned_from(self, other: Self, folder: Path) -> Mapping[str, Any]:  # noqa: ARG002 - any parameters suit any model
+        """The language model of another."""
+        return {"model_": other.model_}
 
     def predict(self, batch: Batch) -> Scores:
         """One score per example; those of empty replies are ignored."""

@@ -11,6 +11,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from rejoinder.arguments import checked, text
@@ -46,11 +47,28 @@ def reference_points(evaluator: str = "default") -> tuple[ReferencePoint, ...]:
     no such file."""
     if evaluator not in SHIPPED_FOLDERS:
         raise UnknownNameError("evaluator of the package", evaluator, SHIPPED_FOLDERS)
-    path = shipped_folder(evaluator) / POINTS
+    return _saved(shipped_folder(evaluator) / POINTS)[1]
+
+
+def points_of_signature(signature: str) -> tuple[ReferencePoint, ...]:
+    """The reference points that hold for scores with this signature, from whatever version of the package; none if
+    it is not that of an evaluator that has them."""
+    wanted = signature.rpartition("|v:")[0]
+    for folder in sorted({shipped_folder(name) for name in SHIPPED_FOLDERS}):
+        known, points = _saved(folder / POINTS)
+        if wanted and known.rpartition("|v:")[0] == wanted:
+            return points
+    return ()
+
+
+@cache
+def _saved(path: Path) -> tuple[str, tuple[ReferencePoint, ...]]:
+    """The signature and the points of a file; none if there is no such file."""
     if not path.is_file():
-        return ()
+        return "", ()
     try:
-        return tuple(ReferencePoint(**point) for point in json.loads(read_text(path))["points"])
+        plain = json.loads(read_text(path))
+        return str(plain["signature"]), tuple(ReferencePoint(**point) for point in plain["points"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"holds no reference points ({error})", file=str(path)) from error
 

@@ -1,7 +1,7 @@
 """`default-large`: a blend whose fitted weights come with the package, but whose two largest members do not.
 
 A *template* is the folder of a blend in which the places of these members are open: `{mpnet}` and `{smollm2}` stand
-for their folders or Hugging Face names.
+for their folders or Hugging Face names. What `setup` writes has a copy of each model.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import Any
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.evaluators.blend.members import load_member, unversioned
+from rejoinder.evaluators.blend.members import load_member, places_of
 from rejoinder.evaluators.encoder_cosine import EncoderCosine
-from rejoinder.evaluators.likelihood import Likelihood
+from rejoinder.evaluators.pretrained import Pretrained
 from rejoinder.learning.saving import check_target, replacing_folder, write_config
-from rejoinder.metrics.base import ScoreWarning
+from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.model_folder import read_config
 from rejoinder.registry import TEMPLATES, template_folder
 
 DIGESTS = "digests"
 """The key of config.json with a hash of each model that a template was fitted with."""
+OPEN = "open"
+"""The key of an open place, with the name of its model."""
 
 
 def setup(name: str, output: str | Path, models: Mapping[str, str], *, template: Path | None = None) -> Blend:
@@ -38,32 +40,37 @@ def setup(name: str, output: str | Path, models: Mapping[str, str], *, template:
     home, target = template or template_folder(name), Path(output)
     check_target(target)
     config = _filled(read_config(home), places)
-    for place in config["learned"]["members"]:
-        if "pretrained" in place:
-            member = load_member(place["pretrained"])
-            _check(member, config[DIGESTS], places)
-            place["signature"] = unversioned(member)
+    listed = config["learned"]["members"]
+    still_open = [number for number, place in enumerate(listed) if OPEN in place]
+    names = [config["parameters"]["members"][number] for number in still_open]
+    members = [_checked(load_member(member), config[DIGESTS], places) for member in names]
     with replacing_folder(target) as fresh:
         shutil.copytree(home, fresh, dirs_exist_ok=True)
+        for number, place in zip(still_open, places_of(names, members, fresh), strict=True):
+            listed[number] = place
         write_config(fresh, {key: value for key, value in config.items() if key not in {"format", DIGESTS}})
     return Blend.load(target)
 
 
 def opened(folder: str | Path, output: str | Path, models: Mapping[str, str]) -> None:
     """Write a fitted blend as a template: what names one of the models becomes an open place."""
-    config: Any = read_config(Path(folder))
-    text = json.dumps(config)
+    text = json.dumps(read_config(Path(folder)))
     for key, source in models.items():
         text = text.replace(json.dumps(source)[1:-1], f"{{{key}}}")
-    config = json.loads(text)
-    digests = {}
-    for place in Blend.load(folder).members_:
-        found = _source_of(place)
-        if found is not None:
-            [key] = [key for key, source in models.items() if source == found[0]]
-            digests[key] = found[1]
+    config: Any = json.loads(text)
+    listed, digests = config["learned"]["members"], {}
+    for number, member in enumerate(Blend.load(folder).members_):
+        if isinstance(member, Pretrained):
+            source, digest = member.model_key
+            [key] = [key for key, given in models.items() if given == source]
+            digests[key] = digest
+            listed[number] = {OPEN: key}
+        elif "folder" in listed[number]:
+            raise CallError(f"{folder} has {member.name} in a folder of its own, which a template cannot have")
     with replacing_folder(Path(output)) as fresh:
-        shutil.copytree(folder, fresh, dirs_exist_ok=True)
+        for path in Path(folder).iterdir():
+            if path.is_file():
+                shutil.copyfile(path, fresh / path.name)
         write_config(fresh, {**{key: value for key, value in config.items() if key != "format"}, DIGESTS: digests})
 
 
@@ -78,29 +85,21 @@ def _filled(value: Any, places: Mapping[str, str]) -> Any:
     return [_filled(each, places) for each in value] if isinstance(value, list) else value
 
 
-def _source_of(member: object) -> tuple[str, str] | None:
-    """The folder or name of a pretrained member, and a hash of its weights."""
-    if isinstance(member, EncoderCosine):
-        return member.encoder, member.digest_
-    return (member.model, member.model_.weights_digest) if isinstance(member, Likelihood) else None
-
-
-def _check(member: object, digests: Mapping[str, str], places: Mapping[str, str]) -> None:
-    """Refuse another encoder; warn of another form of the language model, of which there are many."""
-    found = _source_of(member)
-    if found is None:
-        return
-    source, digest = found
+def _checked(member: Metric, digests: Mapping[str, str], places: Mapping[str, str]) -> Metric:
+    """The member; another encoder is refused, and another form of the language model, of which there are many, is
+    told."""
+    if not isinstance(member, Pretrained):
+        return member
+    source, digest = member.model_key
     [key] = [key for key, place in places.items() if place == source]
-    if digest == digests[key]:
-        return
-    if isinstance(member, EncoderCosine):
-        raise CallError(
-            f"{source} is not the encoder that this blend was fitted with: expected {TEMPLATES['default-large'][key]}"
+    expected = TEMPLATES["default-large"][key]
+    if digest != digests[key] and isinstance(member, EncoderCosine):
+        raise CallError(f"{source} is not the encoder that this blend was fitted with: expected {expected}")
+    if digest != digests[key]:
+        warnings.warn(
+            f"{source} has other weights than the language model that this blend was fitted with (a 4-bit file of "
+            f"{expected}): scores may differ slightly",
+            ScoreWarning,
+            stacklevel=3,
         )
-    warnings.warn(
-        f"{source} has other weights than the language model that this blend was fitted with (a 4-bit file of "
-        f"{TEMPLATES['default-large'][key]}): scores may differ slightly",
-        ScoreWarning,
-        stacklevel=3,
-    )
+    return member

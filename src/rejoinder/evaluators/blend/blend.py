@@ -13,12 +13,12 @@ import numpy as np
 
 from rejoinder.arrays import Floats
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.blend.choosing import HOLD_OUT, KINDS, Models, choose
 from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, labelled_rows, rated_sets
 from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns, member_columns
-from rejoinder.evaluators.blend.members import at_place, load_member, member_name, place_of, unversioned
+from rejoinder.evaluators.blend.members import load_member, member_name, members_at, places_of, unversioned
 from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.blend.ridge import Ridge
 from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
@@ -26,13 +26,13 @@ from rejoinder.evaluators.blend.trees import Trees
 from rejoinder.evaluators.blend.watching import BlendWatcher
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.evaluators.out_of_domain import Familiarity
+from rejoinder.evaluators.saved_members import FIELD
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
 from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.array_schema import checked_arrays
 from rejoinder.loading.foreign import saved_arrays
-from rejoinder.loading.schema import checked_object
 from rejoinder.loading.schema import member as checked_member
 from rejoinder.metrics.base import Metric, Watcher, check_choice
 from rejoinder.metrics.batch import Batch, encodable
@@ -153,6 +153,9 @@ class Blend(Evaluator):
             for name, column in member_columns(member, batch).items()
         }
         found |= dict(zip(SURFACE, surface_columns(batch.examples).T, strict=True))
+        for name in self.columns_:
+            if name not in found:
+                raise CallError(f"{self.name}: no member gives the column {shortened(name)}: expected another folder")
         scores = on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
         selective = [place for place, member in enumerate(self.members_) if member.needs] or range(len(self.members_))
         own = [found[member_name(self.members[place])] for place in selective]
@@ -226,26 +229,20 @@ class Blend(Evaluator):
         """Write the models as arrays, and members that have to be into folders of their own."""
         write_arrays(folder / ARRAYS, self._arrays())
         return {
-            "members": [place_of(given, member, folder, number) for number, (given, member) in self._numbered()],
+            "members": places_of(self.members, self.members_, folder),
             "columns": list(self.columns_),
             "report": self.report_.to_dict(),
         }
-
-    def _numbered(self) -> list[tuple[int, tuple[str | Metric, Metric]]]:
-        return list(enumerate(zip(self.members, self.members_, strict=True)))
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         config = str(folder / CONFIG)
         columns: tuple[str, ...] = checked_member(plain, "columns", tuple[str, ...], config)
         places = plain.get("members")
-        if not isinstance(places, list):
-            raise DataError("must be a list", file=config, field="learned.members")
+        if not isinstance(places, list) or len(places) != len(self.members):
+            raise DataError("must be a list with one entry per member", file=config, field=FIELD)
         return {
-            "members_": tuple(
-                at_place(checked_object(place, config, f"learned.members[{number}]"), folder)
-                for number, place in enumerate(places)
-            ),
+            "members_": members_at(places, folder),
             "columns_": columns,
             "models_": _saved_models(folder / ARRAYS, len(columns)),
             "calibration_": None,  # config.json has it with the fit

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.pretrained import Pretrained
+from rejoinder.evaluators.saved_members import FIELD, saved_member, saved_place
+from rejoinder.loading import schema
+from rejoinder.loading.inside import plain_name
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.pragmatic import brief
-from rejoinder.registry import SHIPPED_FOLDERS, build, load, load_evaluator
+from rejoinder.model_folder import CONFIG
+from rejoinder.registry import SHIPPED_FOLDERS, load, load_evaluator, shipped_folder
 from rejoinder.specs import parse_spec
 
 
@@ -45,34 +50,75 @@ def unversioned(member: Metric) -> str:
     return member.signature.rpartition("|v:")[0]
 
 
-def place_of(given: str | Metric, member: Metric, folder: Path, number: int) -> dict[str, Any]:
-    """Where a saved blend finds a member: the package, a folder within its own, or a metric's parameters.
+def places_of(given: Sequence[str | Metric], members: Sequence[Metric], folder: Path) -> list[dict[str, Any]]:
+    """Where a saved blend finds its members: in the package, in a folder within its own, or by a metric's name.
 
-    A pretrained model that is used as it is may be large, and stays where it is.
+    Members that have a pretrained model in common are written once, with the parameters of the others.
     """
-    if isinstance(given, str) and parse_spec(given)[0] in SHIPPED_FOLDERS:
-        return {"shipped": given, "signature": unversioned(member)}
-    if isinstance(given, str) and isinstance(member, Evaluator) and member.labels == member.dialogues == "unused":
-        return {"pretrained": given, "signature": unversioned(member)}
-    if isinstance(member, Evaluator):
-        member.save(folder / f"member-{number}")
-        return {"folder": f"member-{number}"}
-    return {"metric": member.name, "parameters": member.parameters}
+    places: list[dict[str, Any]] = []
+    written: dict[Hashable, str] = {}
+    for number, (name, member) in enumerate(zip(given, members, strict=True)):
+        if _shipped(name) is not None:
+            places.append({"shipped": name, "signature": unversioned(member)})
+            continue
+        key = (member.name, *member.model_key) if isinstance(member, Pretrained) else None
+        if key in written:
+            places.append({"folder": written[key], "parameters": member.parameters})
+            continue
+        places.append(saved_place(member, folder, number))
+        if key is not None:
+            written[key] = places[-1]["folder"]
+    return places
 
 
-def at_place(place: Mapping[str, Any], folder: Path) -> Metric:
-    """The member at a place that `place_of` gave."""
-    found: Metric
-    name = place.get("shipped") or place.get("pretrained")
-    if name is not None:
-        found = _uncalibrated(load(name))
-        if unversioned(found) != place["signature"]:
-            raise CallError(
-                f"{folder} was fitted with another version of {name}, which gave other scores: "
-                "expected the one that it was fitted with, or a new fit"
-            )
+def members_at(places: Sequence[object], home: Path) -> tuple[Metric, ...]:
+    """The members at places that `places_of` gave; a pretrained model that several have is loaded once."""
+    opened: dict[str, Metric] = {}
+    return tuple(_uncalibrated(_at_place(place, home, opened)) for place in places)
+
+
+def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
+    file = str(home / CONFIG)
+    given = schema.checked_object(place, file, FIELD)
+    if "shipped" in given:
+        return _shipped_member(given, home)
+    if "folder" not in given:
+        return saved_member(given, home)
+    name = plain_name(given["folder"], file, FIELD)
+    if name not in opened:
+        opened[name] = saved_member({"folder": name}, home)
+    found = opened[name]
+    if "parameters" not in given:
         return found
-    if "folder" in place:
-        return _uncalibrated(load_evaluator(folder / place["folder"], {}))
-    found = build(place["metric"], place["parameters"])
+    if not isinstance(found, Pretrained):
+        raise DataError(f"gives parameters for {name}, which has its own: expected none", file=file, field=FIELD)
+    parameters = schema.checked_object(given["parameters"], file, FIELD)
+    try:
+        return found.with_parameters(parameters, home / name)
+    except CallError as error:
+        raise DataError(str(error), file=file, field=FIELD) from error
+
+
+def _shipped(given: str | Metric) -> tuple[str, dict[str, Any]] | None:
+    """Name and parameters of an evaluator that comes with the package; None for any other member."""
+    try:
+        name, parameters = parse_spec(given) if isinstance(given, str) else ("", {})
+    except CallError:  # a folder's name may be anything
+        return None
+    return (name, parameters) if name in SHIPPED_FOLDERS else None
+
+
+def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
+    file = str(home / CONFIG)
+    given = schema.member(place, "shipped", str, file, FIELD)
+    named = _shipped(given)
+    if named is None:
+        wanted = "expected an evaluator that comes with the package"
+        raise DataError(f"names {shortened(given)}: {wanted}", file=file, field=FIELD)
+    found: Metric = load_evaluator(shipped_folder(named[0]), named[1])
+    if unversioned(_uncalibrated(found)) != schema.member(place, "signature", str, file, FIELD):
+        raise CallError(
+            f"{home} was fitted with another version of {given}, which gave other scores: "
+            "expected the one that it was fitted with, or a new fit"
+        )
     return found
