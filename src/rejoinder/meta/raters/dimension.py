@@ -229,7 +229,7 @@ def median_kappas(kappas: Floats) -> Floats:
 def _crossed(rated: RatingSet, matrix: Ratings, contexts: Ints) -> CrossedMeans | None:
     replies, raters = np.nonzero(~np.isnan(matrix))
     systems = np.array([example.system for example in rated.examples])[replies]
-    # Places in lists are not people: without names, raters cannot be told apart from noise.
+    # Places in lists are not people: without names, severity and noise are confounded.
     who = raters if rated.named else np.zeros_like(raters)
     return crossed_means(matrix[replies, raters], systems, contexts[replies], replies, who)
 
