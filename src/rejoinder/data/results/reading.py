@@ -6,6 +6,7 @@ A row has `id`, `system` and `scores`. The id begins with the task, so that equa
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,8 @@ def result_rows(origin: Any) -> Rows | None:
     if not isinstance(paths, list | tuple) or not paths or not all(isinstance(one, str | Path) for one in paths):
         return None
     files = [Path(one) for one in paths]
-    found = [_rows_of_file(file) if file.is_file() else None for file in files]
+    # Unlike Path.is_file, os.path.isfile raises no error for a name that is too long.
+    found = [_rows_of_file(file) if os.path.isfile(file) else None for file in files]
     read = [rows for rows in found if rows is not None]
     if not read:
         return None
