@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.meta import compare as comparing
+from rejoinder.meta.comparing import compare as comparing
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 FIRST_LINE = 5.0
 """Seconds after which a log says how long the work will take."""
@@ -46,6 +46,8 @@ class LogLines:
     unit: str
     clock: Callable[[], float] = time.monotonic
     done: int = 0
+    facts: str = ""
+    """What else is known, such as the loss."""
 
     def __enter__(self) -> LogLines:
         self._start = self.clock()
@@ -61,16 +63,22 @@ class LogLines:
         now = self.clock()
         if now >= self._next and (self.total is None or self.done < self.total):
             self._next = now + BETWEEN_LINES
-            from tqdm import tqdm
+            self.write(self._line(now - self._start), file=sys.stderr)
 
-            tqdm.write(self._line(now - self._start), file=sys.stderr)
+    def set_postfix(self, *, refresh: bool = True, **facts: object) -> None:  # noqa: ARG002 - as a bar has it
+        """Keep further facts for the next line."""
+        self.facts = "".join(f", {name} {value}" for name, value in facts.items())
+
+    def write(self, line: str, *, file: TextIO) -> None:
+        """Print a line that is no progress."""
+        print(line, file=file)
 
     def _line(self, seconds: float) -> str:
         if not self.total or not self.done:
-            return f"{self.doing}: {self.done:,} {self.unit}"
+            return f"{self.doing}: {self.done:,} {self.unit}{self.facts}"
         left = seconds * (self.total - self.done) / self.done
         share = f"{self.done:,} of {self.total:,} {self.unit} ({self.done / self.total:.0%})"
-        return f"{self.doing}: {share}, about {duration(left)} left"
+        return f"{self.doing}: {share}, about {duration(left)} left{self.facts}"
 
 
 def duration(seconds: float) -> str:

@@ -138,7 +138,10 @@ def test_what_is_no_file_of_scores(content: str, message: str, run: Run, tmp_pat
     [
         ("{", "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
         ("[]", "s.meta.json: expected one object, as `rejoinder score -o` wrote it"),
-        ('{"seed": "x"}', "s.meta.json: field 'seed': expected a whole number, as `rejoinder score -o` wrote it"),
+        (
+            '{"seed": "x"}',
+            "s.meta.json: field 'seed': expected a whole number of at most 4294967295, as `rejoinder score -o` wrote it",
+        ),
         ("[" * 200_000, "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
     ],
     ids=lambda value: value[:20],
@@ -167,8 +170,8 @@ def test_meta_data_that_were_damaged(meta: str, message: str, run: Run, tmp_path
         ("ranges", {"bleu": [0, 10**400]}, "an object of pairs of numbers"),
         ("higher_is_better", {"bleu": 1}, "an object of true and false"),
         ("warnings", [1], "a list of strings"),
-        ("seed", -1, "a whole number"),
-        ("resamples", 0, "a whole number above 0"),
+        ("seed", -1, "a whole number of at most 4294967295"),
+        ("resamples", 0, "a whole number from 1 to 100000"),
     ],
 )
 def test_meta_data_with_a_damaged_field(field: str, value: Any, expected: str, run: Run, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ def only_our_errors() -> Iterator[None]:
 
 def check_example(example: Example) -> None:
     """Every field is text that can be written."""
-    identifier, context, response, references, system, speakers, context_id, dialogue_id = astuple(example)
+    identifier, context, response, references, system, speakers, context_id, dialogue_id, slices = astuple(example)
     assert identifier
-    for text in (identifier, response, system, context_id, dialogue_id, *context, *references, *speakers):
+    for text in (identifier, response, system, context_id, dialogue_id, *context, *references, *speakers, *slices):
         assert isinstance(text, str)
         assert "\0" not in text
         text.encode()

@@ -94,5 +94,5 @@ def test_a_log_next_to_a_table_is_refused(tmp_path: Path) -> None:
 
 def test_without_the_library_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rejoinder\[inspect\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[inspect\]'"):
         rejoinder.compare(scores=[OLD, NEW])
