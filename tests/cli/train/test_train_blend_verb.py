@@ -33,6 +33,9 @@ def test_train_and_score(run: Run, labelled: tuple[Path, Path], tmp_path: Path) 
     assert "80 judged replies" in ran.err
     assert "Spearman correlation with people, five folds of contexts" in ran.err
     assert "adds to the blend" in ran.err
+    titles = ("a.jsonl", "b.jsonl", "mean", "length", "chrf(n=2)")
+    lines = [line.split()[0] for line in ran.err.splitlines() if line.startswith(titles)]
+    assert lines == list(titles), "one line per set and per member"
     assert len(list((tmp_path / "mine.scores").iterdir())) == 2
     again = run(*call, "--quiet")
     assert (again.code, again.err) == (0, "")

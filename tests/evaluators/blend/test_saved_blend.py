@@ -16,6 +16,8 @@ pytest.importorskip("torch")
 import rejoinder
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.blend.blend import Blend
+from rejoinder.language_models.causal import COPY, CausalModel
+from rejoinder.loading.foreign import checked_source
 from saved_folders import copied_folder, saved_folder
 from small_dialogues import tiny_encoder
 from small_evaluators import judged
@@ -76,6 +78,16 @@ def test_a_moved_folder_needs_no_other_files(tmp_path: Path) -> None:
     assert moved.signature == made.signature
     moved.save(tmp_path / "saved again")
     np.testing.assert_array_equal(rejoinder.load(tmp_path / "saved again").score(EXAMPLES), moved.score(EXAMPLES))
+
+
+def test_of_a_gguf_file_only_the_file_is_copied(tmp_path: Path) -> None:
+    for name in ("model.gguf", "other.gguf", "notes.txt"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "saved").mkdir()
+    CausalModel(None, None, tmp_path / "model.gguf").save(tmp_path / "saved")
+    copy = tmp_path / "saved" / COPY
+    assert [path.name for path in copy.iterdir()] == ["model.gguf"]
+    assert checked_source(copy) == (str(copy), {"gguf_file": "model.gguf"}), "it is found without its name"
 
 
 @pytest.mark.parametrize(

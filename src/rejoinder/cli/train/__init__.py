@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
             **parameters,
         )
         for remark in () if addition is None else addition.remarks(model, arguments):
-            say(remark, arguments)
+            for line in remark.splitlines():  # the report of a blend is a table
+                say(line, arguments)
     say_model(model.kind, output, arguments)
     return 0
 
