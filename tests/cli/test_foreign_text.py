@@ -197,7 +197,7 @@ def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypat
     assert warnings.formatwarning is before
 
 
-PRINTING = {"cli/__init__.py", "cli/options.py", "command.py", "evaluators/judge/judge.py"}
+PRINTING = {"cli/__init__.py", "cli/options.py", "command.py", "evaluators/judge/judge.py", "progress.py"}
 """Modules that may call `print`: what they print went through rejoinder.text.terminal, or has no foreign text in it."""
 
 

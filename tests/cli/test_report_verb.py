@@ -140,7 +140,8 @@ def test_what_is_no_file_of_scores(content: str, message: str, run: Run, tmp_pat
         ("[]", "s.meta.json: expected one object, as `rejoinder score -o` wrote it"),
         (
             '{"seed": "x"}',
-            "s.meta.json: field 'seed': expected a whole number of at most 4294967295, as `rejoinder score -o` wrote it",
+            "s.meta.json: field 'seed': expected a whole number of at most 4294967295, as `rejoinder score -o` wrote "
+            "it",
         ),
         ("[" * 200_000, "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
     ],

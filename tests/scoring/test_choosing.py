@@ -26,6 +26,8 @@ EXAMPLES = [
 ]
 BARE = [replace(example, references=(), context=()) for example in EXAMPLES]
 NO_REFERENCES = [replace(example, references=()) for example in EXAMPLES]
+LONG_ENOUGH = [replace(example, response=f"{example.response} and so on and so on") for example in NO_REFERENCES]
+"""For every metric: `fluency` does not score replies of fewer than four words."""
 NO_CONTEXT = [replace(example, context=()) for example in EXAMPLES]
 
 
@@ -152,10 +154,10 @@ def test_a_choice_of_no_metric_is_an_error(none: Any) -> None:
 
 def test_the_functions_say_what_they_left_out() -> None:
     with pytest.warns(ScoreWarning, match=r"^left out .*\bbleu-4, .*: no example has references$"):
-        table = rejoinder.score(NO_REFERENCES, ["all", "length(strip=stopwords)"])
+        table = rejoinder.score(LONG_ENOUGH, ["all", "length(strip=stopwords)"])
     assert {"length", "length(strip=stopwords)"} <= set(table.metrics)
     assert not {"bleu-4", "rouge-l"} & set(table.metrics)
-    comparison = rejoinder.compare(NO_REFERENCES[:1], NO_REFERENCES[1:2], metrics="all")
+    comparison = rejoinder.compare(LONG_ENOUGH[:1], LONG_ENOUGH[1:2], metrics="all")
     assert comparison.table.metrics == table.metrics[:-1]
     assert comparison.table.notes[0] == table.notes[0]
 

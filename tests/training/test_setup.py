@@ -67,7 +67,7 @@ def test_another_encoder_is_refused_and_nothing_written(fitted: tuple[Path, Blen
 
 def test_what_is_missing_is_said_in_one_line(fitted: tuple[Path, Blend], tmp_path: Path) -> None:
     models = {"mpnet": tiny_encoder(), "smollm2": str(tmp_path / "nowhere")}
-    with pytest.raises(CallError, match="no language model .*there is no such file or folder"):
+    with pytest.raises(CallError, match=r"no language model .*there is no such file or folder"):
         setup("default-large", tmp_path / "large", models, template=fitted[0])
     with pytest.raises(CallError, match="rejoinder setup default-large --mpnet MODEL --smollm2 MODEL"):
         load("default-large")
