@@ -111,9 +111,10 @@ def test_a_place_outside_the_folder_is_refused(place: dict[str, Any], tmp_path: 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["someone/unheard-of", "../model", pytest.param(tiny_causal(), id="a folder elsewhere")]
-)
+ELSEWHERE = pytest.param(tiny_causal(), id="a folder elsewhere")
+
+
+@pytest.mark.parametrize("name", ["someone/unheard-of", "../model", ELSEWHERE])
 def test_a_language_model_that_is_neither_copied_nor_cached_is_refused(name: str, tmp_path: Path) -> None:
     folder = copied_folder(KIND, tmp_path / "model")
     shutil.rmtree(folder / "member-3" / "language-model")

@@ -90,8 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
             **parameters,
         )
         for remark in () if addition is None else addition.remarks(model, arguments):
-            for line in remark.splitlines():  # the report of a blend is a table
-                say(line, arguments)
+            say(remark, arguments)
     say_model(model.kind, output, arguments)
     return 0
 

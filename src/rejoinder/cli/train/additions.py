@@ -89,7 +89,7 @@ def _add_member_scores(parser: argparse.ArgumentParser) -> None:
 
 
 def _blend_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
-    yield str(model.report_)
+    yield from str(model.report_).splitlines()  # each is made safe to print by itself
 
 
 ADDITIONS: Mapping[str, Addition] = {

@@ -92,7 +92,8 @@ def suggestion(sample: Sample, known: Mapping[str, str]) -> str:
     lengths: dict[str, int] = {}
     for record in sample:
         for path in text_paths(record):
-            lengths[path] = lengths.get(path, 0) + len(value_at(record, path))
+            # A path may not lead back to the text: a key can contain a dot itself.
+            lengths[path] = lengths.get(path, 0) + len(value_at(record, path) or "")
     free = [path for path in lengths if path not in known.values() and snake_case(path) != "id"]
     longest = sorted(free, key=lambda path: -lengths[path])[: 1 if "context" in known else 2]
     texts = [path for path in lengths if path in longest]
