@@ -70,8 +70,9 @@ def documented_commands() -> Iterator[tuple[str, str]]:
     """Page and command line, of every `rejoinder ...` in a code block that is fenced or indented."""
     for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
         text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-        blocks = re.findall(r"^```(?:sh)?\n(.*?)^```|((?:^    .+\n)+)", text, re.DOTALL | re.MULTILINE)
-        for line in "".join(map("".join, blocks)).splitlines():
+        found = re.findall(r"^```(\w*)\n(.*?)^```|((?:^    .+\n)+)", text, re.DOTALL | re.MULTILINE)
+        blocks = [fenced + indented for language, fenced, indented in found if language in {"", "sh"}]
+        for line in "".join(blocks).splitlines():
             if line.strip().startswith("rejoinder ") and "[options]" not in line:
                 yield path.name, line.strip().partition("  #")[0].partition(" > ")[0]
 
