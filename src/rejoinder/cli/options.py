@@ -123,6 +123,17 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no notes")
 
 
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """The number of processes."""
+    parser.add_argument(
+        "--jobs",
+        type=option("jobs"),
+        metavar="N",
+        help="processes that score, which does not change the scores (default: evaluators use all cores, fast metrics "
+        "one process)",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """The random seed."""
     parser.add_argument("--seed", type=option("seed"), default=0, help="random seed (default: 0)")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
 from rejoinder.cli.options import (
     add_by,
+    add_jobs,
     add_replies,
     add_report,
     add_scoring,
@@ -31,7 +32,7 @@ from rejoinder.cli.options import (
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
     from rejoinder.output.targets import Output
-    from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.engines.local import LocalRun
     from rejoinder.scoring.table import ScoreTable
 
 
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
     )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    add_jobs(parser)
     add_judging(parser)
     add_scoring(parser)
 
@@ -70,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.data.survey import survey
     from rejoinder.output.targets import reserved
     from rejoinder.scoring.choosing import choose
-    from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.engines.local import LocalRun
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.thresholds import Threshold, failures
 
@@ -103,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
             intervals=arguments.intervals,
             notes=chosen.notes,
             by=tuple(arguments.by),
+            jobs=arguments.jobs,
         )
         with _resumable(output, arguments):
             table = scoring.score(output, resume=arguments.resume)

@@ -33,7 +33,7 @@ from rejoinder.meta.studies.judge_card import judge_studies
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics, choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text

@@ -1,4 +1,4 @@
-"""The scoring loop: all batches of a source, on this machine.
+"""The scoring loop: all batches of a source, on this machine, in one process or several.
 
 Metrics that need to know the whole corpus read it first. Then every batch is scored; if there is an output
 file, the rows of a batch are on disk before the next batch begins.
@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +26,9 @@ from rejoinder.errors import DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.progress import bar
+from rejoinder.scoring.engines.in_process import InProcess
+from rejoinder.scoring.engines.processes import Processes
+from rejoinder.scoring.engines.sizes import batch_size, processes_for
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
 from rejoinder.scoring.replay import Replay
@@ -60,6 +64,8 @@ class LocalRun:
     """How replies are grouped into contexts and dialogues."""
     by: tuple[str, ...] = ()
     """Fields by which results are shown separately."""
+    jobs: int | None = None
+    """How many processes score; None: as many as pay."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
@@ -68,11 +74,14 @@ class LocalRun:
         part = PartFile(target, self._identity()) if target else None
         done = part.restore(columns.scores, self.seen.count) if part and resume else 0
         with ExitStack() as stack:
-            batches = self._observed(scorer, stack)
-            if part is None:
-                self._fill(columns, scorer, batches)
-            else:
-                self._fill_and_write(columns, scorer, batches, part, done)
+            if part is not None:
+                if not done:
+                    part.start()
+                stack.enter_context(part.kept_only_for_resuming())
+            engine = stack.enter_context(closing(self._engine(scorer)))
+            batches = self._observed(scorer, engine, stack)
+            file = stack.enter_context(part.appending()) if part is not None else None
+            self._fill(columns, scorer, engine.score(batches, done), file, done)
         table = scorer.table(
             columns.scores,
             columns.systems,
@@ -101,38 +110,45 @@ class LocalRun:
             **table.to_dict(),
         }
 
-    def _observed(self, scorer: Scorer, stack: ExitStack) -> Iterator[Batch]:
+    @cached_property
+    def _size(self) -> int:
+        return batch_size(self.metrics, self.seen, BATCH)
+
+    def _engine(self, scorer: Scorer) -> InProcess | Processes:
+        count = processes_for(self.jobs, scorer, self.seen.count, self._size)
+        return InProcess(scorer) if count == 1 else Processes(scorer, count)
+
+    def _observed(self, scorer: Scorer, engine: InProcess | Processes, stack: ExitStack) -> Iterator[Batch]:
         """The batches to score, after the metrics that must know the whole corpus have read it."""
         if not scorer.must_observe:
-            return _batches(self.examples)
+            return self._batches(self.examples)
         examples, kept = self.examples, deque[Batch]()
         in_memory = self.seen.count <= KEPT
         if not in_memory and not isinstance(examples, Replay):
             examples = stack.enter_context(closing(Replay(examples)))
         with self._bar("reading the corpus") as moving:
-            for batch in _batches(examples):
-                scorer.observe(batch)
+            for batch in engine.observe(self._batches(examples)):
                 moving.update(len(batch))
                 if in_memory:
                     kept.append(batch)
-        scorer.finish_observing()
-        return (kept.popleft() for _ in range(len(kept))) if in_memory else _batches(examples)
+        engine.finish_observing()
+        return (kept.popleft() for _ in range(len(kept))) if in_memory else self._batches(examples)
 
-    def _fill_and_write(
-        self, columns: _Columns, scorer: Scorer, batches: Iterator[Batch], part: PartFile, done: int
-    ) -> None:
-        if not done:
-            part.start()
-        with part.kept_only_for_resuming(), part.appending() as file:
-            self._fill(columns, scorer, batches, file, done)
+    def _batches(self, examples: Iterable[Example]) -> Iterator[Batch]:
+        return (Batch(part) for part in in_batches(examples, self._size))
 
     def _fill(
-        self, columns: _Columns, scorer: Scorer, batches: Iterator[Batch], file: IO[str] | None = None, done: int = 0
+        self,
+        columns: _Columns,
+        scorer: Scorer,
+        scored: Iterable[tuple[Batch, dict[str, Scores] | None]],
+        file: IO[str] | None,
+        done: int,
     ) -> None:
-        """Score all batches; the first `done` rows have their scores already."""
+        """Take over the scores of all batches; the first `done` rows have theirs already."""
         start = 0
         with self._bar("scoring") as moving:
-            for batch in batches:
+            for batch, scores in scored:
                 stop = start + len(batch)
                 if stop > self.seen.count:
                     raise self._changed()
@@ -141,10 +157,8 @@ class LocalRun:
                 columns.slices.add(batch.examples)
                 if self.keep_ids:
                     columns.ids.extend(example.id for example in batch.examples)
-                if stop <= done:
-                    scorer.count(batch)
-                else:
-                    columns.put(start, stop, scorer.score(batch))
+                if scores is not None:
+                    columns.put(start, stop, scores)
                     if file is not None:
                         first = max(start, done)
                         file.writelines(score_rows(batch.examples[first - start :], columns.between(first, stop)))
@@ -195,10 +209,6 @@ class _Columns:
     def between(self, start: int, stop: int) -> dict[str, Scores]:
         """The scores of some examples."""
         return {name: column[start:stop] for name, column in self.scores.items()}
-
-
-def _batches(examples: Iterable[Example]) -> Iterator[Batch]:
-    return (Batch(part) for part in in_batches(examples, BATCH))
 
 
 def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
