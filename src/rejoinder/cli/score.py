@@ -29,6 +29,8 @@ from rejoinder.cli.options import (
     write_report,
 )
 
+from rejoinder.threads import multiply_on_one_thread
+
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
     from rejoinder.output.targets import Output
@@ -69,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
+    multiply_on_one_thread()
     from rejoinder.data.survey import survey
     from rejoinder.output.targets import reserved
     from rejoinder.scoring.choosing import choose

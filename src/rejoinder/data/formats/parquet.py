@@ -22,16 +22,16 @@ _ROWS = 4096
 _THREADS = "POLARS_MAX_THREADS"
 
 
-def parquet_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The records of a file, in order; DataError if it is damaged."""
+def parquet_records(path: Path, name: str, skipped: int = 0) -> Iterator[dict[str, Any]]:
+    """The records of a file, in order, without the first `skipped`; DataError if it is damaged."""
     check_polars_threads()
     import polars as pl
 
     with _failures_as_errors(name, "is not a readable Parquet file"):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         expected = scan.select(pl.len()).collect().item()
-    number = 0
-    for record in frame_records(scan, name, "is not a readable Parquet file"):
+    number = skipped
+    for record in frame_records(scan.slice(skipped), name, "is not a readable Parquet file"):
         number += 1
         yield record
     if number != expected:  # a damaged file may end early without an error

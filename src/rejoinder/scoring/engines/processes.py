@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import environ
 from pathlib import Path
@@ -177,10 +178,8 @@ class _Process:
         self._thread.join()
         for pipe in (self.popen.stdin, self.popen.stdout):
             if pipe is not None:
-                try:
+                with suppress(OSError):  # part of a message that was never read
                     pipe.close()
-                except OSError:  # part of a message that was never read
-                    pass
 
     def _receive(self, stream: IO[bytes], answers: queue.SimpleQueue[tuple[_Process, Any]]) -> None:
         while True:
