@@ -19,12 +19,15 @@ from rejoinder.scoring.parts.writing import PartsJob
 from rejoinder.threads import thread_limits, usable_cores
 
 ADDRESS = "RAY_ADDRESS"
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # it warns of what Ray Data does with every pool of actors
+}
 SHARE_OF_CPU = 0.9
 """The CPUs that Ray reserves for an actor that computes on one: whatever else Ray Data starts must find a place."""
 OBJECT_STORE = 256 << 20
 """Bytes of shared memory of a Ray on this machine: only the metrics and the numbers of parts are kept there."""
-RESTARTS = 4
-"""How often an actor, and the part that it was scoring, is started again before the run gives up."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class Cluster:
     def joined(cls, workers: int | None) -> Iterator[Cluster]:
         """The cluster, during the block; `workers` is the number of actors, by default one per CPU."""
         require_extra("scale", "--engine ray")
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
         import ray
 
         if ray.is_initialized():  # by the caller, who also ends it
@@ -75,8 +78,6 @@ class Cluster:
             fn_constructor_args=(ray.put(job), task),
             num_cpus=share,
             runtime_env={"env_vars": thread_limits(usable_cores())},
-            max_restarts=RESTARTS,
-            max_task_retries=RESTARTS,
         )
         try:
             for row in done.iter_rows():
@@ -86,7 +87,7 @@ class Cluster:
 
 
 class _Actor:
-    """Does parts of a job, which is loaded once."""
+    """Does parts of a job, which is loaded once. Ray starts it again if it dies, and gives it the part again."""
 
     def __init__(self, job: Any, task: str) -> None:
         import ray
@@ -101,6 +102,7 @@ class _Actor:
     def _problem(self, number: int) -> str:
         """Do one part; what went wrong, on one line."""
         try:
+            self._job.check_attempts(number)
             getattr(self._job, self._task)(number)
         except RejoinderError as error:
             return str(error)

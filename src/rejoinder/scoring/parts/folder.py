@@ -142,6 +142,10 @@ class PartsFolder:
         """What was counted in a part."""
         return self.unfinished / f"part-{number:05d}.npz"
 
+    def attempts(self, number: int) -> Path:
+        """One character for each time that a part was begun and not finished."""
+        return self.unfinished / f"attempts-{number:05d}"
+
     def observed_part(self, number: int) -> Path:
         """What was observed in a part."""
         return self.unfinished / f"observed-{number:05d}.npz"
@@ -196,6 +200,8 @@ class PartsFolder:
                 f"{self.path} belongs to another run: its data, metrics, seed or version differ; {_START_OVER}"
             )
         self.unfinished.mkdir(exist_ok=True)
+        for path in self.unfinished.glob("attempts-*"):
+            path.unlink()
         return {number for number, size in self._recorded().items() if self._is_there(number, size)}
 
     def record(self, number: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rejoinder.data.spans import Span, SpanReader
 from rejoinder.data.survey import in_batches
+from rejoinder.errors import WorkerError
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.output.writing import replacing_file
@@ -22,6 +23,9 @@ from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.slices import SliceFinder
 from rejoinder.text.cleaning import writable
 from rejoinder.types import Example, Scores
+
+MOST_ATTEMPTS = 4
+"""How many processes may die over one part."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,21 @@ class PartsJob:
             scorer.finish_observing()
         return scorer
 
+    def check_attempts(self, number: int) -> None:
+        """Raise a WorkerError if every process that tried to do a part has died: another one would die as well."""
+        with self.folder.attempts(number).open("a", encoding="utf-8") as file:
+            file.write(".")
+            attempts = file.tell()
+        if attempts > MOST_ATTEMPTS:
+            raise WorkerError(f"{MOST_ATTEMPTS} processes died while they scored it (out of memory?)")
+
     def observe(self, number: int) -> None:
         """Write what the metrics that must know the whole corpus read in a part."""
         fresh = self.scorer.restarted()
         for batch in self._batches(self.reader.read(self.spans[number])):
             fresh.observe(batch)
         _write_state(self.folder.observed_part(number), fresh.observed())
+        self.folder.attempts(number).unlink(missing_ok=True)
 
     def score(self, number: int) -> None:
         """Write the rows of a part, and what was counted in it."""
@@ -63,6 +76,7 @@ class PartsJob:
         columns = {name: np.concatenate([each[name] for each in scored]) for name in fresh.columns}
         _write_state(self.folder.state(number), fresh.state())
         self._write_rows(self.folder.part(number), examples, columns)
+        self.folder.attempts(number).unlink(missing_ok=True)
 
     def _batches(self, examples: Sequence[Example]) -> Iterator[Batch]:
         return (Batch(some) for some in in_batches(examples, self.batch_size))
