@@ -17,8 +17,8 @@ from rejoinder.data.survey import survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.engines import local
 from rejoinder.scoring.choosing import choose
+from rejoinder.scoring.engines import local
 from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.scorer import Scorer
