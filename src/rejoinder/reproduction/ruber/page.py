@@ -13,11 +13,11 @@ import numpy as np
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.ruber.unref import NONE
-from rejoinder.meta.panels import Curve
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import line_plot
+from rejoinder.figures.standalone import standalone
 from rejoinder.meta.study import shown
-from rejoinder.report.figures import line_plot
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.drawing import standalone
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import zhao2020
 from rejoinder.reproduction.published.records import Correlations
