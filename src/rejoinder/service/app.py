@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, RejoinderError
 from rejoinder.metrics.base import Metric
+from rejoinder.registry import SHIPPED
 from rejoinder.service.access_log import AccessLog
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.bodies import (
@@ -92,6 +93,7 @@ class _Service:
     def __init__(self, batcher: Batcher, token: str | None) -> None:
         self.batcher, self.limits = batcher, batcher.limits
         self.token = None if token is None else token.encode()
+        self.signatures = {label: metric.signature for label, metric in batcher.metrics.items()}
         self.comparing = 0
         """Comparisons that wait for their statistics, or are being computed."""
 
@@ -116,7 +118,7 @@ class _Service:
             }
             for row, example in enumerate(examples)
         ]
-        return JSONResponse({"results": rows, "signatures": self._signatures()})
+        return JSONResponse({"results": rows, "signatures": self.signatures})
 
     async def compare(self, request: Request) -> Response:
         """Whether one system's replies are better than another's: the object that `rejoinder compare --json` prints."""
@@ -148,11 +150,11 @@ class _Service:
         self._check_token(request)
         told = {
             label: {
-                "measures": metric.measures,
+                "measures": SHIPPED.get(label, metric.measures),
                 "needs": sorted(metric.needs),
                 "range": [_plain(end) for end in metric.range],
                 "higher_is_better": metric.higher_is_better,
-                "signature": metric.signature,
+                "signature": self.signatures[label],
             }
             for label, metric in self.batcher.metrics.items()
         }
@@ -181,9 +183,6 @@ class _Service:
     async def page(self, _: Request) -> Response:
         """The page where a person pastes a dialogue."""
         return FileResponse(PAGES / "page.html", media_type="text/html")
-
-    def _signatures(self) -> dict[str, str]:
-        return {label: metric.signature for label, metric in self.batcher.metrics.items()}
 
     def _check_token(self, request: Request) -> None:
         if self.token is None:

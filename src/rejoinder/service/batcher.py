@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from rejoinder.errors import RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.registry import JUDGES
 from rejoinder.scoring.scorer import finite
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
@@ -74,6 +75,7 @@ class Batcher:
     async def __aenter__(self) -> Batcher:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "scoring")
+        await self._loop.run_in_executor(self._thread, self._load_models)
         self._work = self._loop.run_in_executor(self._thread, self._run)
         return self
 
@@ -111,6 +113,13 @@ class Batcher:
             return await asyncio.wait_for(request.result, self.limits.seconds)
         finally:
             self.waiting -= cost
+
+    def _load_models(self) -> None:
+        """Score one reply, so that no request waits until models are loaded; judges would ask, and cost, something."""
+        batch = Batch([Example("", ("Hello.",), "Hi!", ("Hi!",))])
+        for metric in self.metrics.values():
+            if metric.name not in JUDGES:
+                metric.score_batch(batch)
 
     def _run(self) -> None:
         """The scoring thread: batch after batch, until the service closes and nothing waits."""

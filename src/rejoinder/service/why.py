@@ -1,7 +1,8 @@
-"""Why a reply got its scores: what changes when the context, or a part of the reply, is left out.
+"""Why a reply got its scores: what changes after other contexts, and when a part of the reply is left out.
 
-This works for every metric: the reply is scored again without each of its words, and without its context. Judges are
-left out of that, because every score of theirs is a request to a language model; they say themselves why.
+This works for every metric: the reply is scored again without each of its words, and as a reply to contexts that have
+nothing to do with it. Judges are left out of that, because every score of theirs is a request to a language model; they
+say themselves why.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from rejoinder.evaluators.reference_points import points_of_signature
@@ -23,7 +25,14 @@ from rejoinder.types import Example
 
 MOST_PARTS = 40
 """Parts of a reply that are left out one after the other; with more words, a part is several of them."""
-COST = MOST_PARTS + 2
+OTHER_CONTEXTS = (
+    "What time does the train to the airport leave?",
+    "My cat has been asleep on the sofa all day.",
+    "Which film did you watch last night?",
+    "I have to renew my passport next week.",
+)
+"""Contexts that hardly any reply fits."""
+COST = 1 + MOST_PARTS + len(OTHER_CONTEXTS)
 """How many replies an explanation scores at most."""
 _SMALL = 0.02
 """The share of a metric's range below which a change is not mentioned."""
@@ -41,8 +50,8 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
     """The scores of one reply, sentences that explain them, and the scores without each part of it."""
     parts = _parts(example.response)
     variants = [example, *_without(example, parts)]
-    context = [replace(example, context=(), speakers=())] if example.context else []
-    batch, first = Batch([*variants, *context]), Batch([example])
+    elsewhere = [replace(example, context=(other,), speakers=()) for other in OTHER_CONTEXTS if example.context]
+    batch, first = Batch([*variants, *elsewhere]), Batch([example])
     told, without = {}, {}
     for label, metric in metrics.items():
         judged = metric.name in JUDGES
@@ -51,8 +60,8 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
         if not judged:
             reading = replace(
                 reading,
-                without_context=scores[-1] if context else math.nan,
-                without_parts=tuple(scores[1 : 1 + len(parts)]),
+                without_parts=tuple(scores[1 : len(variants)]),
+                elsewhere=fmean(scores[len(variants) :]) if elsewhere else math.nan,
             )
             without[label] = list(reading.without_parts)
         told[label] = {
@@ -62,12 +71,16 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
             "why": list(reading.sentences(first, parts)),
         }
     shown = [{"start": part.start, "end": part.end} for part in parts]
-    return json_ready({"id": example.id, "response": example.response, "scores": told, "parts": shown, "without": without})
+    return json_ready(
+        {"id": example.id, "response": example.response, "scores": told, "parts": shown, "without": without}
+    )
 
 
 def _parts(reply: str) -> list[_Part]:
-    """The words of a reply, or in a long one groups of them; none of a single word, which would leave nothing."""
-    words = [_Part(*found.span()) for found in re.finditer(r"\S+", reply)]
+    """The words of a reply, or in a long one groups of them; in a script without spaces, its characters."""
+    words = [_Part(*found.span()) for found in re.finditer(r"\w+(?:['’-]\w+)*", reply)]
+    if len(words) < 2:
+        words = [_Part(*found.span()) for found in re.finditer(r"\w", reply)]
     size = math.ceil(len(words) / MOST_PARTS)
     groups = [words[start : start + size] for start in range(0, len(words), size or 1)]
     return [_Part(group[0].start, group[-1].end) for group in groups] if len(groups) > 1 else []
@@ -76,7 +89,7 @@ def _parts(reply: str) -> list[_Part]:
 def _without(example: Example, parts: Sequence[_Part]) -> Iterator[Example]:
     reply = example.response
     for part in parts:
-        yield replace(example, response=(reply[: part.start] + reply[part.end :].lstrip()).strip())
+        yield replace(example, response=(reply[: part.start].rstrip() + reply[part.end :]).lstrip(" ,;"))
 
 
 @dataclass(frozen=True)
@@ -86,8 +99,9 @@ class _Reading:
     label: str
     metric: Metric
     score: float
-    without_context: float = math.nan
     without_parts: tuple[float, ...] = ()
+    elsewhere: float = math.nan
+    """The mean score of the same reply to other contexts."""
 
     def interval(self, batch: Batch) -> list[float] | None:
         """The interval expected to contain the human score; None where the metric gives none."""
@@ -118,9 +132,10 @@ class _Reading:
             yield from (f"Note: {note}." for note in watcher.notes())
 
     def _of_context(self) -> Iterator[str]:
-        if abs(change := self.score - self.without_context) >= self._least:
-            helps = "fits its context" if (change > 0) == self.metric.higher_is_better else "fits its context badly"
-            yield f"The reply {helps}: without any context the score is {number(self.without_context, 2)}."
+        if abs(change := self.score - self.elsewhere) >= self._least:
+            better = (change > 0) == self.metric.higher_is_better
+            fits = "fits this context" if better else "fits this context no better than any other"
+            yield f"The reply {fits}: after unrelated turns its mean score is {number(self.elsewhere, 2)}."
 
     def _of_parts(self, reply: str, parts: Sequence[_Part]) -> Iterator[str]:
         changes = [self.score - score for score in self.without_parts]
