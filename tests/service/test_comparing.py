@@ -112,6 +112,10 @@ def test_a_request_that_does_not_arrive_is_given_up() -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b""}
-    asyncio.run(make_app(METRICS, Limits(seconds=0.01))(scope, receive, send))
+
+    async def ask() -> None:
+        await make_app(METRICS, Limits(seconds=0.01))(scope, receive, send)
+
+    asyncio.run(ask())
     assert sent[1]["status"] == 408
     assert json.loads(sent[2]["body"]) == {"error": "the request did not arrive within 0.01 seconds"}

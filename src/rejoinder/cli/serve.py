@@ -60,8 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"serving {', '.join(metrics)} at http://{host}:{port}", arguments)
         # At a signal, requests that were accepted are answered first: each ends within these seconds.
         last = 2 * math.ceil(limits.seconds) + 1
-        settings = {"log_level": "warning", "access_log": False, "server_header": False}
-        uvicorn.Server(uvicorn.Config(app, timeout_graceful_shutdown=last, **settings)).run([listening])
+        settings = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=last
+        )
+        uvicorn.Server(settings).run([listening])
     return 0
 
 
