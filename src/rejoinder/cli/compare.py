@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="compare numbers that exist already, without texts: a table of id, system and columns of numbers, such as "
-        "human ratings, or result files of Inspect or lm-eval; -m names columns (default: all that hold "
-        "only numbers)",
+        "human ratings, or result files of Inspect, lm-eval or promptfoo; -m names columns (default: all "
+        "that hold only numbers)",
     )
     parser.add_argument(
         "--pair-by",
