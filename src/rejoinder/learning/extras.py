@@ -15,7 +15,7 @@ EXTRAS = {
     "xlsx": ("fastexcel", "xlsxwriter"),
     "inspect": ("zstandard",),
     "serve": ("starlette", "uvicorn"),
-    "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
+    "annotate": ("starlette", "uvicorn", "jinja2", "itsdangerous"),
 }
 """Extra -> the modules that it brings."""
 
