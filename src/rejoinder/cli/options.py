@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric
     from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
-    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
 
 CHECK_FAILED = 3
@@ -238,7 +237,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 def write_report(
     arguments: argparse.Namespace,
     table: ScoreTable,
-    replies: Replay | None,
+    replies: Any,
     *,
     title: str,
     metrics: Mapping[str, Metric] | None = None,

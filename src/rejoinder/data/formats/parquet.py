@@ -27,7 +27,7 @@ def parquet_records(path: Path, name: str, skipped: int = 0) -> Iterator[dict[st
     check_polars_threads()
     import polars as pl
 
-    with _failures_as_errors(name, "is not a readable Parquet file"):
+    with polars_failures(name, "is not a readable Parquet file"):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         expected = scan.select(pl.len()).collect().item()
     number = skipped
@@ -41,10 +41,10 @@ def parquet_records(path: Path, name: str, skipped: int = 0) -> Iterator[dict[st
 def frame_records(frame: pl.LazyFrame, name: str, problem: str = "cannot be collected") -> Iterator[dict[str, Any]]:
     """The rows of a lazy frame, collected in batches."""
     check_polars_threads()
-    with _failures_as_errors(name, problem):
+    with polars_failures(name, problem):
         batches = frame.collect_batches(chunk_size=_ROWS, maintain_order=True)
     while True:
-        with _failures_as_errors(name, problem):
+        with polars_failures(name, problem):
             batch = next(batches, None)
             records = None if batch is None else batch.rows(named=True)
         if records is None:
@@ -61,7 +61,7 @@ def check_polars_threads() -> None:
 
 
 @contextmanager
-def _failures_as_errors(name: str, problem: str) -> Iterator[None]:
+def polars_failures(name: str, problem: str) -> Iterator[None]:
     """Turn an error or a panic of polars into a DataError."""
     import polars as pl
 

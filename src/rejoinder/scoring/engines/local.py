@@ -6,28 +6,24 @@ file, the rows of a batch are on disk before the next batch begins.
 
 from __future__ import annotations
 
-import math
-import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder._version import __version__
-from rejoinder.data.survey import Survey, in_batches
-from rejoinder.defaults import RESAMPLES
+from rejoinder.arrays import storage
+from rejoinder.data.survey import in_batches
 from rejoinder.errors import DataError
-from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
-from rejoinder.progress import bar
 from rejoinder.scoring.engines.in_process import InProcess
 from rejoinder.scoring.engines.processes import Processes
+from rejoinder.scoring.engines.run import ScoringRun
 from rejoinder.scoring.engines.sizes import batch_size, processes_for
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
@@ -40,38 +36,16 @@ from rejoinder.types import Example, Scores
 KEPT = 16 * BATCH
 """Examples up to which the tokens made for a first pass over the corpus are kept in memory for scoring."""
 
-_LARGEST_IN_MEMORY = 256 << 20  # bytes of scores; more is kept in a temporary file
-
 
 @dataclass(frozen=True)
-class LocalRun:
-    """One run of some metrics over examples that can be read more than once."""
-
-    examples: Iterable[Example]
-    seen: Survey
-    metrics: Mapping[str, Metric]
-    name: str = "examples"
-    seed: int = 0
-    resamples: int = RESAMPLES
-    quiet: bool = False
-    intervals: bool = False
-    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
-    notes: tuple[str, ...] = ()
-    """What a reader should know about the choice of metrics."""
-    keep_ids: bool = False
-    """Whether the table has the ids of the examples."""
-    groups: Callable[[], GroupFinder] = GroupFinder
-    """How replies are grouped into contexts and dialogues."""
-    by: tuple[str, ...] = ()
-    """Fields by which results are shown separately."""
-    jobs: int | None = None
-    """How many processes score; None: as many as pay."""
+class LocalRun(ScoringRun):
+    """A run on this machine."""
 
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
         columns = _Columns.of(self.seen.count, scorer.columns, self.groups(), SliceFinder(self.by))
-        part = PartFile(target, self._identity()) if target else None
+        part = PartFile(target, self.identity()) if target else None
         done = part.restore(columns.scores, self.seen.count) if part and resume else 0
         with ExitStack() as stack:
             if part is not None:
@@ -96,20 +70,6 @@ class LocalRun:
             part.publish(self.meta(table), scorer.columns)
         return table
 
-    def meta(self, table: ScoreTable) -> dict[str, Any]:
-        """What makes every number traceable: version, seed, signatures, data."""
-        return {
-            "version": __version__,
-            "data": {"name": self.name, "digest": self.seen.digest},
-            "resamples": self.resamples,
-            "signatures": dict(table.signatures),
-            "ranges": {
-                label: [end if math.isfinite(end) else None for end in ends] for label, ends in table.ranges.items()
-            },
-            "higher_is_better": dict(table.higher_is_better),
-            **table.to_dict(),
-        }
-
     @cached_property
     def _size(self) -> int:
         return batch_size(self.metrics, self.seen, BATCH)
@@ -126,7 +86,7 @@ class LocalRun:
         in_memory = self.seen.count <= KEPT
         if not in_memory and not isinstance(examples, Replay):
             examples = stack.enter_context(closing(Replay(examples)))
-        with self._bar("reading the corpus") as moving:
+        with self.bar("reading the corpus") as moving:
             for batch in engine.observe(self._batches(examples)):
                 moving.update(len(batch))
                 if in_memory:
@@ -147,7 +107,7 @@ class LocalRun:
     ) -> None:
         """Take over the scores of all batches; the first `done` rows have theirs already."""
         start = 0
-        with self._bar("scoring") as moving:
+        with self.bar("scoring") as moving:
             for batch, scores in scored:
                 stop = start + len(batch)
                 if stop > self.seen.count:
@@ -171,19 +131,6 @@ class LocalRun:
     def _changed(self) -> DataError:
         return DataError(f"changed while it was read: expected {self.seen.count} examples", file=self.name)
 
-    def _identity(self) -> dict[str, Any]:
-        """What an interrupted run must have in common with the run that resumes it."""
-        return {
-            "version": __version__,
-            "digest": self.seen.digest,
-            "seed": self.seed,
-            "intervals": self.intervals,
-            "signatures": {label: metric.signature for label, metric in self.metrics.items()},
-        }
-
-    def _bar(self, doing: str) -> Any:
-        return bar(doing, total=self.seen.count, unit="replies", quiet=self.quiet)
-
 
 @dataclass(frozen=True)
 class _Columns:
@@ -198,8 +145,8 @@ class _Columns:
     @classmethod
     def of(cls, count: int, names: Sequence[str], groups: GroupFinder, slices: SliceFinder) -> _Columns:
         """Room for that many examples."""
-        scores = {name: _column(count, np.float64, len(names)) for name in names}
-        return cls(scores, _column(count, np.int32, 1), groups, slices, [])
+        scores = {name: storage(count, np.float64, len(names)) for name in names}
+        return cls(scores, storage(count, np.int32), groups, slices, [])
 
     def put(self, start: int, stop: int, scores: Mapping[str, Scores]) -> None:
         """Store the scores of some examples."""
@@ -209,11 +156,3 @@ class _Columns:
     def between(self, start: int, stop: int) -> dict[str, Scores]:
         """The scores of some examples."""
         return {name: column[start:stop] for name, column in self.scores.items()}
-
-
-def _column(count: int, dtype: type[Any], columns: int) -> NDArray[Any]:
-    """Storage for one value per example; on disk if it would not fit in memory."""
-    if count * columns * np.dtype(dtype).itemsize <= _LARGEST_IN_MEMORY:
-        return np.empty(count, dtype)
-    with tempfile.TemporaryFile(prefix="rejoinder-") as file:  # the array keeps a handle of its own
-        return np.memmap(file, dtype, "w+", shape=(count,))

@@ -30,8 +30,7 @@ from rejoinder.threads import thread_limits
 from rejoinder.types import Scores
 
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from rejoinder.scoring.engines.worker import main; main()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rejoinder.scoring.engines.worker import main; main()"
 )
 _AHEAD = 2
 """Batches that each process has at a time: one that it scores, and the next."""

@@ -45,6 +45,13 @@ def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> in
     return max(1, min(jobs, batches))
 
 
+def check_shareable(scorer: Scorer) -> None:
+    """Raise a CallError for metrics that only one process can score with."""
+    reason = _one_process_only(scorer)
+    if reason:
+        raise CallError(f"{reason}: expected --engine local")
+
+
 def _one_process_only(scorer: Scorer) -> str:
     """Why the metrics cannot be shared among processes; "" where they can."""
     for label, metric in scorer.metrics.items():
