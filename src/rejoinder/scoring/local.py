@@ -25,6 +25,7 @@ from rejoinder.errors import DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
 from rejoinder.progress import bar
+from rejoinder.scoring.estimate import announced
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
 from rejoinder.scoring.replay import Replay
@@ -69,6 +70,8 @@ class LocalRun:
         done = part.restore(columns.scores, self.seen.count) if part and resume else 0
         with ExitStack() as stack:
             batches = self._observed(scorer, stack)
+            if not self.quiet:
+                batches = announced(batches, scorer.ready, self.seen.count - done)
             if part is None:
                 self._fill(columns, scorer, batches)
             else:
