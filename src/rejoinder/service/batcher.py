@@ -89,7 +89,8 @@ class Batcher:
 
     async def score(self, examples: Sequence[Example]) -> Columns:
         """Label -> one score per example; a QueueFullError where too many wait, a TimeoutError where it takes long."""
-        return await self._result(_Request(self._loop.create_future(), examples), len(examples))
+        found: Columns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
+        return found
 
     async def run(self, work: Callable[[], T], cost: int) -> T:
         """What `work` returns, called alone in the scoring thread; `cost`: how many replies it counts as."""

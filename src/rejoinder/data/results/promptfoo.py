@@ -1,8 +1,8 @@
 """Results of promptfoo: the file of `promptfoo eval -o results.json`.
 
 What is compared are the columns of its table: providers, prompts where there are several, or both. Tests with equal
-variables are paired. Columns of numbers are promptfoo's `score` of a test, `pass` (1 or 0), and its named metrics. A test
-that ended in an error, such as a provider that did not answer, has no scores.
+variables are paired. The numbers are promptfoo's `score` of a test, `pass` (1 or 0), and its named metrics. A test that
+ended in an error, such as a provider that did not answer, has no scores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recognises result files, and gives their rows as records of a score table.
 
-A row has `id`, `system` and `scores`, and `context_id` where the tool says which inputs are equal. Where it does not, the
-id begins with the task, so that equal ids of several tasks are not paired.
+A row has `id`, `system` and `scores`, and `context_id` where the tool says which inputs are equal. Where it does not,
+the id begins with the task, so that equal ids of several tasks are not paired.
 """
 
 from __future__ import annotations
