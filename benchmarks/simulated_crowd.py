@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder import agreement
-from rejoinder.annotation.admin import state_of
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.export import exported
+from rejoinder.annotation.progress import state_of
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.study import read_study
 from simulated_raters import Page, Visitor, answer, begin, served

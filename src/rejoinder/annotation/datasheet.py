@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from rejoinder.annotation.admin import State
 from rejoinder.annotation.items import Item
+from rejoinder.annotation.progress import State
 from rejoinder.annotation.study import Question, Study
 
 TO_FILL_IN = "**TO FILL IN**"

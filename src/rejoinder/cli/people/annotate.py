@@ -224,7 +224,7 @@ def _import(arguments: argparse.Namespace) -> None:
 def _datasheet(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.admin import state_of
+    from rejoinder.annotation.progress import state_of
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.datasheet import datasheet
     from rejoinder.output.targets import Output, output_path, reserved
