@@ -125,12 +125,13 @@ def test_the_datasheet_has_what_the_study_says(run: Run, tmp_path: Path, items: 
     assert done.code == 0, done.err
     sheet = (tmp_path / "sheet.md").read_text()
     for part in (
-        "| items | 24, of 12 contexts |",
-        "first: 12, second: 12",
+        "| 3.1.1 | outputs per system | 24 items of 12 contexts; first: 12, second: 12 |",
+        "| 4.3.3 | size of the scale | 3 |",
+        "| 4.3.12.2 |",
         "1 (very bad), 2 (bad)",
         "Quality criterion: grammar",
         "Your answers are stored without your name.",
         "1 joined, 0 finished",
-        "## 5 Ethics",
+        "| 5.4 | impact assessments |",
     ):
         assert part in sheet
