@@ -6,6 +6,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rejoinder.annotation.consensus import agreement_with_others
 from rejoinder.annotation.items import Item, other_way_round, swapped
@@ -15,6 +16,8 @@ from rejoinder.annotation.study import Question, Study
 _SHARE_TOO_FAST = 0.25
 _FEWEST = 4
 """Minimum number of answers for a rater to be checked for patterns."""
+_RARE = 0.01
+"""A run of equal answers that so few raters would have by chance, if they answered like the others, is no chance."""
 _FEWEST_RATERS = 5
 """Minimum number of raters for one to be compared with the rest."""
 _FASTEST_TYPING = 15
@@ -42,6 +45,7 @@ def flags_of(
     if study.kind == "write":
         found += _copied(answers, items)
     else:
+        found += [flag for question in study.questions for flag in _straight_lining(study, question, by_rater)]
         found += _disagreeing(study, answers, items, {flag.rater for flag in found})
     return sorted(found, key=lambda flag: (flag.rater, flag.kind))
 
@@ -51,9 +55,6 @@ def _own_flags(study: Study, rater: str, own: Sequence[Answer], items: Mapping[s
     yield from _garbled(study, rater, own, items)
     yield from _repeated(study, rater, own, items)
     yield from _too_fast(study, rater, own)
-    if study.kind != "write":
-        for question in study.questions:
-            yield from _straight_lining(study, rater, question.name, own)
 
 
 def _disagreeing(
@@ -86,7 +87,7 @@ def _garbled(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str
     """High scores for shuffled words, or shuffled words chosen before the same words in order."""
     shown = [answer for answer in own if items[answer.item].role == "garbled"]
     fooled = [one for one in shown if _is_fooled(study.question(one.question), one.value)]
-    if len(fooled) * 2 > len(shown):
+    if len(fooled) * 2 > len(shown) and len({one.item for one in fooled}) > 1:
         how = "were high" if study.kind == "scale" else "preferred them to the same reply in order"
         yield Flag(rater, "garbled replies", f"{len(fooled)} of {len(shown)} answers on shuffled replies {how}")
 
@@ -112,15 +113,24 @@ def _too_fast(study: Study, rater: str, own: Sequence[Answer]) -> Iterator[Flag]
         yield Flag(rater, "too fast", f"{len(fast)} of {len(own)} answers came within {study.checks.fastest:g} seconds")
 
 
-def _straight_lining(study: Study, rater: str, question: str, own: Sequence[Answer]) -> Iterator[Flag]:
-    """The same answer many times in a row; for pairs the same side, as it was shown."""
-    values = [_as_shown(study, one) for one in own if one.question == question]
-    longest = run = 0
-    for place, value in enumerate(values):
-        run = run + 1 if place and value == values[place - 1] else 1
-        longest = max(longest, run)
-    if longest >= study.checks.same:
-        yield Flag(rater, "straight-lining", f"{longest} equal answers to {question} in a row")
+def _straight_lining(study: Study, question: Question, by_rater: Mapping[str, Sequence[Answer]]) -> Iterator[Flag]:
+    """The same answer many times in a row, where the other raters give other answers too.
+
+    For pairs it is the same side, as it was shown.
+    """
+    shown = {
+        rater: [_as_shown(study, one) for one in own if one.question == question.name]
+        for rater, own in by_rater.items()
+    }
+    everyone = Counter(value for values in shown.values() for value in values)
+    for rater, values in shown.items():
+        longest, value = max(((len(list(run)), value) for value, run in groupby(values)), default=(0, ""))
+        if longest >= study.checks.same:
+            own = Counter(values)
+            others = everyone.total() - own.total()
+            share = (everyone[value] - own[value] + 1) / (others + len(question.points))
+            if len(values) * share**longest < _RARE:
+                yield Flag(rater, "straight-lining", f"{longest} equal answers to {question.name} in a row")
 
 
 def _observed(observations: Sequence[Observation]) -> Iterator[Flag]:
