@@ -15,7 +15,7 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
-from annotation_server import ONE_QUESTION, SCALES, SECRETS, write_study
+from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, write_study
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.progress import State, state_of
 from rejoinder.annotation.server import make_app
@@ -23,12 +23,6 @@ from rejoinder.annotation.store import Answer, Store, open_store
 from rejoinder.annotation.study import Study
 from rejoinder.errors import DataError
 
-COMPREHENSION = """
-[[comprehension]]
-text = "What do you judge?"
-choices = ["the conversation", "the <i>reply</i>"]
-right = "the <i>reply</i>"
-"""
 CROWD = """
 title = "Crowd"
 examples = "replies.jsonl"

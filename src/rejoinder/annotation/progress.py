@@ -64,6 +64,9 @@ class QuestionState:
     differences: tuple[Difference, ...]
     """For other contexts and, where the ratings suffice, other raters; empty where the answers do not suffice."""
 
+    constant: bool = False
+    """Whether all answers are equal, so that agreement cannot be measured."""
+
     @property
     def separated(self) -> int:
         """Pairs of systems whose difference is significant, after Holm's correction."""
@@ -125,7 +128,9 @@ def _question_state(question: Question, answers: Sequence[Answer], items: Mappin
         nothing = Interval(math.nan, math.nan, math.nan)
         return QuestionState(question.name, question.kind, len(own), nothing, (), ())
     of_kind = _scores if question.kind == "scale" else _preferences
-    return QuestionState(question.name, question.kind, len(own), _alpha(own), *of_kind(own, items))
+    systems, differences = of_kind(own, items)
+    constant = len({one.value for one in own}) == 1
+    return QuestionState(question.name, question.kind, len(own), _alpha(own), systems, differences, constant)
 
 
 def _alpha(answers: Sequence[Answer]) -> Interval:
