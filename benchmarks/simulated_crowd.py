@@ -91,10 +91,11 @@ def run_crowd(folder: Path, seed: int, noise: float = NOISE_SD) -> CrowdResult:
         assigner = Assigner(study, store)
         ids = {rater.id: rater.source.removeprefix("platform:") for rater in store.raters()}
         found = [(ids[flag.rater], flag.kind) for flag in state_of(study, store, assigner).flags]
-        flags = {who: frozenset(kind for rater, kind in found if rater == who) for who in crowd}
+        answered = {ids[answer.rater] for answer in store.answers()}  # the last to join may have found nothing left
+        flags = {who: frozenset(kind for rater, kind in found if rater == who) for who in crowd if who in answered}
         kept = {
             "all raters": [],
-            "without flagged raters": [rater for rater, who in ids.items() if flags[who]],
+            "without flagged raters": [rater for rater, who in ids.items() if flags.get(who)],
             "honest raters only": [rater for rater, who in ids.items() if not who.startswith("honest")],
         }
         rankings = {}
@@ -164,10 +165,10 @@ def flag_table(results: list[CrowdResult]) -> str:
     """How many raters of each kind were flagged, by the kind of flag."""
     kinds = sorted({kind for result in results for found in result.flags.values() for kind in found})
     rows = [["raters", "number", "flagged", *kinds]]
-    for group, size in CROWD.items():
+    for group in CROWD:
         flags = [found for result in results for who, found in result.flags.items() if who.split()[0] == group]
         by_kind = Counter(kind for found in flags for kind in found)
-        counts = [size * len(results), sum(map(bool, flags)), *(by_kind[kind] for kind in kinds)]
+        counts = [len(flags), sum(map(bool, flags)), *(by_kind[kind] for kind in kinds)]
         rows.append([group, *map(str, counts)])
     every = [(who.startswith("honest"), bool(found)) for result in results for who, found in result.flags.items()]
     right = sum(flagged and not honest for honest, flagged in every)
