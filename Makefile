@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills fuzz mutants reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills other-servers fuzz mutants reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -34,6 +34,18 @@ test-under-load: .venv/test
 # The server of a study is killed twenty times while raters answer; fails if an acknowledged answer is lost.
 kills: .venv/test
 	$(BIN)/python benchmarks/annotation_kills.py --kills 20
+
+# Label Studio and Potato, each in an environment of its own, are started and load what `annotate export` writes for them.
+OTHER_SERVERS := build/other-servers
+
+other-servers: .venv/test
+	for name in label-studio potato-annotation; do \
+		test -d $(OTHER_SERVERS)/$$name || $(PYTHON) -m venv $(OTHER_SERVERS)/$$name; \
+		$(OTHER_SERVERS)/$$name/bin/python -m pip install --quiet $$name; \
+	done
+	REJOINDER_LABEL_STUDIO=$(CURDIR)/$(OTHER_SERVERS)/label-studio/bin/label-studio \
+	REJOINDER_POTATO=$(CURDIR)/$(OTHER_SERVERS)/potato-annotation/bin/potato \
+		$(BIN)/python -m pytest tests/annotation/test_other_servers.py --timeout 0
 
 # Seconds per target: twenty readers, and model folders for four times as long, take about six hours.
 # `make fuzz FUZZ_SECONDS=60` is a short run.

@@ -1,11 +1,13 @@
 """The databases of a store: a SQLite file or a PostgreSQL server, which run the same few statements.
 
-Each has two connections: one for transactions, of which one runs at a time, and one that reads what is committed. A
-page that only reads therefore never waits for the disk.
+Each has three connections: one for transactions, of which one runs at a time, and two that read what is committed, one
+for the event loop and one for threads. A page that only reads therefore waits neither for the disk nor for a thread
+that reads all answers.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -38,17 +40,26 @@ class Database(Protocol):
         """Close the connections."""
 
 
+def _in_event_loop() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class SqliteDatabase:
     """A file, with a write-ahead log."""
 
     serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
 
     def __init__(self, path: Path) -> None:
-        self._write_lock, self._read_lock = threading.RLock(), threading.Lock()
+        self._write_lock, self._read_locks = threading.RLock(), (threading.Lock(), threading.Lock())
         self._writing = 0
         """The thread that is within a transaction."""
         try:
-            self._writer, self._reader = (_sqlite(path) for _ in range(2))
+            self._writer, *self._readers = (_sqlite(path) for _ in range(3))
             self._writer.execute("PRAGMA journal_mode=WAL")
         except sqlite3.Error as error:
             raise CallError(f"{path} cannot be used as a store of answers ({error})") from error
@@ -60,8 +71,9 @@ class SqliteDatabase:
         if not statement.startswith("SELECT"):
             with self._write_lock:
                 return self._writer.execute(statement, tuple(values)).fetchall()
-        with self._read_lock:
-            return self._reader.execute(statement, tuple(values)).fetchall()
+        which = int(_in_event_loop())
+        with self._read_locks[which]:
+            return self._readers[which].execute(statement, tuple(values)).fetchall()
 
     def run_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement once per row, within a transaction."""
@@ -86,8 +98,10 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close the file."""
-        with self._write_lock, self._read_lock:
-            self._reader.close()
+        for reader, lock in zip(self._readers, self._read_locks, strict=True):
+            with lock:
+                reader.close()
+        with self._write_lock:
             self._writer.close()
 
 
@@ -102,14 +116,14 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         require_extra("postgresql", "a PostgreSQL store")
-        self._writer, self._reader = _PostgresConnection(url), _PostgresConnection(url)
+        self._writer, *self._readers = (_PostgresConnection(url) for _ in range(3))
         self._writing = 0
         """The thread that is within a transaction."""
 
     def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one statement."""
         reads = statement.startswith("SELECT") and self._writing != threading.get_ident()
-        connection = self._reader if reads else self._writer
+        connection = self._readers[_in_event_loop()] if reads else self._writer
         with connection.lock:
             cursor = connection.open().execute(statement.replace("?", "%s"), tuple(values))
             return cursor.fetchall() if cursor.description else []
@@ -133,9 +147,9 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close the connections."""
-        for connection in (self._reader, self._writer):
+        for connection in (*self._readers, self._writer):
             with connection.lock:
-                connection.open().close()
+                connection.close()
 
 
 class _PostgresConnection:
@@ -149,6 +163,9 @@ class _PostgresConnection:
         if self._opened.closed:
             self._opened = self._connected()
         return self._opened
+
+    def close(self) -> None:
+        self._opened.close()
 
     def _connected(self) -> Any:
         import psycopg

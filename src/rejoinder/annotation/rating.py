@@ -21,7 +21,7 @@ from starlette.routing import Route
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.items import Item, other_way_round, swapped
 from rejoinder.annotation.security import form_token, new_token, same, stamp_moment, stamped, token_hash
-from rejoinder.annotation.store import Answer, Observation, Rater, Store
+from rejoinder.annotation.store import MISUNDERSTOOD, PASTED, UNDERSTOOD, Answer, Observation, Rater, Store
 from rejoinder.annotation.study import Question, Study
 from rejoinder.data.pairs import by_replier
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 PLATFORM_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 """URL parameters in which crowd-sourcing platforms pass the identity of a worker."""
-UNDERSTOOD, MISUNDERSTOOD, PASTED = "understood", "misunderstood", "pasted"
-"""Kinds of observations: the questions about the instructions were answered, rightly or not; a text was pasted."""
 _LONGEST_IDENTITY = 128
 _LONGEST_PAUSE = 3600.0
 """Seconds; longer times were not spent on the item."""

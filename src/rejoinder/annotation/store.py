@@ -19,6 +19,9 @@ from typing import Any
 
 from rejoinder.annotation.databases import Database, PostgresDatabase, SqliteDatabase
 
+UNDERSTOOD, MISUNDERSTOOD, PASTED = "understood", "misunderstood", "pasted"
+"""Kinds of observations: the questions about the instructions were answered, rightly or not; a text was pasted."""
+
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS raters (
         id TEXT PRIMARY KEY, token TEXT NOT NULL UNIQUE, source TEXT NOT NULL, joined DOUBLE PRECISION NOT NULL,
