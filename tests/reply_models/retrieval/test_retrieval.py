@@ -14,7 +14,6 @@ from rejoinder.reply_models.retrieval.base import Retrieval
 from rejoinder.reply_models.retrieval.bm25 import Bm25
 from rejoinder.reply_models.retrieval.recall import chance_of_rank, drawn_candidates, recall
 from rejoinder.reply_models.retrieval.rerank import RetrieveRerank
-from rejoinder.reply_models.retrieval.rerank_features import FEATURES
 from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
 from rejoinder.types import Dialogue
 from small_dialogues import DIALOGUES

@@ -85,8 +85,7 @@ class ContextReader(nn.Module):
         self.hidden, self.layers = hidden, layers
 
     def forward(self, turns: Tensor, lengths: Sequence[int]) -> Tensor:
-        """The top layer's state after every turn. Turns of all dialogues (turns, width) -> (dialogues, longest, hidden)
-        """
+        """The top layer's state after every turn. (turns of all dialogues, width) -> (dialogues, longest, hidden)"""
         padded = nn.utils.rnn.pad_sequence(list(torch.split(turns, list(lengths))), batch_first=True)
         rows = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
         zeros = turns.new_zeros(self.layers, len(lengths), self.hidden)
@@ -196,7 +195,7 @@ class Decoder(nn.Module):
 
     def _by_layer(self, hidden: Tensor) -> Tensor:
         """(rows, layers * hidden) -> (layers, rows, hidden)"""
-        return hidden.unflatten(1, (self.layers, -1)).transpose(0, 1).contiguous()
+        return hidden.view(len(hidden), self.layers, -1).transpose(0, 1).contiguous()
 
     def _top(self, hidden: Tensor) -> Tensor:
         """The state of the top layer. (rows, layers * hidden) -> (rows, hidden)"""

@@ -93,7 +93,8 @@ class Seq2SeqAttention(Seq2SeqModel):
 
     attention: str = LUONG
     """luong: softmax(s^T M h) over the states h of the context, with s the state after a token; bahdanau:
-    softmax(v^T tanh(W s + U h)), with s the state before it, so that tokens are learned one after the other, which is slower."""
+    softmax(v^T tanh(W s + U h)), with s the state before it, so that tokens are learned one after the other, which is
+    slower."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""

@@ -95,13 +95,10 @@ class Candidates:
     def of_replies(self, replies: Sequence[str]) -> tuple[Texts, Floats]:
         """Replies as vectors, and the features that depend on nothing else. (replies, 2)"""
         counts = self.vocabulary.counts(replies)
+        words = np.asarray(counts.sum(axis=1), np.float64).ravel()
         occurs = dict(zip(self.corpus.replies, np.bincount(self.corpus.reply_of_row).tolist(), strict=True))
-        own = np.log1p(
-            [
-                np.asarray(counts.sum(axis=1), np.float64).ravel(),
-                [occurs.get(reply, 0) for reply in replies],
-            ]
-        ).T
+        often = np.array([occurs.get(reply, 0) for reply in replies], np.float64)
+        own = np.log1p(np.stack([words, often], axis=1))
         return self._texts_of(tfidf_rows(counts, self.word_weights)), own
 
     def learned_weights(self, contexts: Sequence[Context], own: Ints) -> Floats:

@@ -26,6 +26,8 @@ FOLDS = 5
 TUNED = ("s_U, tuned", "arithmetic, tuned")
 SETS = {"DailyDialog": DAILYDIALOG, "PersonaChat": PERSONACHAT}
 """Corpus -> judged set."""
+OTHER = {"DailyDialog": "PersonaChat", "PersonaChat": "DailyDialog"}
+"""Corpus -> the other one."""
 CORPORA = {"DailyDialog": "dailydialog.train", "PersonaChat": "personachat.valid"}
 """Corpus -> the dialogues that are learned from."""
 ENCODERS = ("GRU", "hierarchical", "MiniLM")
@@ -49,7 +51,7 @@ BUDGETS = {
     "small": Budget(
         {"GRU": 10_000, "hierarchical": 300, "MiniLM": 200}, {"GRU": 3, "hierarchical": 3, "MiniLM": 15}, 1, 5
     ),
-    # About as many pairs of DailyDialog as of PersonaChat, of which no more are at hand: a fair comparison of both ways.
+    # About as many pairs of DailyDialog as of PersonaChat, so that both directions of transfer can be compared.
     "equal": Budget(
         dict.fromkeys(("GRU", "hierarchical", "MiniLM"), 2_000), {"GRU": 10, "hierarchical": 5, "MiniLM": 30}, 1, 30
     ),
