@@ -260,6 +260,7 @@ def test_swaps_are_fair_and_memberships_exact(monkeypatch: pytest.MonkeyPatch) -
     swaps = np.concatenate(list(permutation.swap_chunks(13, 5000, seed=0)))
     assert swaps.shape == (5000, 13)
     assert np.abs(swaps.mean(axis=0) - 0.5).max() < 0.03
+    assert len(np.unique(swaps[:, :8], axis=0)) == 256, "each way to swap eight units occurs"
     for most in (1000, 10):
         monkeypatch.setattr(permutation, "SORTED_UNITS", most)
         members = np.concatenate(list(permutation.membership_chunks(16, 6, 3000, seed=0)))
