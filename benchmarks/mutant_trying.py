@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
@@ -61,6 +61,8 @@ class Known:
 
     seconds: float
     functions: set[Key] = field(default_factory=set)
+    alone: float = 0.0
+    """The time without fixtures that it shares."""
     usable: bool = True
     """Whether it passes, quickly enough."""
 
@@ -100,7 +102,8 @@ class Session:
         if session.testsfailed:
             raise pytest.UsageError("some tests could not be collected")
         items = {item.nodeid: item for item in session.items}
-        unknown = [item for test, item in items.items() if test not in _read_known(self.known_file)]
+        known = _read_known(self.known_file)
+        unknown = [item for test, item in items.items() if test not in known]
         if unknown and _in_child(lambda: self._observe(session, unknown), None) != 0:
             raise pytest.UsageError("the unmutated run failed")
         known = {test: one for test, one in _read_known(self.known_file).items() if one.usable and test in items}
@@ -116,8 +119,7 @@ class Session:
         _run(session, items, observer.around)
         with self.known_file.open("a", encoding="utf-8") as file:
             for test, one in observer.known.items():
-                row = {"test": test, "seconds": one.seconds, "functions": sorted(one.functions), "usable": one.usable}
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps({"test": test, **asdict(one), "functions": sorted(one.functions)}) + "\n")
         return 0
 
     def _try(
@@ -163,13 +165,20 @@ class Session:
         return Verdict(mutant.number, "killed" if code else "survived", killer, seconds)
 
     def _quickest(self, tests: list[str], known: dict[str, Known]) -> list[str]:
-        """The quickest tests, that together take at most `seconds`, and at most 250 (an exit code names the killer)."""
-        chosen, total = [], 0.0
+        """The quickest tests, that together take about `seconds`, and at most 250 (an exit code names the killer).
+
+        Shared fixtures are counted once per file.
+        """
+        chosen: list[str] = []
+        files: set[str] = set()
+        total = 0.0
         for test in sorted(tests, key=lambda test: (known[test].seconds, test))[:250]:
-            total += known[test].seconds
+            file = test.split("::")[0]
+            total += known[test].alone if file in files else known[test].seconds
             if chosen and total > self.seconds:
                 break
             chosen.append(test)
+            files.add(file)
         return chosen
 
     def _run_again(self, tests: list[str]) -> int:
@@ -211,7 +220,9 @@ class Observer:
         finally:
             sys.settrace(None)
             signal.setitimer(signal.ITIMER_PROF, 0)
-        known = Known(time.process_time() - started, self.stack[0])
+        seconds = time.process_time() - started
+        alone = seconds - sum(self.fixtures[one].seconds for one in self.made if one.scope != "function")
+        known = Known(seconds, self.stack[0], max(alone, 0.0))
         for definitions in item._fixtureinfo.name2fixturedefs.values():  # type: ignore[attr-defined]
             for shared in (self.fixtures[one] for one in definitions if one in self.fixtures and one not in self.made):
                 known.functions |= shared.functions
@@ -306,8 +317,12 @@ def _children_seconds() -> float:
 
 
 def _read_known(path: Path) -> dict[str, Known]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    return {row["test"]: Known(row["seconds"], {tuple(key) for key in row["functions"]}, row["usable"]) for row in rows}
+    known = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        row = json.loads(line)
+        row["functions"] = {tuple(key) for key in row["functions"]}
+        known[row.pop("test")] = Known(**row)
+    return known
 
 
 def quick_hypothesis() -> None:

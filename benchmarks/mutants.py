@@ -2,7 +2,7 @@
 
     make mutants                                        # all of what follows
     .venv-mutants/bin/python benchmarks/mutants.py draw [--most 1000] [--seed 24]     # needs cosmic-ray
-    .venv/bin/python benchmarks/mutants.py run [--room stats] [--seconds 6] [--survivors]
+    .venv/bin/python benchmarks/mutants.py run [--room stats] [--seconds 6] [--survivors | --numbers 7 13]
     .venv/bin/python benchmarks/mutants.py table
 
 `draw` takes a seeded sample from `stats`, `metrics` and the modules with the evaluators' equations. `run` tries each
@@ -108,7 +108,9 @@ def run(options: argparse.Namespace) -> None:
 
     known = verdicts()
     wanted = [Mutant(**row) for row in read(SAMPLE) if room_of(row["module"]) == options.room]
-    if options.survivors:
+    if options.numbers:
+        wanted = [one for one in wanted if one.number in options.numbers]
+    elif options.survivors:
         wanted = [one for one in wanted if known.get(one.number, {}).get("verdict") in ("survived", "no test")]
     elif not options.fresh:
         wanted = [one for one in wanted if one.number not in known]

@@ -334,6 +334,8 @@ def test_the_needed_examples_deliver_their_power() -> None:
 
 def test_bad_shapes_are_told() -> None:
     with pytest.raises(ValueError, match="equal length"):
+        compare_paired(1.0, 2.0)
+    with pytest.raises(ValueError, match="equal length"):
         compare_paired([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="vector"):
         compare_unpaired([[1.0]], [1.0])
