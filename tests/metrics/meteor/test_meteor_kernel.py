@@ -272,8 +272,10 @@ def test_a_missing_or_foreign_table_is_named(tmp_path: Path) -> None:
         ParaphraseTable.read(tmp_path / "other.npz")
 
 
-@pytest.mark.parametrize("wrong", [{"paraphrases": [2, 7]}, {"keys": [0, 9]}, {"counts": [0, 1, 9]}])
-def test_a_converted_table_with_numbers_beyond_its_end_is_named(wrong: dict[str, list[int]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"paraphrases": [2, 7]}, {"keys": [0, 9]}, {"counts": [3, -1, 0]}, {"counts": [1, 1]}]
+)
+def test_a_converted_table_with_numbers_that_do_not_fit_is_named(wrong: dict[str, list[int]], tmp_path: Path) -> None:
     words = np.frombuffer(b"hello\nhi", np.uint8)
     stored: dict[str, Any] = {"words": words, "keys": [0, 1], "counts": [0, 1, 1], "paraphrases": [2, 1]}
     np.savez(tmp_path / "table.npz", **{name: np.array(values) for name, values in stored.items()})
