@@ -4,7 +4,8 @@ First, all tests run unmutated in a forked process, which notes for each its pro
 calls. A mutant then meets the tests that call the changed function, the quickest first, up to the first failure. A test
 has five times its own processor time and five seconds more, after which the mutant counts as timed out.
 
-A mutant of what runs at import is tried in a new pytest process, by the tests that call any function of its module.
+For a mutant of what runs at import, the child imports this package and the tests again; the mutant then meets the tests
+that call any function of its module.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
@@ -30,6 +30,7 @@ from mutant_swapping import Key, exchanges, key_of, live_functions
 # Tests write to the standard output itself, which a child discards; a busy machine must not make a test time out.
 OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout", "0", "--no-header", "--no-summary")
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of libraries that this script has imported
+SLOWEST = 6.0  # seconds of processor time; slower tests are not used
 FAILED = 255  # the exit code of a child that could not run its tests
 MEMORY = 6 * 2**30  # bytes that a mutant may take beyond what the session has
 
@@ -60,8 +61,14 @@ class Known:
 
     seconds: float
     functions: set[Key] = field(default_factory=set)
+    alone: float = 0.0
+    """The time without fixtures that it shares."""
     usable: bool = True
     """Whether it passes, quickly enough."""
+
+    def meets(self, keys: set[Key], file: str) -> bool:
+        """Whether the test calls one of these functions, or, if there are none, any function of this file."""
+        return bool(self.functions & keys) if keys else any(path == file for path, _, _ in self.functions)
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,6 @@ class Verdict:
     verdict: str
     test: str = ""
     seconds: float = 0.0
-    process: str = "forked"
 
 
 class Session:
@@ -83,12 +89,11 @@ class Session:
         tree: Path,
         mutants: list[Mutant],
         seconds: float,
-        known: Path,
         report: Callable[[Verdict], None],
         fresh: bool = False,
     ):
         self.tree, self.mutants, self.seconds, self.report, self.fresh = tree, mutants, seconds, report, fresh
-        self.known_file = known
+        self.known_file = tree.parent / "tests.jsonl"
         self.package = tree / "src" / "rejoinder"
 
     @pytest.hookimpl(tryfirst=True)
@@ -97,7 +102,8 @@ class Session:
         if session.testsfailed:
             raise pytest.UsageError("some tests could not be collected")
         items = {item.nodeid: item for item in session.items}
-        unknown = [item for test, item in items.items() if test not in _read_known(self.known_file)]
+        known = _read_known(self.known_file)
+        unknown = [item for test, item in items.items() if test not in known]
         if unknown and _in_child(lambda: self._observe(session, unknown), None) != 0:
             raise pytest.UsageError("the unmutated run failed")
         known = {test: one for test, one in _read_known(self.known_file).items() if one.usable and test in items}
@@ -108,13 +114,12 @@ class Session:
 
     def _observe(self, session: pytest.Session, items: list[pytest.Item]) -> int:
         """Runs tests unmutated; writes which pass, how long they take and what they call."""
-        observer = Observer(str(self.package), self.seconds)
+        observer = Observer(str(self.package))
         session.config.pluginmanager.register(observer)
         _run(session, items, observer.around)
         with self.known_file.open("a", encoding="utf-8") as file:
             for test, one in observer.known.items():
-                row = {"test": test, "seconds": one.seconds, "functions": sorted(one.functions), "usable": one.usable}
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps({"test": test, **asdict(one), "functions": sorted(one.functions)}) + "\n")
         return 0
 
     def _try(
@@ -129,62 +134,63 @@ class Session:
         mutated = mutant.applied(source)
         changes = exchanges(module, mutated, live)
         keys = {key_of(function.__code__) for function, _ in changes}
-        names = {str(module)}
-        tests = [
-            test
-            for test, one in known.items()
-            if (one.functions & keys if keys else names & {file for file, _, _ in one.functions})
-        ]
-        tests = self._quickest(tests, known)
+        tests = self._quickest([test for test, one in known.items() if one.meets(keys, str(module))], known)
         if not tests:
             return Verdict(mutant.number, "no test")
-        if self.fresh or not changes:
-            return self._try_fresh(mutant, module, source, mutated, tests, known)
+        total = sum(known[test].seconds for test in tests)
 
-        def child() -> int:
+        def exchanged() -> int:
             for function, code in changes:
                 function.__code__ = code
-            session = items[tests[0]].session
             chosen = [items[test] for test in tests]
-            return _run(session, chosen, lambda item: _limited(known[item.nodeid].seconds), stop=True)
+            return _run(chosen[0].session, chosen, lambda item: _limited(known[item.nodeid].seconds), stop=True)
+
+        def imported_again() -> int:
+            with _limited(20 + total):
+                return self._run_again(tests)
 
         started = _children_seconds()
-        wall = 300 + 40 * sum(known[test].seconds for test in tests)
-        code = _in_child(child, wall)
-        seconds = _children_seconds() - started
+        if changes and not self.fresh:
+            code = _in_child(exchanged, 300 + 40 * total)
+        else:
+            module.write_text(mutated, encoding="utf-8")
+            try:
+                code = _in_child(imported_again, 300 + 40 * total)
+            finally:
+                module.write_text(source, encoding="utf-8")
+        seconds = round(_children_seconds() - started, 2)
         if code is None or code == FAILED:
             return Verdict(mutant.number, "timed out" if code is None else "failed", seconds=seconds)
-        return Verdict(mutant.number, "killed" if code else "survived", tests[code - 1] if code else "", seconds)
+        killer = tests[code - 1] if changes and not self.fresh and code else ""
+        return Verdict(mutant.number, "killed" if code else "survived", killer, seconds)
 
     def _quickest(self, tests: list[str], known: dict[str, Known]) -> list[str]:
-        """The quickest tests, that together take at most `seconds`, and at most 250 (an exit code names the killer)."""
-        chosen, total = [], 0.0
+        """The quickest tests, that together take about `seconds`, and at most 250 (an exit code names the killer).
+
+        Shared fixtures are counted once per file.
+        """
+        chosen: list[str] = []
+        files: set[str] = set()
+        total = 0.0
         for test in sorted(tests, key=lambda test: (known[test].seconds, test))[:250]:
-            total += known[test].seconds
+            file = test.split("::")[0]
+            total += known[test].alone if file in files else known[test].seconds
             if chosen and total > self.seconds:
                 break
             chosen.append(test)
+            files.add(file)
         return chosen
 
-    def _try_fresh(
-        self, mutant: Mutant, module: Path, source: str, mutated: str, tests: list[str], known: dict[str, Known]
-    ) -> Verdict:
-        limit = 120 + 40 * sum(known[test].seconds for test in tests)
-        started = _children_seconds()
-        module.write_text(mutated, encoding="utf-8")
-        command = [sys.executable, "-B", __file__, str(int(60 + limit / 8)), *tests]
-        try:
-            ended = subprocess.run(
-                command, cwd=self.tree, timeout=limit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-            )
-            verdict = "killed" if ended.returncode else "survived"
-            if ended.returncode < 0:
-                verdict = "timed out"
-        except subprocess.TimeoutExpired:
-            verdict = "timed out"
-        finally:
-            module.write_text(source, encoding="utf-8")
-        return Verdict(mutant.number, verdict, seconds=_children_seconds() - started, process="new")
+    def _run_again(self, tests: list[str]) -> int:
+        """The exit code of pytest with this package imported again, or in a new process."""
+        arguments = ["-x", *OPTIONS, *QUIET, "--basetemp", str(self.tree.parent / "tests"), *tests]
+        if self.fresh:
+            os.execv(sys.executable, [sys.executable, "-B", __file__, *arguments])
+        sys.dont_write_bytecode = True
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None)).startswith(str(self.tree)):
+                del sys.modules[name]
+        return int(pytest.main(arguments))
 
 
 class Observer:
@@ -193,8 +199,8 @@ class Observer:
     What a shared fixture calls, and its time, count for every test that uses it, since each test may run alone.
     """
 
-    def __init__(self, folder: str, seconds: float):
-        self.folder, self.seconds = folder, seconds
+    def __init__(self, folder: str):
+        self.folder = folder
         self.known: dict[str, Known] = {}
         self.unusable: set[str] = set()
         self.fixtures: dict[Any, Known] = {}
@@ -207,14 +213,16 @@ class Observer:
         """Notes what runs in this block as the work of the test; stops a test that is too slow to be used."""
         self.stack, self.made = [set()], set()
         started = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST)
         sys.settrace(self._trace)
         try:
             yield
         finally:
             sys.settrace(None)
             signal.setitimer(signal.ITIMER_PROF, 0)
-        known = Known(time.process_time() - started, self.stack[0])
+        seconds = time.process_time() - started
+        alone = seconds - sum(self.fixtures[one].seconds for one in self.made if one.scope != "function")
+        known = Known(seconds, self.stack[0], max(alone, 0.0))
         for definitions in item._fixtureinfo.name2fixturedefs.values():  # type: ignore[attr-defined]
             for shared in (self.fixtures[one] for one in definitions if one in self.fixtures and one not in self.made):
                 known.functions |= shared.functions
@@ -309,8 +317,12 @@ def _children_seconds() -> float:
 
 
 def _read_known(path: Path) -> dict[str, Known]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    return {row["test"]: Known(row["seconds"], {tuple(key) for key in row["functions"]}, row["usable"]) for row in rows}
+    known = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        row = json.loads(line)
+        row["functions"] = {tuple(key) for key in row["functions"]}
+        known[row.pop("test")] = Known(**row)
+    return known
 
 
 def quick_hypothesis() -> None:
@@ -324,6 +336,5 @@ def quick_hypothesis() -> None:
 
 if __name__ == "__main__":  # the tests of one mutant in a new process
     sys.path[0] = str(Path.cwd() / "src")
-    resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), resource.RLIM_INFINITY))
     quick_hypothesis()
-    sys.exit(pytest.main(["-x", *OPTIONS, *QUIET, "--basetemp", "../fresh-tests", *sys.argv[2:]]))
+    sys.exit(pytest.main(sys.argv[1:]))

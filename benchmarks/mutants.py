@@ -2,11 +2,11 @@
 
     make mutants                                        # all of what follows
     .venv-mutants/bin/python benchmarks/mutants.py draw [--most 1000] [--seed 24]     # needs cosmic-ray
-    .venv/bin/python benchmarks/mutants.py run [--room stats] [--seconds 20] [--survivors]
+    .venv/bin/python benchmarks/mutants.py run [--room stats] [--seconds 6] [--survivors | --numbers 7 13]
     .venv/bin/python benchmarks/mutants.py table
 
 `draw` takes a seeded sample from `stats`, `metrics` and the modules with the evaluators' equations. `run` tries each
-mutant on a copy of the checkout (build/mutants/tree), and adds its verdict to build/mutants/results.jsonl; mutants that
+mutant on a copy of the checkout, and adds its verdict to build/mutants/results.jsonl; mutants that
 are there already are not tried again, so that an interrupted run is resumed. `--survivors` tries those again that no
 test killed. `table` prints the figures of docs/results/mutation-testing.md.
 """
@@ -29,7 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "rejoinder"
 BUILD = ROOT / "build" / "mutants"
-SAMPLE, RESULTS, TREE = BUILD / "sample.jsonl", BUILD / "results.jsonl", BUILD / "tree"
+SAMPLE, RESULTS = BUILD / "sample.jsonl", BUILD / "results.jsonl"
 
 EQUATIONS = {
     "evaluators/adem": "adem dot human_likeness learning length solvers vectors",
@@ -97,7 +97,8 @@ def run(options: argparse.Namespace) -> None:
         for room in TESTS:
             subprocess.run([sys.executable, __file__, *sys.argv[1:], "--room", room], check=True)
         return
-    copy_tree()
+    tree = BUILD / options.room / "tree"
+    copy_checkout(tree)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = "1"
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -107,7 +108,9 @@ def run(options: argparse.Namespace) -> None:
 
     known = verdicts()
     wanted = [Mutant(**row) for row in read(SAMPLE) if room_of(row["module"]) == options.room]
-    if options.survivors:
+    if options.numbers:
+        wanted = [one for one in wanted if one.number in options.numbers]
+    elif options.survivors:
         wanted = [one for one in wanted if known.get(one.number, {}).get("verdict") in ("survived", "no test")]
     elif not options.fresh:
         wanted = [one for one in wanted if one.number not in known]
@@ -119,31 +122,34 @@ def run(options: argparse.Namespace) -> None:
             file.write(json.dumps(asdict(verdict)) + "\n")
         print(f"{time.strftime('%H:%M:%S')} {verdict.number} {verdict.verdict} {verdict.seconds:.1f} s", flush=True)
 
-    session = Session(TREE, wanted, options.seconds, BUILD / f"{options.room}.tests.jsonl", report, options.fresh)
+    session = Session(tree, wanted, options.seconds, report, options.fresh)
     quick_hypothesis()
-    os.chdir(TREE)
-    sys.path[0] = str(TREE / "src")
+    os.chdir(tree)
+    sys.path[0] = str(tree / "src")
     tests = [path for path in TESTS[options.room] if Path(path).exists()]
-    code = pytest.main([*OPTIONS, *QUIET, "--basetemp", str(BUILD / "tests"), *tests], plugins=[session])
+    code = pytest.main([*OPTIONS, *QUIET, "--basetemp", str(tree.parent / "tests"), *tests], plugins=[session])
     if code != pytest.ExitCode.OK:
         sys.exit(f"pytest ended with {code!r}")
 
 
-def copy_tree() -> None:
+def copy_checkout(tree: Path) -> None:
     """Copies the checkout's files, so that work on them does not disturb the run; compiled code of old ones is kept."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
     names = {name for name in listed if name and (ROOT / name).is_file()}
     for name in names:
-        copy = TREE / name
+        copy = tree / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.exists() or copy.read_bytes() != (ROOT / name).read_bytes():
             shutil.copyfile(ROOT / name, copy)
-    for path in TREE.glob("tests/**/*.py"):
-        if path.relative_to(TREE).as_posix() not in names:
+    for path in tree.glob("tests/**/*.py"):
+        if path.relative_to(tree).as_posix() not in names:
             path.unlink()
     # Tests find models and judged replies beside the checkout.
-    for link, target in ((TREE / "models-cache", ROOT / "models-cache"), (BUILD / "shared", ROOT.parent / "shared")):
+    for link, target in (
+        (tree / "models-cache", ROOT / "models-cache"),
+        (tree.parent / "shared", ROOT.parent / "shared"),
+    ):
         if target.exists() and not link.exists():
             link.symlink_to(target.resolve())
 
@@ -187,7 +193,7 @@ def main() -> None:
     one = commands.add_parser("run", help="try mutants")
     one.add_argument("--room", choices=list(TESTS), help="mutants of this room only")
     one.add_argument("--most", type=int, help="how many of each room")
-    one.add_argument("--seconds", type=float, default=20, help="tests of one mutant take at most so long unmutated")
+    one.add_argument("--seconds", type=float, default=6, help="tests of one mutant take at most so long unmutated")
     one.add_argument("--survivors", action="store_true", help="try again what no test killed")
     one.add_argument(
         "--fresh", action="store_true", help="a new process for every mutant; to build/mutants/fresh.jsonl"

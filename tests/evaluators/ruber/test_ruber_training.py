@@ -149,10 +149,10 @@ def test_the_score_of_one_unit_by_hand() -> None:
     weights |= {"of_product.weight": [[0.25]], "out.weight": [[2.0]], "out.bias": [-1.0]}
     head.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     # c = 1 and r = 0.4: 0.5 * 1 + 0.1 - 0.3 * 0.4 + 0.25 * (1 * 2 * 0.4) = 0.68, and 2 * tanh(0.68) - 1 = 0.18304
-    assert float(head(torch.tensor([[1.0]]), torch.tensor([[[0.4]]]))) == pytest.approx(0.18304, abs=1e-5)
+    assert head(torch.tensor([[1.0]]), torch.tensor([[[0.4]]])).item() == pytest.approx(0.18304, abs=1e-5)
     network = PairNetwork(PairShape(dims=1, hidden=1, context_hidden=1, speaker=1, units=1, dropout=0.0))
     network.head = head
-    assert float(network.scores(torch.tensor([[1.0]]), torch.tensor([[[0.4]]]))) == pytest.approx(0.54563, abs=1e-5)
+    assert network.scores(torch.tensor([[1.0]]), torch.tensor([[[0.4]]])).item() == pytest.approx(0.54563, abs=1e-5)
 
 
 def test_losses_by_hand() -> None:
