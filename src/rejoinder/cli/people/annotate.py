@@ -224,9 +224,9 @@ def _import(arguments: argparse.Namespace) -> None:
 def _datasheet(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.progress import state_of
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.datasheet import datasheet
+    from rejoinder.annotation.progress import state_of
     from rejoinder.output.targets import Output, output_path, reserved
     from rejoinder.output.writing import write_text
 
