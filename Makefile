@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills fuzz reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills fuzz api-check dockerfile reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -42,6 +42,18 @@ FUZZ_SECONDS ?= 900
 fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
+
+# Thousands of generated requests against the service's own OpenAPI document.
+api-check: .venv/test
+	$(PYTHON) -m venv build/schemathesis
+	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis
+	$(BIN)/rejoinder serve -m rouge-l -m length --port 8798 --quiet & server=$$!; trap "kill $$server" EXIT; \
+	build/schemathesis/bin/schemathesis --config-file .ci/schemathesis.toml run --wait-for-schema 60 \
+		http://127.0.0.1:8798/openapi.json
+
+# The commands of the Dockerfile, without Docker, in a temporary folder.
+dockerfile:
+	$(PYTHON) .ci/dockerfile.py
 
 # The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Scores and
 # models are kept in models-cache/reproduction; evaluator-studies needs the encoder models-cache/minilm.

@@ -178,7 +178,7 @@ class _Service:
 
     async def openapi(self, _: Request) -> Response:
         """The OpenAPI document."""
-        return JSONResponse(document(self.limits, needs_token=self.token is not None))
+        return JSONResponse(document(self.limits, tuple(self.signatures), needs_token=self.token is not None))
 
     async def page(self, _: Request) -> Response:
         """The page where a person pastes a dialogue."""
