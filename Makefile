@@ -48,7 +48,7 @@ api-check: .venv/test
 	$(PYTHON) -m venv build/schemathesis
 	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis
 	$(BIN)/rejoinder serve -m rouge-l -m length --port 8798 --quiet & server=$$!; trap "kill $$server" EXIT; \
-	build/schemathesis/bin/schemathesis --config-file .ci/schemathesis.toml run --wait-for-schema 60 \
+	cd build/schemathesis; bin/schemathesis --config-file ../../.ci/schemathesis.toml run --wait-for-schema 60 \
 		http://127.0.0.1:8798/openapi.json
 
 # The commands of the Dockerfile, without Docker, in a temporary folder.

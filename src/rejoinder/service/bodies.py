@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from rejoinder.arguments import fitting, one_of
 from rejoinder.data.record import FieldMap, data_error, example_of
@@ -41,6 +41,8 @@ async def body_of(request: Request, limits: Limits) -> Any:
                 parts.append(part)
     except TimeoutError:
         raise TooSlowError(f"the request did not arrive within {limits.seconds:g} seconds") from None
+    except ClientDisconnect:
+        raise TooSlowError("the connection was closed before the whole request had arrived") from None
     try:
         return json.loads(b"".join(parts), parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -64,9 +66,12 @@ def examples_of(found: Any, limits: Limits) -> list[Example]:
     return _examples(records, "example")
 
 
-def example_of_body(found: Any) -> Example:
-    """The only example of a request."""
+def example_of_body(found: Any, longest: int) -> Example:
+    """The only example of a request, whose texts may have so many characters together."""
     (example,) = _examples([found], "example")
+    size = sum(map(len, (example.response, *example.context, *example.references)))
+    if size > longest:
+        raise TooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
     return example
 
 

@@ -23,7 +23,7 @@ _NUMBER: Schema = {"type": "number"}
 _KNOWN: Schema = {"type": ["number", "null"]}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _LABEL: Schema = {"type": ["string", "integer", "null"]}
-_CONTENT: Schema = {"type": ["string", "array", "null"], "items": {"anyOf": [_TEXT, {"type": "object"}]}}
+_CONTENT: Schema = {"type": ["string", "array", "null"], "items": {"type": ["string", "object", "null"]}}
 _TEXTS: Schema = {"type": ["array", "string", "null"], "items": _TEXT}
 
 

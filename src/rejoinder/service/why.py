@@ -34,6 +34,8 @@ OTHER_CONTEXTS = (
 """Contexts that hardly any reply fits."""
 COST = 1 + MOST_PARTS + len(OTHER_CONTEXTS)
 """How many replies an explanation scores at most."""
+LONGEST = 20_000
+"""Characters of a dialogue that is explained: it is scored many times."""
 _SMALL = 0.02
 """The share of a metric's range below which a change is not mentioned."""
 
