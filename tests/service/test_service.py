@@ -44,6 +44,9 @@ def test_one_example_and_several(client: TestClient) -> None:
     ("body", "status", "message"),
     [
         (b"oops", 400, "the request is not valid JSON: expected an example, or a list of examples"),
+        (b'{"response": "\xff"}', 400, "the request is not valid JSON"),
+        (b'{"response": NaN}', 400, "the request is not valid JSON"),
+        (b"[" * 1900, 400, "the request is not valid JSON"),
         (b"[]", 400, "the request has no example: expected at least one"),
         (b'[{"response": "x"}, {"response": 3}]', 400, "example:2: field 'response': "),
         (b"[" + b" " * 3000 + b"]", 413, "the request is larger than 2,000 bytes"),

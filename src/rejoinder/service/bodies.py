@@ -44,13 +44,16 @@ async def body_of(request: Request, limits: Limits) -> Any:
     except ClientDisconnect:
         raise TooSlowError("the connection was closed before the whole request had arrived") from None
     try:
-        return json.loads(b"".join(parts), parse_constant=_no_number)
+        return _DECODER.decode(b"".join(parts).decode())
     except (ValueError, RecursionError):
         raise CallError("the request is not valid JSON: expected an example, or a list of examples") from None
 
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def _too_large(limits: Limits) -> TooLargeError:
