@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from annotation_server import ONE_QUESTION, SCALES, SECRETS, running_app, write_study
+from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, running_app, write_study
 from axe import needs_axe, serious
 from rejoinder.annotation.store import open_store
 
@@ -20,7 +20,7 @@ from rejoinder.annotation.store import open_store
     ("kind", "scheme"), [("scale", "light"), ("scale", "dark"), ("pair", "dark"), ("write", "light")]
 )
 def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, scheme: str) -> None:
-    study = write_study(tmp_path, SCALES if kind == "scale" else ONE_QUESTION.format(kind=kind))
+    study = write_study(tmp_path, SCALES + COMPREHENSION if kind == "scale" else ONE_QUESTION.format(kind=kind))
     with closing(open_store(tmp_path / "study.db")) as store, running_app(study, store) as address:
         # The policy of the pages forbids the injected script, so that it is lifted here.
         context = browser.new_context(bypass_csp=True, color_scheme=scheme)
@@ -29,6 +29,14 @@ def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, sch
         assert serious(page) == []
         if kind == "scale":
             page.get_by_role("button", name="I agree").click()
+            assert serious(page) == []
+            page.get_by_text("the conversation").click()
+            page.get_by_role("button", name="Continue").click()
+            page.get_by_role("alert").wait_for()
+            assert serious(page) == []
+            page.get_by_text("the reply").click()
+            page.get_by_role("button", name="Continue").click()
+            page.get_by_text("Reply to judge").wait_for()
             assert serious(page) == []
             page.keyboard.press("3")
             with page.expect_navigation():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rejoinder.figures.markup import element, joined
+from rejoinder.figures.plots import interval_plot
 from rejoinder.meta.history.history import History
-from rejoinder.report.figures import interval_plot
-from rejoinder.report.markup import element, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.sections.agreement import spaced
 from rejoinder.report.tables import html_table

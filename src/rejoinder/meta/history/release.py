@@ -21,8 +21,8 @@ from rejoinder.data.survey import survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.output.writing import temporary_beside
 from rejoinder.scoring.choosing import Choice
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.grouping import GroupFinder, context_key
-from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import metadata_of, read_scores
 from rejoinder.scoring.score_output import publish_scores
 from rejoinder.scoring.table import ScoreTable
