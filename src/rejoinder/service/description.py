@@ -219,7 +219,7 @@ def _described(operation: Operation, needs_token: bool) -> dict[str, Any]:
         "summary": operation.summary,
         "responses": {
             "200": {"description": operation.summary, "content": _content(operation.answer)},
-            **{str(code): {"description": ERRORS[code], "content": _content("Error")} for code in errors},
+            **{str(code): _refusal(code) for code in errors},
         },
     }
     if operation.body:
@@ -227,6 +227,11 @@ def _described(operation: Operation, needs_token: bool) -> dict[str, Any]:
     if operation.needs_token and needs_token:
         found["security"] = [{"token": []}]
     return found
+
+
+def _refusal(code: int) -> dict[str, Any]:
+    headers = {"headers": {"Retry-After": {"schema": _COUNT}}} if code in (429, 503) else {}
+    return {"description": ERRORS[code], "content": _content("Error"), **headers}
 
 
 def _content(name: str) -> dict[str, Any]:
