@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills other-servers fuzz mutants reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -54,6 +54,18 @@ FUZZ_SECONDS ?= 900
 fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
+
+# Thousands of generated requests against the service's own OpenAPI document.
+api-check: .venv/test
+	$(PYTHON) -m venv build/schemathesis
+	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis
+	$(BIN)/rejoinder serve -m rouge-l -m length --port 8798 --quiet & server=$$!; trap "kill $$server" EXIT; \
+	cd build/schemathesis; bin/schemathesis --config-file ../../.ci/schemathesis.toml run --wait-for-schema 60 \
+		--suppress-health-check all http://127.0.0.1:8798/openapi.json
+
+# The commands of the Dockerfile, without Docker, in a temporary folder.
+dockerfile:
+	$(PYTHON) .ci/dockerfile.py
 
 # Would the tests notice a wrong equation? 1,000 small changes of the source, each against its tests, in about two hours.
 # An interrupted run is resumed. cosmic-ray, which makes the changes, has an environment of its own.
