@@ -1,4 +1,4 @@
-"""A call that cannot be carried out is told on one line with exit code 2, before any work is done."""
+"""A call that cannot be carried out is reported on one line with exit code 2, before any work is done."""
 
 from __future__ import annotations
 
