@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 CAUTION = (
-    "{count} rows: among many, some stand out by chance, and small slices have wide intervals. Test a slice that stands "
-    "out on new data before you rely on it."
+    "{count} rows: among many, some stand out by chance, and small slices have wide intervals. Test a slice that "
+    "stands out on new data before you rely on it."
 )
 
 
