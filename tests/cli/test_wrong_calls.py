@@ -140,7 +140,7 @@ def test_resume_needs_a_file(run: Run, replies: Path) -> None:
         (["score", "x", "--on-error", "ignore"], "argument --on-error: invalid choice: 'ignore'"),
         (["score", "x", "--nonsense"], "rejoinder score: unrecognized arguments: --nonsense"),
         (["score", "x", "--metrc", "bleu"], "unrecognized arguments: --metrc bleu; did you mean --metric"),
-        (["train", "encoder"], "the following arguments are required: --encoder"),
+        (["train", "encoder"], "the following arguments are required: -o/--output, --encoder"),
     ],
 )
 def test_what_the_parser_refuses(arguments: list[str], complaint: str, run: Run) -> None:
