@@ -177,7 +177,7 @@ def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None
     plain = report.to_dict()
     assert set(plain["dimensions"]["overall"]["utterance"]["metrics"]) == {"rouge-l", "length"}
     assert plain["contexts"] == 40
-    assert "Utterance level, 200 replies" in str(report)
+    assert "Correlation with people over 200 replies" in str(report)
     json.dumps(plain, allow_nan=False)
 
 

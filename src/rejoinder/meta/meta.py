@@ -324,7 +324,7 @@ def _level_text(table: LevelTable, width: int | None = None) -> str:
         ]
         for row in table.rows
     ]
-    title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
+    title = f"Correlation with people over {n} {table.unit}, ranked by {table.kind.capitalize()}"
     pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
     header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
     return f"{title}\n{grid(header, rows, fit=width)}"
