@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills other-servers fuzz reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills other-servers fuzz mutants reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -55,6 +55,20 @@ fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
 
+# Would the tests notice a wrong equation? 1,000 small changes of the source, each against its tests, in about two hours.
+# An interrupted run is resumed. cosmic-ray, which makes the changes, has an environment of its own.
+MUTANTS ?= 1000
+
+mutants: .venv/test .venv-mutants/ready
+	test -f build/mutants/sample.jsonl || .venv-mutants/bin/python benchmarks/mutants.py draw --most $(MUTANTS)
+	$(BIN)/python benchmarks/mutants.py run
+	$(BIN)/python benchmarks/mutants.py table --survivors
+
+.venv-mutants/ready:
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.7,<9'
+	touch $@
+
 # The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Scores and
 # models are kept in models-cache/reproduction; evaluator-studies needs the encoder models-cache/minilm.
 DATA ?= ../shared/data
@@ -90,4 +104,4 @@ format: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv build dist report.html src/*.egg-info
+	rm -rf .venv .venv-mutants build dist report.html src/*.egg-info

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ import pytest
 pytest.importorskip("starlette")
 
 from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, running_app, write_study
+from axe import needs_axe, serious
 from rejoinder.annotation.store import open_store
 
-AXE = os.environ.get("REJOINDER_AXE", "")
 
-
-@pytest.mark.skipif(not AXE, reason="needs axe-core: REJOINDER_AXE does not name its file")
+@needs_axe
 @pytest.mark.parametrize(
     ("kind", "scheme"), [("scale", "light"), ("scale", "dark"), ("pair", "dark"), ("write", "light")]
 )
@@ -48,16 +46,3 @@ def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, sch
         assert page.locator("h2").count() > 0
         assert serious(page) == []
         context.close()
-
-
-def serious(page: Any) -> list[str]:
-    """The serious and critical findings of axe-core on a page."""
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run()")
-    assert len(found["passes"]) > 5
-    return [
-        f"{finding['id']}: {node['html']}"
-        for finding in found["violations"]
-        if finding["impact"] in {"serious", "critical"}
-        for node in finding["nodes"]
-    ]

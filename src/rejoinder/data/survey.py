@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import Protocol
 
 import numpy as np
 
@@ -33,16 +34,32 @@ class Survey:
     """In order of appearance."""
 
 
-def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey:
+class Visitor(Protocol):
+    """Looks at each example of a survey."""
+
+    def begin(self) -> None:
+        """A pass begins: whatever an earlier one, which found repeated ids, has seen is no longer valid."""
+
+    def visit(self, number: int, line: int, content: bytes) -> None:
+        """The number of a record, its line in the file that the source reads, and all of its example."""
+
+
+def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: Visitor | None = None) -> Survey:
     """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty."""
     keys: array[int] = array("q")
     content = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
-    for example in source if quiet else progress(source, "reading", unit="replies"):
+    if visitor is not None:
+        visitor.begin()
+    examples = source.numbered()
+    for number, line, example in examples if quiet else progress(examples, "reading", unit="replies"):
         keys.append(hash((example.system, example.id)))
         if digest:
-            content.update(_bytes_of(example))
+            written = bytes_of(example)
+            content.update(written)
+            if visitor is not None:
+                visitor.visit(number, line, written)
         has["references"] += any(map(str.strip, example.references))  # a blank one is none
         has["context"] += bool(example.context)
         systems.setdefault(example.system)
@@ -50,11 +67,11 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey
         raise _nothing_left(source)
     repeated = _repeated(keys)
     if repeated and _refuse_repeated_ids(source, repeated):
-        return survey(source, quiet=quiet, digest=digest)
+        return survey(source, quiet=quiet, digest=digest, visitor=visitor)
     return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems))
 
 
-def _bytes_of(example: Example) -> bytes:
+def bytes_of(example: Example) -> bytes:
     """All of an example; it includes the lengths of the lists, so different examples have different bytes."""
     lists = (example.context, example.references, example.speakers)
     labels = [example.id, example.system, example.context_id, example.response]

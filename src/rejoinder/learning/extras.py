@@ -14,6 +14,7 @@ EXTRAS = {
     "postgresql": ("psycopg",),
     "xlsx": ("fastexcel", "xlsxwriter"),
     "inspect": ("zstandard",),
+    "scale": ("ray", "pyarrow"),
     "serve": ("starlette", "uvicorn"),
     "annotate": ("starlette", "uvicorn", "jinja2", "itsdangerous"),
 }
