@@ -72,7 +72,10 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "two minutes",
         ),
         "am-fm-table1": Page(
-            "am_fm.table_1", "Metrics against people over the DSTC6 systems", "judged/dstc6_t2", "a minute"
+            "am_fm.table_1",
+            "Metrics against people over the DSTC6 systems",
+            "judged/dstc6_t2; a trained skip-thought for one row",
+            "two minutes",
         ),
         "am-fm-dstc6": Page(
             "am_fm.page",
