@@ -129,6 +129,13 @@ def test_adem(make: Maker) -> None:
     assert "Zhao et al. 2020 ADEM's standard deviation is 0.51 (0.30 without" in page
 
 
+def test_the_time_of_adem(make: Maker) -> None:
+    rows = table_with(make("adem-table-11"), ["", "replies", "seconds"])
+    assert [row[0] for row in rows] == ["Lowe et al. 2017, CPU", "Lowe et al. 2017, GPU", "ours, minilm, CPU"]
+    assert rows[0][2] == "2,861"
+    assert float(rows[2][2]) >= 0
+
+
 def test_one_figure_of_adem(make: Maker) -> None:
     page = make("adem-figure-7", "sets=humod", "encoders=minilm", "contexts=12")
     assert "## While it trains" in page

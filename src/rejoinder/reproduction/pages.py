@@ -101,6 +101,12 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "judged/zhao2020_*, judged/humod; models adem/vhred, adem/hred, adem/tweet2vec, minilm",
             "several hours (estimated)",
         ),
+        "adem-speed": Page(
+            "adem.speed",
+            "The time that ADEM takes to score 616 replies",
+            "judged/zhao2020_dailydialog; model minilm",
+            "a minute",
+        ),
         "reply-model-figures": Page(
             "reply_models.page",
             "Reply models by embedding metrics, perplexity and recall",
