@@ -49,8 +49,8 @@ that resamples the 2,000 items, against people's mean over the same replies. One
 nothing but `<no_reply>` or `<URL>`: the embedding metrics have no vector for these and leave them out, where nlg-eval,
 which made the published figures, gave them a number. The last column counts them as 0. The remaining differences come
 from other word vectors, and for METEOR from its paraphrase table, which is not used here. AM-FM itself is in
-[am-fm-dstc6.md](am-fm-dstc6.md). The paper's row for skip-thought, -0.4563, is of vectors that are not at hand; a row for
-vectors of our own is added if the folder of models has them (`make models-cache/skip-thought`)."""
+[am-fm-dstc6.md](am-fm-dstc6.md). The paper's row for skip-thought, -0.4563, is of vectors that are not at hand; a row
+for vectors of our own is added if the folder of models has them (`make models-cache/skip-thought`)."""
 
 
 SKIP_THOUGHT_NOTE = """\
