@@ -320,8 +320,8 @@ def _read_known(path: Path) -> dict[str, Known]:
     known = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         row = json.loads(line)
-        row["functions"] = {tuple(key) for key in row["functions"]}
-        known[row.pop("test")] = Known(**row)
+        test, functions = row.pop("test"), {tuple(key) for key in row.pop("functions")}
+        known[test] = Known(functions=functions, **row)
     return known
 
 
