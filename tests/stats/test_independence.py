@@ -22,6 +22,11 @@ def test_independent_examples_agree_with_scipy(kind: str) -> None:
     assert ours == pytest.approx(theirs, abs=0.02)
 
 
+def test_the_smallest_p_value_counts_the_data_as_one_permutation() -> None:
+    line = np.arange(30.0)
+    assert independence_p_values(line[:, None], line, n_permutations=99).tolist() == [1 / 100]
+
+
 def test_the_p_value_is_that_of_scipys_permutation_test() -> None:
     rng = np.random.default_rng(1)
     human, scores = rng.integers(1, 4, 15).astype(float), np.maximum(rng.normal(size=15), 0)

@@ -74,10 +74,11 @@ def test_ceilings_have_the_estimates_of_the_plain_functions() -> None:
     assert one.low < one.estimate < one.high
 
 
-def test_the_interval_of_few_items_contains_that_of_the_jackknife() -> None:
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+def test_the_interval_of_few_items_contains_that_of_the_jackknife(noise: float) -> None:
     """Four ratings of each of eight items, on Fisher's scale for groups of four: log((1 + 3 a) / (1 - a))."""
     rng = np.random.default_rng(3)
-    ratings = rng.normal(size=(8, 1)) + rng.normal(size=(8, 4))
+    ratings = rng.normal(size=(8, 1)) + noise * rng.normal(size=(8, 4))
     alphas = np.array([krippendorff_alpha(np.delete(ratings, item, axis=0)) for item in range(8)])
     values = np.log((1 + 3 * alphas) / (1 - alphas))
     error = math.sqrt(7 / 8 * np.sum((values - values.mean()) ** 2))
