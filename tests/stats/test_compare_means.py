@@ -270,6 +270,16 @@ def test_swaps_are_fair_and_memberships_exact(monkeypatch: pytest.MonkeyPatch) -
         next(permutation.swap_chunks(3, 0, seed=0))
 
 
+def test_the_detectable_difference_by_hand() -> None:
+    gains = np.arange(12.0)
+    found = compare_paired(np.zeros(12), gains)
+    error = gains.std(ddof=1) / math.sqrt(12)
+    assert found.detectable() == pytest.approx((stats.t.ppf(0.975, 11) + stats.t.ppf(0.8, 11)) * error)
+    assert math.isnan(compare_paired(gains, gains).detectable())
+    assert found.paired
+    assert not compare_unpaired(np.zeros(12), gains).paired
+
+
 def test_five_losses_of_five_are_no_significant_difference() -> None:
     """Bonett and Price's upper bound is below 0, but p cannot be below 2 / 2^5."""
     found = compare_paired(np.ones(5), np.zeros(5), limits=(0, 1))

@@ -131,6 +131,7 @@ def test_labels_alone_by_hand() -> None:
     assert found.interval.estimate == found.labels_only.estimate == 3
     assert found.label_variance == pytest.approx(14 / 9)
     assert found.score_variance == 0
+    assert found.gain == 1
     assert found.p_value == pytest.approx(0.095414, abs=1e-6)  # scipy.stats.t.sf of 3 / sqrt(14 / 9)
     half = 3.182446 * math.sqrt(14 / 9)  # t with 3 degrees of freedom
     assert [found.interval.half_width, found.labels_only.half_width] == pytest.approx([half, half])

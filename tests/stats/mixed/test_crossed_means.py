@@ -108,6 +108,12 @@ def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
     (difference,) = found.differences
     assert plain > 0.4
     assert difference.contrast.interval.covers(0)
+    half = crossed_means(
+        *(a[keep] for a in (scores, systems, contexts, contexts * 2 + systems, raters)), confidence=0.5
+    )
+    assert half is not None
+    ratio = found.severities[0].effect.half_width / half.severities[0].effect.half_width
+    assert ratio == pytest.approx(stats.t.ppf(0.975, 7) / stats.t.ppf(0.75, 7)), "eight raters"
     severities = {row.rater: row.effect for row in found.severities}
     for rater in range(4):
         assert severities[str(rater)].covers(-0.5)
