@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import attrgetter
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rejoinder.data.source import Source
 from rejoinder.errors import DataError, shortened
 from rejoinder.progress import progress
 from rejoinder.types import Example
+
+_AT_ONCE = 64
+_values = attrgetter("system", "id", "context", "references")
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,14 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey
     content = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
-    for example in source if quiet else progress(source, "reading", unit="replies"):
-        keys.append(hash((example.system, example.id)))
+    for examples in in_batches(source if quiet else progress(source, "reading", unit="replies"), _AT_ONCE):
+        names, ids, contexts, references = zip(*map(_values, examples), strict=True)
+        keys.extend(map(hash, zip(names, ids, strict=True)))
         if digest:
-            content.update(_bytes_of(example))
-        has["references"] += any(map(str.strip, example.references))  # a blank one is none
-        has["context"] += bool(example.context)
-        systems.setdefault(example.system)
+            content.update(b"".join(map(_bytes_of, examples)))
+        has["references"] += sum(any(map(str.strip, texts)) for texts in references)  # a blank one is none
+        has["context"] += sum(map(bool, contexts))
+        systems |= dict.fromkeys(names)
     if not keys:
         raise _nothing_left(source)
     repeated = _repeated(keys)

@@ -17,8 +17,9 @@ from rejoinder.metrics.embedding import shared_vectors
 from rejoinder.metrics.ngrams import (
     LONGEST_IN_TABLE,
     chunks_by_length,
-    equal_ngrams,
+    narrowed,
     ngrams,
+    occurrences,
     occurrences_before,
     padded,
 )
@@ -66,6 +67,7 @@ class Repetition(TextMetric):
         comparable = contexts.lengths > 0 if self.of == "context" else np.ones(len(batch), np.bool_)
         longest = replies.lengths if self.of == "reply" else np.maximum(contexts.lengths, replies.lengths)
         short, scorable = longest <= LONGEST_IN_TABLE, comparable & (total > 0)
+        contexts, replies = narrowed(contexts), narrowed(replies)
         repeated = np.zeros(len(batch))
         for chunk in chunks_by_length(longest, np.flatnonzero(scorable & short)):
             repeated[chunk] = self._chunk(contexts, replies, chunk)
@@ -86,12 +88,13 @@ class Repetition(TextMetric):
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
             # Padding equals padding, but no n-gram inside the reply extends into it.
-            before |= occurrences_before(reply, self.n)[-1] > 0
+            *_, count = occurrences_before(reply, self.n)
+            before |= count > 0
         if self.of != "reply":
             context = padded(contexts, chunk, -2)
             if len(context) >= self.n:
-                *_, shared = equal_ngrams(reply, context, self.n)
-                before |= shared.any(axis=1)
+                *_, count = occurrences(reply, context, self.n)
+                before |= count > 0
         inside = np.arange(len(before))[:, None] <= replies.lengths[chunk] - self.n
         repeated: Ints = (before & inside).sum(axis=0)
         return repeated
