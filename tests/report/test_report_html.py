@@ -14,9 +14,9 @@ import pytest
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
+from rejoinder.figures.markup import Html
 from rejoinder.report.chosen import rows_to_show
 from rejoinder.report.html import render_report
-from rejoinder.report.markup import Html
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.sections.thread import turns_of
 from rejoinder.types import Example

@@ -185,7 +185,7 @@ def test_markup_that_slipped_in_cannot_run(open_report: Open, browser: Any, tmp_
 def test_without_javascript_all_but_the_table_is_there(open_report: Open) -> None:
     table = dataclasses.replace(random_table(30), notes=("A note.",))
     page = open_report(render_report(table, examples_for(table)), java_script_enabled=False)
-    assert page.locator("svg.figure").count() == 7
+    assert page.locator("svg.rejoinder-figure").count() == 7
     assert page.locator(".cards .bubble").first.is_visible()
     for summary in page.locator("section > details > summary").all():
         summary.click()

@@ -260,6 +260,7 @@ def test_swaps_are_fair_and_memberships_exact(monkeypatch: pytest.MonkeyPatch) -
     swaps = np.concatenate(list(permutation.swap_chunks(13, 5000, seed=0)))
     assert swaps.shape == (5000, 13)
     assert np.abs(swaps.mean(axis=0) - 0.5).max() < 0.03
+    assert len(np.unique(swaps[:, :8], axis=0)) == 256, "each way to swap eight units occurs"
     for most in (1000, 10):
         monkeypatch.setattr(permutation, "SORTED_UNITS", most)
         members = np.concatenate(list(permutation.membership_chunks(16, 6, 3000, seed=0)))
@@ -332,6 +333,8 @@ def test_the_needed_examples_deliver_their_power() -> None:
 
 
 def test_bad_shapes_are_told() -> None:
+    with pytest.raises(ValueError, match="equal length"):
+        compare_paired(1.0, 2.0)
     with pytest.raises(ValueError, match="equal length"):
         compare_paired([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="vector"):

@@ -26,6 +26,7 @@ VERBS = {
     "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
     "score": "score replies with metrics and evaluators",
     "compare": "test whether one system's replies are better than another's",
+    "history": "record the scores of each release, and show how they change from release to release",
     "prefer": "rank systems by pairwise preferences: which of two replies is better",
     "meta": "measure which metrics agree with people, on judged replies",
     "check": "show what was understood of a file of replies, what it contains and what is missing",
@@ -64,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
 GROUPS = {
     "people": ("plan", "prefer", "sample", "annotate", "agree"),
     "models": ("generate", "calibrate", "distill", "setup"),
+    "releases": ("history",),
 }
 """Folder -> the verbs whose modules are in it; all others are in this one."""
 

@@ -16,7 +16,17 @@ from typing import Any
 
 from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.messages import from_messages
-from rejoinder.data.values import FieldError, as_list, is_missing, is_text, json_list, kind_of, label_of, text_of, texts_of
+from rejoinder.data.values import (
+    FieldError,
+    as_list,
+    is_missing,
+    is_text,
+    json_list,
+    kind_of,
+    label_of,
+    text_of,
+    texts_of,
+)
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 

@@ -78,6 +78,7 @@ class Source(ErrorPolicy):
         self._files: dict[str, Path] = {}
         self._all_examples: bool | None = None
         """Whether it is a list of Examples with nothing wrong; None before the first pass."""
+        self._first_number, self._reads_all = 1, True
         if isinstance(origin, str | Path) or _is_list_of_paths(origin):
             for one in [origin] if isinstance(origin, str | Path) else origin:
                 fitting("the file", one, path)
@@ -108,7 +109,7 @@ class Source(ErrorPolicy):
         if self._all_examples and not self.skipped:
             yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
             return
-        for number, (line, record) in enumerate(self._rows(), start=1):
+        for number, (line, record) in enumerate(self._rows(), start=self._first_number):
             if number in self.skipped:
                 continue
             try:
@@ -124,6 +125,11 @@ class Source(ErrorPolicy):
 
     def _example(self, record: Any, number: int) -> Example:
         return example_of(record, number, self.fields)
+
+    @property
+    def named_files(self) -> dict[str, Path]:
+        """The files that are read, by the names that messages have for them; none for objects in memory."""
+        return dict(self._files)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -164,7 +170,7 @@ class Source(ErrorPolicy):
             self.readings[name] = reading
         self.file, self.fields = name, reading.fields
         prefix = f"{Path(name).name}:" if len(self._files) > 1 else ""
-        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix)
+        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix, whole_file=self._reads_all)
 
     def _readable_twice(self, path: Path) -> Path:
         """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""

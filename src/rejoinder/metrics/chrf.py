@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import Metric, best_reference, check_choice
+from rejoinder.metrics.base import Metric, State, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import ngram_overlap
 from rejoinder.text.tokenise import WHITE_SPACE
@@ -110,6 +110,15 @@ class ChrFCounter:
         best = best[np.isin(batch.owner[best], rows)]
         self.total += counts[:, :, best].sum(axis=2, keepdims=True)
         self.added += len(best)
+
+    def state(self) -> State:
+        """All counts."""
+        return {"total": self.total, "added": np.array(self.added)}
+
+    def merge(self, state: State) -> None:
+        """Add the counts of another part of the corpus."""
+        self.total += state["total"]
+        self.added += int(state["added"])
 
     def value(self) -> float:
         """Corpus chrF from 0 to 1; NaN if nothing was added."""

@@ -18,7 +18,7 @@ import polars as pl
 
 from rejoinder.arrays import Floats, Ints, Ragged
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import Observer, State, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.ngram_hashes import (
     FrequencyCounter,
@@ -206,6 +206,21 @@ class _FrequencyObserver:
             kept = np.ones(len(hashes), np.bool_)
             kept[suspects] = ~repeated(hashes[suspects], document[suspects])
             self._counter.add(hashes[kept] ^ salts[document[kept]])
+
+    def state(self) -> State:
+        """The number of examples with references in each corpus, and how many contain each n-gram."""
+        table = self._counter.table()
+        return {
+            "names": np.array([*self._documents], np.str_),
+            "documents": np.array([*self._documents.values()], np.int64),
+            "hashes": table.hashes,
+            "counts": table.counts,
+        }
+
+    def merge(self, state: State) -> None:
+        """Add the examples of another part of the corpus."""
+        self._documents.update(dict(zip(state["names"].tolist(), state["documents"].tolist(), strict=True)))
+        self._counter.merge(FrequencyTable(state["hashes"], state["counts"]))
 
     def finish(self) -> Cider:
         """The metric with its document frequencies."""

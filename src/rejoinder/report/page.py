@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 
 from rejoinder._version import __version__
-from rejoinder.report.markup import Html, element, escaped, joined
+from rejoinder.figures.markup import Html, element, escaped, joined
 
 SCRIPTS = ("theme.js", "browse.js")
 
@@ -80,7 +80,7 @@ def _section(section: Section, anchor: str) -> Html:
 def _checked(section: Section) -> Html:
     """The body; a TypeError if it is a plain string, which may contain unescaped text."""
     if not isinstance(section.html_body, Html):
-        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.report.markup")
+        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.figures.markup")
     return section.html_body
 
 

@@ -86,6 +86,12 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "judged/zhao2020_*, dialogues/dailydialog and dialogues/personachat, models minilm; a trained hred",
             "about two hours (estimated)",
         ),
+        "ruber-transfer": Page(
+            "ruber.transfer",
+            "RUBER trained on one corpus and tested on another, both ways",
+            "judged/zhao2020_*, dialogues/dailydialog and dialogues/personachat, model minilm",
+            "twenty minutes (estimated)",
+        ),
         "adem-figures": Page(
             "adem.page",
             "ADEM, its variants and baselines over several encoders",

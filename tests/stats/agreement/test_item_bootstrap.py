@@ -66,6 +66,7 @@ def test_ceilings_have_the_estimates_of_the_plain_functions() -> None:
     rng = np.random.default_rng(0)
     ratings = rng.normal(size=(80, 1)) + rng.normal(size=(80, 4))
     halves = split_half_interval(ratings, n_resamples=200)
+    assert not math.isnan(split_half_interval(ratings, n_splits=1, n_resamples=20).low), "one split is enough"
     assert halves.estimate == pytest.approx(split_half(ratings, n_splits=25, within_items=True).mean)
     assert halves.low < halves.estimate < halves.high
     one = one_against_rest_interval(ratings, n_resamples=200)

@@ -108,6 +108,19 @@ def test_all_labelled_is_the_plain_mean() -> None:
     assert found.interval.half_width == pytest.approx(2.01 * labels.std(ddof=1) / math.sqrt(50), rel=0.1)
 
 
+def test_three_labels_are_too_few_for_a_slope() -> None:
+    labels, scores = np.array([1.0, 2.0, 4.0, np.nan, np.nan, np.nan]), np.arange(6.0)
+    few = weighted_mean(ChosenLabels(labels, scores, np.full(6, 0.5)))
+    assert few.weights == (0.0,)
+    assert few.interval.estimate == pytest.approx(7 / 3)
+    labels[3] = (
+        5.0  # the line through (0, 1), (1, 2), (2, 4), (3, 5) rises by 1.4, and is at 4.4 where the mean score is
+    )
+    enough = weighted_mean(ChosenLabels(labels, scores, np.full(6, 0.5)))
+    assert enough.weights == pytest.approx((1.4,))
+    assert enough.interval.estimate == pytest.approx(4.4)
+
+
 def test_missing_labels_are_noticed() -> None:
     rng = np.random.default_rng(0)
     p = equal_probabilities(1000, 200)

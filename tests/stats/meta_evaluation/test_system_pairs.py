@@ -101,3 +101,7 @@ def test_systems_without_common_contexts() -> None:
     (found,) = pairwise_accuracies(FixedSystems.of((human + 5)[:, None], human, systems, np.arange(100)))
     assert found.accuracy == 1
     assert found.soft_accuracy == pytest.approx(1)
+    near = human - 1.9 * systems
+    tables = FixedSystems.of(rng.normal(size=(100, 1)), near, systems, np.arange(100))
+    (found,) = pairwise_accuracies(tables, n_resamples=100)
+    assert found.soft_interval.low < found.soft_accuracy - 0.05, "p-values differ between resamples"

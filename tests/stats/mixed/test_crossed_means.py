@@ -75,6 +75,19 @@ def test_a_balanced_table_has_the_answer_of_the_analysis_of_variance() -> None:
     assert contrast.degrees == pytest.approx((between_items + between_raters - rest) ** 2 / squares, rel=0.02)
 
 
+def test_errors_of_severities_are_those_of_hendersons_equations() -> None:
+    """The inverse of the whole matrix of the mixed-model equations (Henderson 1975), with the fitted variances."""
+    rng = np.random.default_rng(2)
+    items, raters = rng.integers(0, 9, 60), rng.integers(0, 5, 60)
+    fit = fit_reml(
+        rng.normal(size=9)[items] + rng.normal(size=5)[raters] + rng.normal(size=60), np.ones((60, 1)), [items, raters]
+    )
+    design = np.hstack([np.ones((60, 1)), np.eye(9)[items], np.eye(5)[raters]])
+    shrinkage = np.repeat([0, *fit.residual_variance / fit.variances], [1, 9, 5])
+    whole = fit.residual_variance * np.linalg.inv(design.T @ design + np.diag(shrinkage))
+    assert fit.effects(1)[1] == pytest.approx(np.sqrt(np.diag(whole)[10:]))
+
+
 def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
     """Half of the raters are strict, and they rated mostly system A, which is as good as B."""
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from rejoinder.annotation.items import Item
@@ -31,11 +32,13 @@ def add_results(
     """Store answers whose raters have the names of another tool; the number of new ones.
 
     Nothing is stored if one of them is wrong. Answers that are stored already are left out, so that a file can be
-    imported again when it has grown.
+    imported again when it has grown, and so that our own answers, which went to the other tool with the items, do not
+    come back as those of somebody else.
     """
     for answer in answers:
         _check(study, items, answer, file)
-    named = [_with_rater(answer, tool) for answer in answers]
+    ours = {rater.id for rater in store.raters()}
+    named = [one if one.rater in ours else replace(one, rater=_rater_id(tool, one.rater)) for one in answers]
     known = latest(store.answers())
     new = [one for one in named if (one.rater, one.item, one.question) not in known]
     sources = {_rater_id(tool, answer.rater): f"{tool}:{answer.rater}" for answer in answers}
@@ -60,11 +63,6 @@ def _check(study: Study, items: Mapping[str, Item], answer: Answer, file: str) -
         raise DataError(
             f"has the answer {shortened(answer.value)} to {answer.question}: expected a point of its scale", file=file
         )
-
-
-def _with_rater(answer: Answer, tool: str) -> Answer:
-    rater = _rater_id(tool, answer.rater)
-    return Answer(rater, answer.item, answer.question, answer.value, answer.seconds, answer.given)
 
 
 def _rater_id(tool: str, name: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rejoinder.figures.markup import Html, element, joined, own_text, printable
+from rejoinder.figures.numbers import decimals_of
 from rejoinder.report.chosen import ChosenRows
 from rejoinder.report.embedded import script_json
-from rejoinder.report.markup import Html, element, joined, own_text, printable
-from rejoinder.report.numbers import decimals_of
 from rejoinder.report.page import Section
 from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.names import system_label

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import UNKNOWN, decimals_for, shown
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.report.glossary import term
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import UNKNOWN, decimals_for, shown
 from rejoinder.report.page import Section
 from rejoinder.report.sections.names import system_badge, system_label
-from rejoinder.report.sections.verdict import best_first
 from rejoinder.report.tables import html_table
 from rejoinder.scoring.table import CAUTION, ScoreTable
 from rejoinder.stats.formatting import counted, interval_text, names_text, p_text, share_text, signed
@@ -99,7 +98,7 @@ def _two(comparison: Comparison) -> bool:
 
 def _means(comparison: Comparison) -> Html:
     """One row per metric with a column per system, or the other way round where there are many systems."""
-    table, systems = comparison.table, best_first(comparison)
+    table, systems = comparison.table, comparison.best_first
     labels = list(_representatives(comparison))
     cells = {(label, name): _mean(comparison, label, name) for label, _ in labels for name in systems}
     names = {label: _metric(comparison, label, variants) for label, variants in labels}

@@ -9,10 +9,10 @@ import numpy as np
 
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
+from rejoinder.figures.standalone import panels
 from rejoinder.meta.studies.length_bias import study as length_bias
 from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.drawing import panels
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people, people_against_people
