@@ -16,7 +16,7 @@ EXTRAS = {
     "inspect": ("zstandard",),
     "scale": ("ray", "pyarrow"),
     "serve": ("starlette", "uvicorn"),
-    "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
+    "annotate": ("starlette", "uvicorn", "jinja2", "itsdangerous"),
 }
 """Extra -> the modules that it brings."""
 

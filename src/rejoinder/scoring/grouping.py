@@ -133,16 +133,21 @@ class GroupFinder:
 
     def _key(self, example: Example) -> tuple[object, ...]:
         if self.pair_by is None:
-            if example.context_id:
-                return ("context_id", example.context_id)
-            if example.context or example.references:
-                return ("context", example.context, example.references)
-            return ("id", example.id)
+            return context_key(example)
         value: object = getattr(example, self.pair_by)
         if not value:
             called = self.called or self.pair_by
             raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
         return (self.pair_by, value)
+
+
+def context_key(example: Example) -> tuple[object, ...]:
+    """What replies to one context have in common, where no field was named to pair them by."""
+    if example.context_id:
+        return ("context_id", example.context_id)
+    if example.context or example.references:
+        return ("context", example.context, example.references)
+    return ("id", example.id)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.scorer import Scorer
@@ -15,6 +16,8 @@ class InProcess:
     """One batch after the other."""
 
     scorer: Scorer
+    count: ClassVar[int] = 1
+    """Processes that score."""
 
     def observe(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Each batch, after the metrics that must know the whole corpus have read it."""

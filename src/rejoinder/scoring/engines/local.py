@@ -25,6 +25,7 @@ from rejoinder.scoring.engines.in_process import InProcess
 from rejoinder.scoring.engines.processes import Processes
 from rejoinder.scoring.engines.run import ScoringRun
 from rejoinder.scoring.engines.sizes import batch_size, processes_for
+from rejoinder.scoring.estimate import announced
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.scoring.part_file import PartFile, score_rows
 from rejoinder.scoring.replay import Replay
@@ -54,6 +55,8 @@ class LocalRun(ScoringRun):
                 stack.enter_context(part.kept_only_for_resuming())
             engine = stack.enter_context(closing(self._engine(scorer)))
             batches = self._observed(scorer, engine, stack)
+            if not self.quiet:
+                batches = announced(batches, scorer.ready, self.seen.count - done, processes=engine.count)
             file = stack.enter_context(part.appending()) if part is not None else None
             self._fill(columns, scorer, engine.score(batches, done), file, done)
         table = scorer.table(

@@ -42,7 +42,7 @@ class Processes:
     """Processes that score; `scorer` collects what they count."""
 
     def __init__(self, scorer: Scorer, count: int) -> None:
-        self.scorer = scorer
+        self.scorer, self.count = scorer, count
         self._answers: queue.SimpleQueue[tuple[_Process, Any]] = queue.SimpleQueue()
         self._folder = tempfile.TemporaryDirectory(prefix="rejoinder-")
         self._processes: list[_Process] = []
@@ -65,6 +65,7 @@ class Processes:
         """Make every metric ready to score, in all processes."""
         folder = Path(self._folder.name)
         write_arrays(folder, self.scorer.observed())
+        self.scorer.finish_observing()
         self._all("finish observing", folder)
 
     def score(self, batches: Iterable[Batch], done: int = 0) -> Iterator[tuple[Batch, dict[str, Scores] | None]]:
