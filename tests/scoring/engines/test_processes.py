@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,12 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
         make_run(SHARED, jobs).score(folder / "scores.jsonl")
         written[jobs] = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert written[1] == written[3]
+
+
+def test_the_time_is_estimated_before_several_processes_score() -> None:
+    """This process scores some replies as well, to measure: also by a metric that must know the corpus."""
+    examples = [replace(EXAMPLES[number % 70], id=str(number)) for number in range(600)]
+    assert len(replace(make_run(["cider", "length"], 2, examples), quiet=False).score()) == 600
 
 
 def test_an_evaluator_on_onnx_runtime_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
