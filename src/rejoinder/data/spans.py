@@ -158,7 +158,7 @@ class _SpanSource(Source):
         super().__init__([], reader.given)
         self._reader, self._span = reader, span
         self.readings = dict(reader.readings)
-        self._files = dict(reader.files)
+        self._files, self._all_examples = dict(reader.files), False
         self._first_number, self._reads_all = span.first_on_line, False
         before = DataError("was left out", file=span.file)
         left_out = reader.skipped[bisect_left(reader.skipped, span.number) :]
