@@ -117,6 +117,7 @@ def test_metrics_that_cannot_be_shared() -> None:
     (None, "default-fast", 1000, 1),
     (None, "default", 5120, usable_cores()),
     (None, "default", 100, 1),
+    (None, "default", 512 * usable_cores() + 1, 1),
     (8, "length", 1000, 2),
     (3, "length", 10_000, 3),
 ])  # fmt: skip
