@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder.cli
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

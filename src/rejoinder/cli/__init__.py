@@ -28,6 +28,7 @@ VERB_GROUPS: dict[str, dict[str, str]] = {
         "check": "show what was understood of a file of replies, what it contains and what is missing",
         "score": "score replies with metrics and evaluators",
         "compare": "test whether one system's replies are better than another's",
+        "history": "record the scores of each release, and show how they change from release to release",
         "meta": "measure which metrics agree with people, on judged replies",
         "metrics": "list metrics, evaluators and reply models, or explain one of them",
         "report": "turn a file of scores into report.html",
@@ -98,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
 GROUPS = {
     "people": tuple(VERB_GROUPS["Ask people"]),
     "models": ("generate", "calibrate", "distill", "setup"),
+    "releases": ("history",),
 }
 """Folder -> the verbs whose modules are in it; all others are in this one."""
 

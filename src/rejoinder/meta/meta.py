@@ -28,7 +28,7 @@ from rejoinder.meta.correlations import (
     within_context,
 )
 from rejoinder.meta.finding import finding
-from rejoinder.meta.human import HumanCeiling, human_ceiling
+from rejoinder.meta.human import HumanCeiling, human_ceiling, outlier_note
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.studies.human_scale import scale_of
@@ -37,7 +37,7 @@ from rejoinder.meta.studies.scatter import jitter, scatter_panels
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics, choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
@@ -216,6 +216,7 @@ def meta_evaluate(
         _check_enough(scored)
         report, without_data = _dimension_report(scored, rated, studies)
         reports.append(report)
+        notes += [outlier_note(rated, judged, name)] if remove_outliers else []
         notes += _coverage_notes(scored)
         notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)

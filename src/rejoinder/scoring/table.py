@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+_MANY_ROWS = 1_000_000
+"""Rows from which columns are summarised one by one."""
 
 CAUTION = (
     "{count} rows: among many, some stand out by chance, and small slices have wide intervals. Test a slice that "
@@ -131,11 +133,7 @@ class ScoreTable:
         summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
         for system in self.system_names:
             rows = self.rows_of(system)
-            matrix = np.stack([column[rows] for column in self.scores.values()], axis=1)
-            groups = self.grouping.clusters[rows] if self.grouping else None
-            limits = [self.limits(label) for label in self.scores]
-            intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
-            for label, column, interval in zip(self.scores, matrix.T, intervals, strict=True):
+            for label, column, interval in self._intervals(rows):
                 known = column[~np.isnan(column)]
                 low, high = self.known_bounds.get(label, {}).get(system, self._within(label, interval))
                 summary[label][system] = Summary(
@@ -148,6 +146,18 @@ class ScoreTable:
                     signature=self.signatures[label],
                 )
         return summary
+
+    def _intervals(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, Scores, Interval]]:
+        """Metric, its scores of some rows, and their mean with its interval."""
+        groups = self.grouping.clusters[rows] if self.grouping else None
+        # Where the rows are many, one metric at a time: the resamples of all are the same.
+        labels = list(self.scores)
+        size = len(labels) if len(rows) < _MANY_ROWS else 1
+        for some in (labels[start : start + size] for start in range(0, len(labels), size)):
+            matrix = np.stack([self.scores[label][rows] for label in some], axis=1)
+            limits = [self.limits(label) for label in some]
+            intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
+            yield from zip(some, matrix.T, intervals, strict=True)
 
     def limits(self, label: str) -> tuple[float, float] | None:
         """The ends of a metric's range; None where one is open or unknown."""
