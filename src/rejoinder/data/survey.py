@@ -11,7 +11,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Protocol
+from operator import attrgetter
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,11 @@ from rejoinder.data.source import Source
 from rejoinder.errors import DataError, shortened
 from rejoinder.progress import progress
 from rejoinder.types import Example
+
+T = TypeVar("T")
+
+_AT_ONCE = 64
+_values = attrgetter("system", "id", "context", "references")
 
 
 @dataclass(frozen=True)
@@ -52,17 +58,21 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
     systems: dict[str, None] = {}
     if visitor is not None:
         visitor.begin()
-    examples = source.numbered()
-    for number, line, example in examples if quiet else progress(examples, "reading", unit="replies"):
-        keys.append(hash((example.system, example.id)))
+    rows = source.numbered()
+    at_once = _AT_ONCE if visitor is None else 1  # a visitor may ask the source which file it reads
+    for part in in_batches(rows if quiet else progress(rows, "reading", unit="replies"), at_once):
+        numbers, lines, examples = zip(*part, strict=True)
+        names, ids, contexts, references = zip(*map(_values, examples), strict=True)
+        keys.extend(map(hash, zip(names, ids, strict=True)))
         if digest:
-            written = bytes_of(example)
-            content.update(written)
+            written = [*map(bytes_of, examples)]
+            content.update(b"".join(written))
             if visitor is not None:
-                visitor.visit(number, line, written)
-        has["references"] += any(map(str.strip, example.references))  # a blank one is none
-        has["context"] += bool(example.context)
-        systems.setdefault(example.system)
+                for seen in zip(numbers, lines, written, strict=True):
+                    visitor.visit(*seen)
+        has["references"] += sum(any(map(str.strip, texts)) for texts in references)  # a blank one is none
+        has["context"] += sum(map(bool, contexts))
+        systems |= dict.fromkeys(names)
     if not keys:
         raise _nothing_left(source)
     repeated = _repeated(keys)
@@ -80,9 +90,9 @@ def bytes_of(example: Example) -> bytes:
     return "\0".join((*labels, *map(str, map(len, lists)), *chain(*lists), "")).encode()
 
 
-def in_batches(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
-    """Lists of at most `size` examples."""
-    iterator = iter(examples)
+def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of at most `size` items."""
+    iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -55,8 +56,13 @@ class DocumentFrequencies:
         corpus = corpus_of_example[example] if len(names) > 1 else 0
         log_sizes = np.log(np.maximum(self.corpus_sizes(names), 1))
         seen = self.table.lookup(hashes ^ _corpus_salts(names)[corpus])
-        squared: Floats = (log_sizes[corpus] - np.log(np.maximum(seen, 1))) ** 2
+        squared: Floats = (log_sizes[corpus] - self._logs.take(seen)) ** 2
         return squared
+
+    @cached_property
+    def _logs(self) -> Floats:
+        """The logarithm of each number of documents that may contain an n-gram; 0 for none."""
+        return np.log(np.maximum(np.arange(max(self.documents.values(), default=0) + 1), 1))
 
 
 @dataclass(frozen=True, slots=True)

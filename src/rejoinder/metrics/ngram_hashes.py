@@ -61,23 +61,24 @@ class HashIndex:
         bits = max(1, len(hashes).bit_length())
         self._shift = np.uint64(64 - bits)
         if isinstance(hashes, np.memmap):  # too large to copy
-            self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
+            starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
         else:
-            self._starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
+            starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
+        self._starts = np.minimum(starts, max(0, len(hashes) - 1))
 
     def find(self, wanted: Hashes) -> Ints:
         """The position of each hash; -1 if it is not there."""
         if not len(self.hashes):
             return np.full(len(wanted), -1)
         last = len(self.hashes) - 1
-        place = np.minimum(self._starts[(wanted >> self._shift).view(np.int64)], last)
-        there = self.hashes[place]
+        place = self._starts.take((wanted >> self._shift).view(np.int64))
+        there = self.hashes.take(place)
         # Hashes are spread evenly, so nearly all are found within two steps of the index entry.
         waiting = np.flatnonzero(there < wanted)
         while len(waiting):
             waiting = waiting[place[waiting] < last]
             place[waiting] += 1
-            there[waiting] = self.hashes[place[waiting]]
+            there[waiting] = self.hashes.take(place[waiting])
             waiting = waiting[there[waiting] < wanted[waiting]]
         return np.where(there == wanted, place, -1)
 

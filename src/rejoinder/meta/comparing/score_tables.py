@@ -162,7 +162,7 @@ def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, s
         if name not in table.scores:
             raise UnknownNameError(f"column of {folders[0]}:", name, table.scores)
     scores = table.scores if named is None else {name: table.scores[name] for name in named}
-    return replace(table, scores=scores, known_bounds={}, corpus={}, seed=seed, resamples=resamples)
+    return replace(table, scores=scores, known_bounds={}, seed=seed, resamples=resamples)
 
 
 def _of_items(found: Grouping) -> Grouping:

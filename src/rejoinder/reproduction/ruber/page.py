@@ -53,7 +53,7 @@ Spearman's correlation. Brackets are 95 % intervals over contexts. What RUBER is
 - *test split*: the 90 replies that Zhao et al. report, without ratings far from the reply's median, which they drop
   too. The split was made by reply, so that other replies to a tested context are in the training split: it serves
   comparison with the paper, and no more.
-- *theirs*: the RUBER of Zhao et al., a hierarchical one. Which blend it has, the paper does not say.
+- *theirs*: the RUBER of Zhao et al., a hierarchical one. The paper does not say how it combines the two scores.
 
 The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
 left out; the last column counts judged replies whose context a model was trained on all the same."""

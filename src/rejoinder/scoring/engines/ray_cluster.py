@@ -54,7 +54,8 @@ class Cluster:
                 _connect()
             else:
                 folder = tempfile.mkdtemp(prefix="rejoinder-ray-")
-                _start(folder, workers)
+                with _native_messages_hidden():
+                    _start(folder, workers)
             yield cls(workers or _cpus())
         finally:
             ray.shutdown()
@@ -134,6 +135,23 @@ def _start(folder: str, workers: int | None) -> None:
         _node_ip_address="127.0.0.1",
         _temp_dir=folder,
     )
+
+
+@contextmanager
+def _native_messages_hidden() -> Iterator[None]:
+    """Discard what native code writes to standard error: Ray says there that it was told to be quiet."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # closed
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _quiet_data() -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rejoinder.data.source import Source
-from rejoinder.data.spans import Span, SpanReader
+from rejoinder.data.spans import UNIT, Span, SpanReader
+from rejoinder.data.survey import Survey
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.loading.foreign import array_archive
 from rejoinder.metrics.base import Metric, State
@@ -31,13 +32,17 @@ from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.cleaning import writable
 from rejoinder.types import Example
 
-FAST_PART, SLOW_PART = 4 * BATCH, BATCH
-"""Replies per part: about a minute of work for an evaluator, some seconds for fast metrics."""
+FAST_PART = 4 * BATCH
+"""Replies per part for fast metrics: some seconds of work."""
+MANY = 1_000_000
+"""Replies from which parts of evaluators are as large as the largest batches, so that files do not become too many."""
 
 
-def part_size(metrics: Mapping[str, Metric]) -> int:
-    """Replies per part: a multiple of every size of batches, so that batches are those of a run on one machine."""
-    return SLOW_PART if any(metric.is_slow for metric in metrics.values()) else FAST_PART
+def part_size(metrics: Mapping[str, Metric], seen: Survey) -> int:
+    """Replies per part: a multiple of the size of batches, so that batches are those of a run on one machine."""
+    if not any(metric.is_slow for metric in metrics.values()):
+        return FAST_PART
+    return BATCH if seen.count > MANY else max(UNIT, batch_size(metrics, seen))
 
 
 @dataclass(frozen=True)
