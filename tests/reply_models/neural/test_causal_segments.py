@@ -64,6 +64,7 @@ def test_training_and_decoding_use_the_same_segments(dialogue: Dialogue) -> None
 def test_a_segment_is_added_to_the_word() -> None:
     made, tokens = network(speakers=True)
     plain, _ = network(speakers=False)
+    assert made.segments is not None
     given: list[Any] = []
     made.model.model.register_forward_pre_hook(
         lambda _, __, named: given.append(named["inputs_embeds"]), with_kwargs=True
