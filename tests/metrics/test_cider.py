@@ -66,6 +66,16 @@ def test_must_see_the_corpus_first() -> None:
         Cider().score_batch(Batch([]))
 
 
+def test_sigma_is_the_width_of_the_penalty_on_length() -> None:
+    """A reply three words shorter than its reference: exp(-3^2 / (2 sigma^2)), whatever else the score is."""
+    examples = [
+        Example("1", (), "the train was late", ("the train was late again this morning",)),
+        Example("2", (), "nobody knows", ("nobody told us",)),
+    ]
+    narrow, wide = (Cider(sigma=sigma).score(examples)[0] for sigma in (0.8, 6.0))
+    assert narrow / wide == pytest.approx(np.exp(-4.5 / 0.8**2) / np.exp(-4.5 / 6**2))
+
+
 @pytest.mark.parametrize("wrong", [{"variant": "x"}, {"sigma": 0}, {"sigma": 1e-200}, {"sigma": 10**400}])
 def test_wrong_parameters(wrong: dict[str, object]) -> None:
     with pytest.raises(CallError, match="cider: "):

@@ -109,6 +109,8 @@ def test_words_without_vectors(metric: type[EmbeddingMetric], vector_file: str) 
     ]
     scores = metric(vectors=vector_file, tokenise="whitespace").score(examples)
     np.testing.assert_array_equal(scores, [1, np.nan, np.nan, 1])
+    means = metric(vectors=vector_file, tokenise="whitespace", refs="mean").score(examples)
+    np.testing.assert_array_equal(means, [1, np.nan, np.nan, 1])
 
 
 def test_greedy_has_no_centroid() -> None:

@@ -30,6 +30,12 @@ def test_broken_language_is_below_intact_language() -> None:
     assert np.nanmean(broken) < 0.4
 
 
+def test_scores_of_the_shipped_weights() -> None:
+    """Of resources/fluency.safetensors: other buckets for words, starts or ends would give other scores."""
+    found = scores([INTACT[0], "The train late was again and us nobody why told."])
+    assert found == pytest.approx([0.915964, 0.295206], abs=1e-4)
+
+
 def test_spelling_of_apostrophes_and_spaces_does_not_matter() -> None:
     same = ["I don't think that's right.", "I don ’ t think that ' s right .", "i do n't think that's right."]
     assert len({tuple(tokens_of(text)) for text in same}) == 1

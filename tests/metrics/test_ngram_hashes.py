@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.metrics import ngram_hashes
-from rejoinder.metrics.ngram_hashes import FrequencyCounter
+from rejoinder.metrics.ngram_hashes import FrequencyCounter, HashIndex
 
 
 @pytest.fixture
@@ -56,3 +56,9 @@ def test_a_counter_holds_one_file_and_lets_it_go(opened: list[IO[bytes]]) -> Non
     assert sum(not file.closed for file in opened) == 4, "what a table is made with is closed"
     del counters
     assert all(file.closed for file in opened)
+
+
+def test_what_is_not_in_the_index_has_no_place() -> None:
+    wanted = np.array([2, 5, 2**63], np.uint64)
+    assert HashIndex(np.array([], np.uint64)).find(wanted).tolist() == [-1, -1, -1]
+    assert HashIndex(np.array([1, 5, 9], np.uint64)).find(wanted).tolist() == [-1, 1, -1]

@@ -106,7 +106,14 @@ def test_length_counts_tokens() -> None:
     np.testing.assert_array_equal(Length().score([reply("don't panic!"), reply("你好")]), [3, 2])
 
 
-@pytest.mark.parametrize(("metric", "wrong"), [(Distinct, {"n": 0}), (Repetition, {"n": 0}), (Repetition, {"of": "x"})])
+def test_up_to_nine_words_count_as_one_ngram() -> None:
+    assert Repetition(n=9).score([reply("one two three four five six seven eight nine " * 2)])[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "wrong"),
+    [(Distinct, {"n": 0}), (Repetition, {"n": 0}), (Repetition, {"n": 10}), (Repetition, {"of": "x"})],
+)
 def test_wrong_parameters(metric: type, wrong: dict[str, object]) -> None:
     with pytest.raises(CallError):
         metric(**wrong)

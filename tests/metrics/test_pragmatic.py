@@ -43,6 +43,8 @@ def test_a_judge_of_the_context() -> None:
     assert np.isnan(load("pm").score([bare])[0])
     assert judged.needs == frozenset()
     assert "|by:specificity@" in judged.signature
+    assert [part.name for part in judged.parts] == ["specificity"]
+    assert load("pm").parts == ()
 
 
 def test_a_judge_is_given_by_name_with_parameters_or_as_a_metric() -> None:

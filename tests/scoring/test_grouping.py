@@ -13,8 +13,8 @@ from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
 from rejoinder.metrics.length import Length
 from rejoinder.scoring import grouping
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.grouping import GroupFinder, Grouping
-from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.types import Example
 

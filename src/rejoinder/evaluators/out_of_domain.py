@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -28,6 +29,7 @@ from rejoinder.evaluators.counted_texts import CountedTexts
 from rejoinder.learning.data import TrainingData
 from rejoinder.loading.array_schema import Array
 from rejoinder.loading.schema import check_range, checked_object, member
+from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 
@@ -39,6 +41,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Reason -> what was noticed, in words."""
+_REASON_SETS = tuple(chain.from_iterable(combinations(REASONS, size) for size in range(1, len(REASONS) + 1)))
 
 RATE = 0.001
 """How often training text itself may exceed a limit; a reason has two or four limits."""
@@ -269,6 +272,20 @@ class OutOfDomainCounter:
                 for reason in reasons:
                     self.first.setdefault(reason, row)
         self.rows += len(batch)
+
+    def state(self) -> State:
+        """How many replies have each set of reasons, and the first row with each reason (0: none)."""
+        counts = [self.counts[reasons] for reasons in _REASON_SETS]
+        first = [self.first.get(reason, 0) for reason in REASONS]
+        return {"rows": np.array(self.rows), "counts": np.array(counts), "first": np.array(first)}
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one counted after these."""
+        self.counts.update(dict(zip(_REASON_SETS, state["counts"].tolist(), strict=True)))
+        for reason, row in zip(REASONS, state["first"].tolist(), strict=True):
+            if row:
+                self.first.setdefault(reason, self.rows + row)
+        self.rows += int(state["rows"])
 
     def notes(self) -> list[str]:
         """One sentence if significantly more replies are out of domain than in text like the training text."""

@@ -5,6 +5,7 @@ In reading order:
 | module | contents |
 |---|---|
 | `comparing` | `compare`: is B better than A? |
+| `history` | releases of a chatbot: recorded scores, and what changed from one to the next |
 | `judged` | `JudgedSet`: examples with human ratings |
 | `human_means` | mean human scores from a few labels and many automatic scores |
 | `human` | how well the raters agree |

@@ -13,7 +13,7 @@ import torch
 from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError
 from rejoinder.evaluators.ruber.inputs import PairInput, PairTable, VectorInput
-from rejoinder.evaluators.ruber.network import PairNetwork, PairShape
+from rejoinder.evaluators.ruber.network import PairNetwork, PairShape, QuadraticHead
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.evaluators.ruber.stages import RankingStage, RegressionStage
 from rejoinder.evaluators.ruber.unref import RuberUnref
@@ -141,6 +141,18 @@ def three_pairs() -> PairInput:
 def vector_network() -> PairNetwork:
     """A network over given vectors of size 4."""
     return PairNetwork(PairShape(dims=4, hidden=1, context_hidden=1, speaker=1, units=3, dropout=0.0))
+
+
+def test_the_score_of_one_unit_by_hand() -> None:
+    head = QuadraticHead(context_width=1, reply_width=1, units=1)
+    weights = {"matrix": [[2.0]], "of_context.weight": [[0.5]], "of_context.bias": [0.1], "of_reply.weight": [[-0.3]]}
+    weights |= {"of_product.weight": [[0.25]], "out.weight": [[2.0]], "out.bias": [-1.0]}
+    head.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    # c = 1 and r = 0.4: 0.5 * 1 + 0.1 - 0.3 * 0.4 + 0.25 * (1 * 2 * 0.4) = 0.68, and 2 * tanh(0.68) - 1 = 0.18304
+    assert head(torch.tensor([[1.0]]), torch.tensor([[[0.4]]])).item() == pytest.approx(0.18304, abs=1e-5)
+    network = PairNetwork(PairShape(dims=1, hidden=1, context_hidden=1, speaker=1, units=1, dropout=0.0))
+    network.head = head
+    assert network.scores(torch.tensor([[1.0]]), torch.tensor([[[0.4]]])).item() == pytest.approx(0.54563, abs=1e-5)
 
 
 def test_losses_by_hand() -> None:

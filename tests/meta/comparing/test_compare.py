@@ -100,7 +100,7 @@ def test_a_small_overlap_does_not_throw_the_other_replies_away() -> None:
     assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 10)
     assert verdict.result.n_groups == 20, "a context that both answered is a unit on each side"
     assert compared.notes == (
-        "A and B share only 3 of their 10 and 10 contexts, so their means over all replies are compared unpaired",
+        "A and B both answered only 3 contexts (A 10, B 10), so their means over all replies are compared unpaired",
     )
     half = rejoinder.compare(SHORT, replies([6, 8, 7, 9], first=8), metrics="length").verdicts[0]
     assert (half.result.paired, half.result.n_a) == (True, 2), "half of the smaller side's contexts is enough"

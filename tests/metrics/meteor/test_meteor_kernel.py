@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -269,6 +270,19 @@ def test_a_missing_or_foreign_table_is_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     with pytest.raises(DataError, match=r"other\.npz: not a paraphrase table"):
         ParaphraseTable.read(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"paraphrases": [2, 7]}, {"keys": [0, 9]}, {"counts": [3, -1, 0]}, {"counts": [1, 1]}]
+)
+def test_a_converted_table_with_numbers_that_do_not_fit_is_named(wrong: dict[str, list[int]], tmp_path: Path) -> None:
+    words = np.frombuffer(b"hello\nhi", np.uint8)
+    stored: dict[str, Any] = {"words": words, "keys": [0, 1], "counts": [0, 1, 1], "paraphrases": [2, 1]}
+    np.savez(tmp_path / "table.npz", **{name: np.array(values) for name, values in stored.items()})
+    assert len(ParaphraseTable.read(tmp_path / "table.npz").words) == 2
+    np.savez(tmp_path / "table.npz", **{name: np.array(values) for name, values in (stored | wrong).items()})
+    with pytest.raises(DataError, match=r"table\.npz: not a paraphrase table: .* do not fit"):
+        ParaphraseTable.read(tmp_path / "table.npz")
 
 
 @pytest.mark.parametrize("text", ["a", "the", "?", "no no", "i i i", "is it it is", "你好", "😀 😀"])

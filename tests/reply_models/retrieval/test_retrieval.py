@@ -13,11 +13,12 @@ from rejoinder.errors import CallError, NeedsError
 from rejoinder.reply_models.retrieval.base import Retrieval
 from rejoinder.reply_models.retrieval.bm25 import Bm25
 from rejoinder.reply_models.retrieval.recall import chance_of_rank, drawn_candidates, recall
+from rejoinder.reply_models.retrieval.rerank import RetrieveRerank
 from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
 from rejoinder.types import Dialogue
 from small_dialogues import DIALOGUES
 
-MODELS = [ResponseTfidf, ContextTfidf, Bm25]
+MODELS = [ResponseTfidf, ContextTfidf, Bm25, RetrieveRerank]
 
 
 def test_r_tfidf_finds_the_reply_with_similar_words() -> None:

@@ -92,6 +92,9 @@ def test_a_wrong_order_of_two_near_systems_costs_little() -> None:
     (found,) = pairwise_accuracies(fixed(human, score))
     assert found.accuracy == 0
     assert found.soft_accuracy > 0.95
+    (same,) = pairwise_accuracies(fixed(human, human + 0.5 * rng.normal(size=(400, 2))), n_resamples=100)
+    assert same.accuracy_interval.high - same.accuracy_interval.low > 0.5, "resamples order the two either way"
+    assert same.soft_interval.low > same.accuracy_interval.low + 0.1
 
 
 def test_systems_without_common_contexts() -> None:
@@ -101,3 +104,7 @@ def test_systems_without_common_contexts() -> None:
     (found,) = pairwise_accuracies(FixedSystems.of((human + 5)[:, None], human, systems, np.arange(100)))
     assert found.accuracy == 1
     assert found.soft_accuracy == pytest.approx(1)
+    near = human - 1.9 * systems
+    tables = FixedSystems.of(rng.normal(size=(100, 1)), near, systems, np.arange(100))
+    (found,) = pairwise_accuracies(tables, n_resamples=100)
+    assert found.soft_interval.low < found.soft_accuracy - 0.05, "p-values differ between resamples"

@@ -200,7 +200,7 @@ class Blend(Evaluator):
 
     def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the members' training text, and of replies that are not read whole."""
-        return BlendWatcher(super().watcher())
+        return BlendWatcher(self.out_of_domain_counter())
 
     @property
     def signature(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +23,7 @@ from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 from rejoinder.loading.foreign import first_line, onnx_session
+from rejoinder.threads import usable_cores
 
 _STACKED = "stack"
 BATCH_TOKENS = 512
@@ -56,6 +56,10 @@ class OnnxModel:
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
         (folder / WEIGHTS[self.precision]).write_bytes(self.weights)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process needs: it makes a session of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "session"}
+
     @cached_property
     def session(self) -> Any:
         """ONNX Runtime's session, made when the first pair is scored."""
@@ -66,7 +70,7 @@ class OnnxModel:
         # Lengths differ from batch to batch: memory kept for every shape would only grow.
         options.enable_mem_pattern = False
         # The library counts the machine's cores; this process may be allowed fewer, and then its threads would compete.
-        options.intra_op_num_threads = _usable_cores()
+        options.intra_op_num_threads = usable_cores()
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         return onnx_session(self.graph, options, WEIGHTS[self.precision])
@@ -133,10 +137,3 @@ def _added_output(name: str) -> bytes:
     named = b"\x0a" + bytes([len(name)]) + name.encode()
     output = b"\x62" + bytes([len(named)]) + named
     return b"\x3a" + bytes([len(output)]) + output
-
-
-def _usable_cores() -> int:
-    """Cores that this process may run on; all of the machine's if the system does not report them."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

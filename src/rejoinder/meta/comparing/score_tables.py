@@ -8,7 +8,7 @@ such tables, and their metadata say which columns are better when lower.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +22,12 @@ from rejoinder.data.results.reading import result_rows
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
+from rejoinder.meta.comparing.pairing import labels_of, unique_names
+from rejoinder.output.named import paths_of
 from rejoinder.scoring.choosing import Choice, Metrics
 from rejoinder.scoring.grouping import GroupFinder, Grouping
+from rejoinder.scoring.parts.folder import PartsFolder, is_parts_folder
+from rejoinder.scoring.parts.reading import joined_parts
 from rejoinder.scoring.score_file import metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -77,6 +81,11 @@ def read_score_table(
 
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
+    folders = [path for path in paths_of(origin) if is_parts_folder(path)]
+    if folders:
+        if len(folders) < len(paths_of(origin)) or pair_by is not None or cluster is not None:
+            raise CallError("scores in parts are compared with each other, paired by context: expected only folders")
+        return _parts_table(folders, metrics, seed=seed, resamples=resamples), ()
     results = result_rows(origin)
     finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
     by_context = False
@@ -117,22 +126,43 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
     for file in files:
         meta, _ = metadata_of(file)
         for label, signature in meta.get("signatures", {}).items():
-            before = found["signatures"].get(label, signature)
-            if label in columns and before != signature:
-                raise CallError(
-                    f"{label} was not computed in the same way: {_difference(before, signature)} in {said_by[label]}, "
-                    f"{_difference(signature, before)} in {file}; expected equal signatures, so score one of them again"
-                )
+            if label in columns and label in said_by:
+                check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
             said_by.setdefault(label, file)
         for key, known in found.items():
             known |= meta.get(key, {})
     return found
 
 
+def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:
+    """Raise a CallError unless two places (a file, a release) have the same signature of a metric."""
+    (first, before), (second, after) = signatures.items()
+    if before != after:
+        raise CallError(
+            f"{label} was not computed in the same way: {_difference(before, after)} in {first}, "
+            f"{_difference(after, before)} in {second}; expected equal signatures, so score one of them again"
+        )
+
+
 def _difference(signature: str, other: str) -> str:
     """The first part of a signature that another does not have: "n:2"."""
     parts = [part for part in signature.split("|") if part not in other.split("|")]
     return shortened(parts[0] if parts else signature, 60)
+
+
+def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, seed: int, resamples: int) -> ScoreTable:
+    """The table of folders that `score --engine ray` wrote."""
+    opened = [PartsFolder(path) for path in folders]
+    names = unique_names([folder.complete().systems for folder in opened], labels_of(folders))
+    table = joined_parts(opened, names)
+    if len(table.system_names) < 2:
+        raise DataError("has only one system: expected at least two to compare", file=str(folders[0]))
+    named = _named(metrics)
+    for name in named or ():
+        if name not in table.scores:
+            raise UnknownNameError(f"column of {folders[0]}:", name, table.scores)
+    scores = table.scores if named is None else {name: table.scores[name] for name in named}
+    return replace(table, scores=scores, known_bounds={}, seed=seed, resamples=resamples)
 
 
 def _of_items(found: Grouping) -> Grouping:

@@ -34,10 +34,9 @@ def claims(study: Study) -> list[list[str]]:
             rising += [name] if (np.diff(study.quantiles(corpus, encoder)) > 0).all() else []
     holds = "yes" if len(rising) == len(worse) else "in part" if rising else "no"
     return [
-        ["max is the worst blend: the next worst is above it", *_verdict(worse)],
-        ["the arithmetic blend is above the better part", *_verdict(above)],
-        ["labels help the arithmetic blend", *_verdict(labels)],
-        ["transfer DailyDialog -> PersonaChat costs the arithmetic blend", *_verdict(_transfer_costs(study))],
+        ["max is the worst blend: the next worst is above it", *verdict(worse)],
+        ["the arithmetic blend is above the better part", *verdict(above)],
+        ["labels help the arithmetic blend", *verdict(labels)],
         ["s_R collapses without true replies", *_collapse(study)],
         [
             "mean s_U rises with each fifth of human scores",
@@ -62,18 +61,6 @@ def targets(study: Study) -> list[list[str]]:
     return rows
 
 
-def _transfer_costs(study: Study) -> dict[str, Interval]:
-    """By how much a model of PersonaChat is above one of DailyDialog on PersonaChat."""
-    return {
-        encoder: study.compared_on(
-            "PersonaChat",
-            study.transferred[encoder]["arithmetic"],
-            study.column("PersonaChat", encoder, "arithmetic"),
-        ).difference
-        for encoder in study.encoders
-    }
-
-
 def _collapse(study: Study) -> tuple[str, str]:
     """Whether s_R loses more than half of its r on DailyDialog without true replies."""
     replies, encoder = study.replies["DailyDialog"], study.encoders[0]
@@ -83,7 +70,7 @@ def _collapse(study: Study) -> tuple[str, str]:
     return "yes" if after.high < before / 2 else "no", f"DailyDialog: {before:.3f}; without them {shown(after)}"
 
 
-def _verdict(differences: Mapping[str, Interval]) -> tuple[str, str]:
+def verdict(differences: Mapping[str, Interval]) -> tuple[str, str]:
     """Whether the intervals of differences are above 0: all, some or none; and the differences."""
     clear = [interval.low > 0 for interval in differences.values()]
     said = "yes" if all(clear) else "in part" if any(clear) else "not shown"

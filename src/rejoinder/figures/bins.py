@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.report.axes import tick_step
+from rejoinder.figures.axes import tick_step
 from rejoinder.types import Scores
 
 TAIL = 0.99

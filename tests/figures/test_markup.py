@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from rejoinder.figures.markup import Html, element, escaped, joined, printable
 from rejoinder.report.embedded import script_json
-from rejoinder.report.markup import Html, element, escaped, joined, printable
 from rejoinder.report.tables import html_table
 
 

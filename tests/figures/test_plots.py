@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rejoinder.meta.panels import Curve
-from rejoinder.report.axes import Scale, fitted, span, tick_labels, ticks
-from rejoinder.report.bins import bins_for
-from rejoinder.report.figures import WIDTH, histogram, interval_plot, line_plot, scatter
+from rejoinder.figures.axes import Scale, fitted, span, tick_labels, ticks
+from rejoinder.figures.bins import bins_for
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import WIDTH, histogram, interval_plot, line_plot, scatter
 from rejoinder.stats.intervals import Interval
 
 NAN = float("nan")

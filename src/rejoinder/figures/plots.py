@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.meta.panels import Curve
-from rejoinder.report.axes import Scale, fitted, label_room, label_width, place, span, x_axis, y_axis
-from rejoinder.report.bins import Bins, bins_for
-from rejoinder.report.markup import Html, element, joined
-from rejoinder.report.numbers import decimals_for, shown, shown_interval
+from rejoinder.figures.axes import Scale, fitted, label_room, label_width, place, span, x_axis, y_axis
+from rejoinder.figures.bins import Bins, bins_for
+from rejoinder.figures.markup import Html, element, joined
+from rejoinder.figures.numbers import decimals_for, shown, shown_interval
+from rejoinder.figures.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel
 from rejoinder.stats.formatting import counted
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
@@ -36,6 +36,25 @@ _NAME_ROOM = 120.0
 def series_class(number: int) -> str:
     """The CSS class with the colour of a series."""
     return f"series-{number % SERIES}"
+
+
+def drawn(panel: Panel, *, seed: int = 0) -> Html:
+    """The panel's figure; `seed` is for the noise of scatter plots."""
+    if isinstance(panel, IntervalPanel):
+        return interval_plot(panel.rows, label=panel.title, decimals=panel.decimals, series=panel.series or None)
+    if isinstance(panel, HistogramPanel):
+        return histogram(panel.groups, label=panel.title)
+    if isinstance(panel, LinePanel):
+        return line_plot(panel.curves, label=panel.title, x_label=panel.x_label, y_label=panel.y_label)
+    return scatter(
+        panel.x,
+        panel.y,
+        label=panel.title,
+        x_label=panel.x_label,
+        y_label=panel.y_label,
+        jitter=(panel.x_jitter, 0.0),
+        seed=seed,
+    )
 
 
 def interval_plot(
@@ -202,7 +221,7 @@ def line_plot(lines: Sequence[Curve], *, label: str, x_label: str = "", y_label:
 
 def _svg(label: str, height: float, *parts: Html) -> Html:
     view = f"0 0 {place(WIDTH)} {place(height)}"
-    return element("svg", *parts, viewBox=view, role="img", aria_label=label, class_="figure")
+    return element("svg", *parts, viewBox=view, role="img", aria_label=label, class_="rejoinder-figure")
 
 
 def _interval_marks(row: Interval, scale: Scale, y: float) -> list[Html]:

@@ -1,4 +1,4 @@
-"""The contents of figures, without how they are drawn: studies fill these in, the report draws them."""
+"""The contents of figures, without how they are drawn: results fill these in, `plots` draws them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ class IntervalPanel:
 
     title: str
     rows: tuple[tuple[str, Interval], ...]
+    series: tuple[int, ...] = ()
+    """The number of each row's colour; empty: the colours follow each other."""
+    decimals: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rejoinder.report.markup import Html, element, joined
+from rejoinder.figures.markup import Html, element, joined
 from rejoinder.text.grid import width
 from rejoinder.types import Scores
 
@@ -68,17 +68,21 @@ def tick_labels(numbers: Sequence[float]) -> list[str]:
 
 
 def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
-    """Vertical grid lines, their numbers below them, and the axis label below those."""
+    """Vertical grid lines, that of zero darker, their numbers below them, and the axis label below those."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
     for number, text in zip(numbers, tick_labels(numbers), strict=True):
         x = place(scale(number))
-        parts.append(element("line", x1=x, x2=x, y1=place(top), y2=place(bottom), class_="grid"))
+        parts.append(element("line", x1=x, x2=x, y1=place(top), y2=place(bottom), class_=_line_class(number, scale)))
         parts.append(element("text", text, x=x, y=place(bottom + 14), text_anchor="middle"))
     if label:
         middle = place((scale.start + scale.stop) / 2)
         parts.append(element("text", label, x=middle, y=place(bottom + 30), text_anchor="middle", class_="label"))
     return joined(parts)
+
+
+def _line_class(number: float, scale: Scale) -> str:
+    return "grid zero" if number == 0 and scale.low < 0 < scale.high else "grid"
 
 
 def y_axis(scale: Scale, left: float, right: float) -> Html:

@@ -1,0 +1,28 @@
+"""Intervals of yes/no scores, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from rejoinder.stats.sums import Sums
+from rejoinder.stats.yes_no import share_interval
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (1.0, 5.0)])
+def test_replies_of_one_context_count_as_fewer(values: tuple[float, float]) -> None:
+    """Four contexts with two replies each: both good, one good, one good, none.
+
+    The variance of the share is 4/3 * (1 + 0 + 0 + 1) / 64 = 1/24, as of 1/4 * 24 = 6 independent replies instead of 8.
+    """
+    low, high = values
+    good = np.array([2.0, 1.0, 1.0, 0.0])
+    found = share_interval(Sums(good * high + (2 - good) * low, np.full(4, 2.0)), values)
+    z = t.ppf(0.975, 3)
+    reach = z * math.sqrt(0.25 / (6 + z**2))
+    assert found.estimate == pytest.approx((low + high) / 2)
+    assert found.low == pytest.approx(low + (high - low) * (0.5 - reach))
+    assert found.high == pytest.approx(low + (high - low) * (0.5 + reach))
