@@ -4,7 +4,9 @@
     python benchmarks/annotation_load.py --pause 0 --joining 0     # all join at the same moment and answer unread
 
 Every rater is a thread with a connection of its own, which joins, loads each page, waits, and sends the form. Response
-times are measured by the raters, so that they contain the waiting for this process.
+times are measured by the raters, so that they contain the waiting for this process, and on a busy machine that for
+other programs. Two more figures depend less on the machine's load: the server's processor time per request, and the
+response times of a request that does nothing (an unknown file), sent by one more visitor during the same run.
 """
 
 from __future__ import annotations
@@ -62,6 +64,10 @@ class Load:
     """Items that a rater was shown again after the last page."""
     missing: int
     """Items that have fewer raters than the study asks for."""
+    nothing: list[float]
+    """Response times of requests that do nothing, while the raters were at work."""
+    cpu: float
+    """Seconds of processor time of the server, from the first request to the last."""
 
 
 def write_study(folder: Path, raters: int) -> Path:
@@ -87,7 +93,7 @@ def write_study(folder: Path, raters: int) -> Path:
 
 def loaded(study_file: Path, raters: int, pause: float, joining: float, store: str | None = None) -> Load:
     """Let so many raters at once answer everything that they are given."""
-    start = threading.Barrier(raters)
+    start, done_rating = threading.Barrier(raters + 1), threading.Event()
     with served(study_file, *(["--store", store] if store else [])) as server:
 
         def rate(number: int) -> tuple[Visitor, Given, int, int]:
@@ -106,8 +112,20 @@ def loaded(study_file: Path, raters: int, pause: float, joining: float, store: s
             visitor.close()
             return visitor, given, errors, twice
 
-        with ThreadPoolExecutor(raters) as pool:
+        def probe() -> list[float]:
+            visitor = Visitor(server.port)
+            start.wait()
+            while not done_rating.wait(0.05):
+                visitor.get("/pages/nothing")
+            visitor.close()
+            return [seconds for _, seconds in visitor.times]
+
+        before = server.cpu_seconds()
+        with ThreadPoolExecutor(raters + 1) as pool:
+            probing = pool.submit(probe)
             done = list(pool.map(rate, range(raters)))
+            done_rating.set()
+        cpu = server.cpu_seconds() - before
     study = read_study(study_file)
     with closing(open_store(store or study_file.with_suffix(".db"))) as opened:
         named = {rater.id: rater.source.removeprefix("platform:") for rater in opened.raters()}
@@ -121,6 +139,8 @@ def loaded(study_file: Path, raters: int, pause: float, joining: float, store: s
         sum(stored.get(key) != value for key, value in given.items()) + len(stored.keys() - given.keys()),
         sum(found[3] for found in done),
         missing,
+        probing.result(),
+        cpu,
     )
 
 
@@ -141,13 +161,15 @@ def main() -> None:
         study = write_study(Path(folder), arguments.raters)
         load = loaded(study, arguments.raters, arguments.pause, arguments.joining, arguments.store)
     print("| request | number | p50 ms | p99 ms | slowest ms |\n|---|---|---|---|---|")
-    for method in ("GET", "POST"):
-        times = 1000 * np.array([seconds for one, seconds in load.seconds if one == method])
+    kinds = {method: [seconds for one, seconds in load.seconds if one == method] for method in ("GET", "POST")}
+    for method, seconds in {**kinds, "nothing": load.nothing}.items():
+        times = 1000 * np.array(seconds)
         middle, high = np.quantile(times, [0.5, 0.99])
         print(f"| {method} | {len(times):,} | {middle:.0f} | {high:.0f} | {times.max():.0f} |")
     print(
         f"\n{load.answers:,} answers of {arguments.raters} raters: {load.lost} lost, {load.errors} errors, "
-        f"{load.twice} items shown twice, {load.missing} items short of raters."
+        f"{load.twice} items shown twice, {load.missing} items short of raters. Processor time of the server: "
+        f"{1000 * load.cpu / (len(load.seconds) + len(load.nothing)):.1f} ms per request."
     )
 
 

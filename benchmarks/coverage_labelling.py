@@ -44,18 +44,20 @@ class Replies:
     uncertainty: Floats
 
 
-def simulated(rng: np.random.Generator, *, yes_no: bool = False) -> tuple[Replies, Replies]:
+def simulated(
+    rng: np.random.Generator, *, yes_no: bool = False, n_contexts: int = N_CONTEXTS
+) -> tuple[Replies, Replies]:
     """Both systems' replies to the same contexts."""
-    context = rng.normal(0, 0.5, N_CONTEXTS)
+    context = rng.normal(0, 0.5, n_contexts)
     return _replies(context, 0.0, rng, yes_no), _replies(context, GAP, rng, yes_no)
 
 
 def _replies(context: Floats, gap: float, rng: np.random.Generator, yes_no: bool) -> Replies:
-    quality = 3 + gap + context + rng.normal(0, 0.8, N_CONTEXTS)
+    quality = 3 + gap + context + rng.normal(0, 0.8, len(context))
     # Replies with high scores are judged badly by the metric, in addition to a spread that has no visible reason.
-    spread = np.exp(0.9 * (quality - 3.5) + rng.normal(0, 0.5, N_CONTEXTS)) * 0.4
+    spread = np.exp(0.9 * (quality - 3.5) + rng.normal(0, 0.5, len(context))) * 0.4
     human = quality + rng.normal(0, spread)
-    uncertainty = spread * np.exp(rng.normal(0, 0.4, N_CONTEXTS))
+    uncertainty = spread * np.exp(rng.normal(0, 0.4, len(context)))
     return Replies((human > 3.5).astype(np.float64) if yes_no else human, 0.2 * quality, uncertainty)
 
 

@@ -1,6 +1,7 @@
 """A simulated crowd whose quality is known, through the real server of a study: who is flagged, and which system wins?
 
     python benchmarks/simulated_crowd.py --crowds 5
+    python benchmarks/simulated_crowd.py --crowds 5 --noise 1.2     # raters who agree less
 
 Honest raters score the quality of a reply plus their severity and noise. Careless raters give random scores without
 reading (slow ones wait as long as honest raters), straight-liners almost always give the same score, and adversarial
@@ -25,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder import agreement
-from rejoinder.annotation.admin import state_of
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.export import exported
+from rejoinder.annotation.progress import state_of
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.study import read_study
 from simulated_raters import Page, Visitor, answer, begin, served
@@ -65,35 +66,36 @@ class CrowdResult:
     """Which raters were kept -> the two systems, their difference and its interval."""
 
 
-def score(quality: float, rng: random.Random, severity: float) -> int:
+def score(quality: float, rng: random.Random, severity: float, noise: float = NOISE_SD) -> int:
     """The score of an honest rater."""
-    return min(5, max(1, round(quality + severity + rng.gauss(0, NOISE_SD))))
+    return min(5, max(1, round(quality + severity + rng.gauss(0, noise))))
 
 
-def true_means(draws: int = 200_000) -> dict[str, float]:
+def true_means(noise_sd: float = NOISE_SD, draws: int = 200_000) -> dict[str, float]:
     """The mean score of each system if infinitely many honest raters scored infinitely many replies."""
-    spread = math.sqrt(CONTEXT_SD**2 + REPLY_SD**2 + SEVERITY_SD**2 + NOISE_SD**2)
+    spread = math.sqrt(CONTEXT_SD**2 + REPLY_SD**2 + SEVERITY_SD**2 + noise_sd**2)
     noise = np.random.default_rng(0).normal(0, spread, draws)
     return {name: float(np.clip(np.round(quality + noise), 1, 5).mean()) for name, quality in SYSTEMS.items()}
 
 
-def run_crowd(folder: Path, seed: int) -> CrowdResult:
+def run_crowd(folder: Path, seed: int, noise: float = NOISE_SD) -> CrowdResult:
     """Write a study, let the crowd answer it, and evaluate what was stored."""
     qualities = _write_replies(folder / "replies.jsonl", random.Random(seed))
     study_file = folder / "study.toml"
     study_file.write_text(STUDY, encoding="utf-8")
     crowd = [f"{kind} {number}" for kind, count in CROWD.items() for number in range(count)]
     with served(study_file) as server, ThreadPoolExecutor(len(crowd)) as pool:
-        list(pool.map(lambda who: _rate(server.port, who, qualities, seed), crowd))
+        list(pool.map(lambda who: _rate(server.port, who, qualities, seed, noise), crowd))
     study = read_study(study_file)
     with closing(open_store(study_file.with_suffix(".db"))) as store:
         assigner = Assigner(study, store)
         ids = {rater.id: rater.source.removeprefix("platform:") for rater in store.raters()}
         found = [(ids[flag.rater], flag.kind) for flag in state_of(study, store, assigner).flags]
-        flags = {who: frozenset(kind for rater, kind in found if rater == who) for who in crowd}
+        answered = {ids[answer.rater] for answer in store.answers()}  # the last to join may have found nothing left
+        flags = {who: frozenset(kind for rater, kind in found if rater == who) for who in crowd if who in answered}
         kept = {
             "all raters": [],
-            "without flagged raters": [rater for rater, who in ids.items() if flags[who]],
+            "without flagged raters": [rater for rater, who in ids.items() if flags.get(who)],
             "honest raters only": [rater for rater, who in ids.items() if not who.startswith("honest")],
         }
         rankings = {}
@@ -124,14 +126,14 @@ def _write_replies(path: Path, rng: random.Random) -> dict[str, float]:
     return qualities
 
 
-def _rate(port: int, who: str, qualities: dict[str, float], seed: int) -> None:
+def _rate(port: int, who: str, qualities: dict[str, float], seed: int, noise: float) -> None:
     """Answer everything that the server gives to this rater."""
     rng = random.Random(f"{seed} {who}")
     kind = who.split()[0]
     severity, favourite = rng.gauss(0, SEVERITY_SD), rng.randint(3, 5)
 
     def answers(page: Page) -> dict[str, str]:
-        honest = score(qualities.get(page.reply, 1.0), rng, severity)  # a shuffled reply is not among them
+        honest = score(qualities.get(page.reply, 1.0), rng, severity, noise)  # a shuffled reply is not among them
         chosen = {
             "honest": honest,
             "careless": rng.randint(1, 5),
@@ -163,10 +165,10 @@ def flag_table(results: list[CrowdResult]) -> str:
     """How many raters of each kind were flagged, by the kind of flag."""
     kinds = sorted({kind for result in results for found in result.flags.values() for kind in found})
     rows = [["raters", "number", "flagged", *kinds]]
-    for group, size in CROWD.items():
+    for group in CROWD:
         flags = [found for result in results for who, found in result.flags.items() if who.split()[0] == group]
         by_kind = Counter(kind for found in flags for kind in found)
-        counts = [size * len(results), sum(map(bool, flags)), *(by_kind[kind] for kind in kinds)]
+        counts = [len(flags), sum(map(bool, flags)), *(by_kind[kind] for kind in kinds)]
         rows.append([group, *map(str, counts)])
     every = [(who.startswith("honest"), bool(found)) for result in results for who, found in result.flags.items()]
     right = sum(flagged and not honest for honest, flagged in every)
@@ -175,9 +177,9 @@ def flag_table(results: list[CrowdResult]) -> str:
     return f"{_markdown(rows)}\n\nPrecision of flags {precision:.2f}, recall {recall:.2f}."
 
 
-def ranking_table(results: list[CrowdResult]) -> str:
+def ranking_table(results: list[CrowdResult], noise: float = NOISE_SD) -> str:
     """How well the true differences between systems were recovered, by which raters were kept."""
-    means = true_means()
+    means = true_means(noise)
     head = (
         "ratings of|mean absolute error|95 % intervals that cover|separated, right order|wrong order|best system found"
     )
@@ -212,12 +214,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crowds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--noise", type=float, default=NOISE_SD, help="standard deviation of honest raters' noise")
     arguments = parser.parse_args()
     results = []
     for number in range(arguments.crowds):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(run_crowd(Path(folder), arguments.seed + number))
-    print(flag_table(results), ranking_table(results), sep="\n\n")
+            results.append(run_crowd(Path(folder), arguments.seed + number, arguments.noise))
+    print(flag_table(results), ranking_table(results, arguments.noise), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,13 @@ class StudyServer:
                 time.sleep(0.02)
         raise RuntimeError("the server did not start")
 
+    def cpu_seconds(self) -> float:
+        """The processor time that the server has used so far (Linux)."""
+        if self.process is None:
+            raise RuntimeError("the server is not running")
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """End the server: in order, or by SIGKILL at once."""
         if self.process is not None:

@@ -14,8 +14,8 @@ from rejoinder import registry
 
 ORDER = (
     "types errors _version defaults arguments threads progress specs building loading model_folder output registry "
-    "config arrays data text stats metrics learning language_models encoders reply_models evaluators training scoring "
-    "annotation meta report reproduction integrations service cli command"
+    "config arrays data text stats figures metrics learning language_models encoders reply_models evaluators training "
+    "scoring annotation meta report reproduction integrations service cli command"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

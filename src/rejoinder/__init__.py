@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
+    from rejoinder.figures.standalone import Figure
     from rejoinder.learning.run import TrainingRun
     from rejoinder.meta.calibrate import CalibrationReport, calibrate
     from rejoinder.meta.comparing.compare import compare
@@ -59,6 +60,7 @@ _HOMES = {
     "Dialogue": "types",
     "Example": "types",
     "FieldMap": "data.record",
+    "Figure": "figures.standalone",
     "GeneratedReplies": "reply_models.pool.generate",
     "JudgedExample": "types",
     "Judgement": "types",
@@ -109,6 +111,7 @@ __all__ = [
     "Dialogue",
     "Example",
     "FieldMap",
+    "Figure",
     "GeneratedReplies",
     "JudgedExample",
     "Judgement",

@@ -22,6 +22,9 @@ HIGHEST_SEED = 2**32 - 1
 MOST_RESAMPLES = 100_000
 """With more, the ends of an interval would change by less than the digits that are shown."""
 
+MOST_JOBS = 1024
+"""Processes of one machine; a higher number is a mistake."""
+
 _LARGEST_NUMBER = 1e15
 """Larger ones lose digits, and their squares overflow in sums."""
 
@@ -190,6 +193,7 @@ SHARED: dict[str, Check] = {
     "dimension": optional(text),
     "folder": path,
     "intervals": flag,
+    "jobs": optional(whole(1, MOST_JOBS)),
     "keep_offensive": flag,
     "margin": optional(number(above=0)),
     "on_error": one_of("raise", "skip"),

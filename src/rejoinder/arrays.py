@@ -1,12 +1,14 @@
-"""The types of arrays, and sequences of different lengths as one flat array.
+"""The types of arrays, sequences of different lengths as one flat array, and columns too large for memory.
 
 `Ragged` lets numpy work on a whole batch of sequences at once.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 """One row per text, usually."""
+
+LARGEST_IN_MEMORY = 256 << 20
+"""Bytes of all columns of a table; more is kept in temporary files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +69,11 @@ def offsets_of(lengths: Ints) -> Ints:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def storage(count: int, dtype: type[Any], columns: int = 1) -> NDArray[Any]:
+    """Room for one value per example in each of some columns, of which this is one; on disk where it is large."""
+    if count * columns * np.dtype(dtype).itemsize <= LARGEST_IN_MEMORY:
+        return np.empty(count, dtype)
+    with tempfile.TemporaryFile(prefix="rejoinder-") as file:  # the array keeps a handle of its own
+        return np.memmap(file, dtype, "w+", shape=(count,))

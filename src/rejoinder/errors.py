@@ -1,6 +1,7 @@
 """One tree of exceptions. What a user can put right is reported on one line, without a stack trace.
 
 RejoinderError             exit code 1: the work failed
+├── WorkerError            exit code 1: a process that did part of the work ended, or a part failed; resuming may help
 ├── CallError              exit code 2: the call was wrong (unknown name, bad parameter, needs not met)
 │   ├── UnknownNameError   no such metric, parameter, field; suggests similar names
 │   ├── NeedsError         the metric needs something that the data lack
@@ -29,6 +30,10 @@ class RejoinderError(Exception):
 
     def __init__(self, message: object = "") -> None:
         super().__init__(cut(str(message), LONGEST_MESSAGE))
+
+
+class WorkerError(RejoinderError):
+    """A process that did part of the work ended before it was done; an interrupted run can be resumed."""
 
 
 class CallError(RejoinderError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -52,18 +53,31 @@ class LogLines:
     def __enter__(self) -> LogLines:
         self._start = self.clock()
         self._next = self._start + FIRST_LINE
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._beat, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self._over.set()
 
     def update(self, count: int) -> None:
-        """Say that so many more are done."""
+        """Count what was done since the last call."""
         self.done += count
-        now = self.clock()
-        if now >= self._next and (self.total is None or self.done < self.total):
-            self._next = now + BETWEEN_LINES
-            self.write(self._line(now - self._start), file=sys.stderr)
+        self.say_where()
+
+    def say_where(self) -> None:
+        """Print a line if it is time for one and the work is not done."""
+        with self._lock:
+            now = self.clock()
+            if now >= self._next and not self._over.is_set() and (self.total is None or self.done < self.total):
+                self._next = now + BETWEEN_LINES
+                self.write(self._line(now - self._start), file=sys.stderr)
+
+    def _beat(self) -> None:
+        """Print lines also while a single step takes long."""
+        while not self._over.wait(BETWEEN_LINES):
+            self.say_where()
 
     def set_postfix(self, *, refresh: bool = True, **facts: object) -> None:  # noqa: ARG002 - as a bar has it
         """Keep further facts for the next line."""
@@ -74,7 +88,9 @@ class LogLines:
         print(line, file=file)
 
     def _line(self, seconds: float) -> str:
-        if not self.total or not self.done:
+        if not self.done:
+            return f"{self.doing}: the first {self.unit} are not done after {duration(seconds)}{self.facts}"
+        if not self.total:
             return f"{self.doing}: {self.done:,} {self.unit}{self.facts}"
         left = seconds * (self.total - self.done) / self.done
         share = f"{self.done:,} of {self.total:,} {self.unit} ({self.done / self.total:.0%})"

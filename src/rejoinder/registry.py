@@ -105,6 +105,7 @@ REPLY_MODELS: dict[str, str] = {
     "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
     "c-tfidf": "rejoinder.reply_models.retrieval.tfidf:ContextTfidf",
     "bm25": "rejoinder.reply_models.retrieval.bm25:Bm25",
+    "retrieve-rerank": "rejoinder.reply_models.retrieval.rerank:RetrieveRerank",
     "dual-encoder": "rejoinder.reply_models.retrieval.dual_encoder:DualEncoder",
     "dual-encoder-rnn": "rejoinder.reply_models.retrieval.dual_encoder_rnn:RecurrentDualEncoder",
     "lstm-lm": "rejoinder.reply_models.neural.recurrent:LstmLanguageModel",

@@ -10,9 +10,20 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from rejoinder.errors import CallError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+THREADS = "REJOINDER_THREADS"
+"""The variable that says how many threads this process may use; without it, as many as it has cores."""
+_BLAS = "OPENBLAS_NUM_THREADS"
+_LIBRARIES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", THREADS)
 
 _is_used = False
 """Whether this process, or the one that it was forked from, has used a thread pool."""
@@ -30,6 +41,42 @@ def use_thread_pools() -> None:
             "DataLoader(multiprocessing_context='spawn')"
         )
     _is_used = True
+
+
+def usable_cores() -> int:
+    """Threads that this process may use: REJOINDER_THREADS, else the cores that it may run on."""
+    given = os.environ.get(THREADS, "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # where the system does not say which cores this process may use
+
+
+def thread_limits(processes: int) -> dict[str, str]:
+    """Environment variables that give each of several processes its share of the cores; lower limits are kept.
+
+    Products of numpy's matrices depend on the number of threads in the last bits, so they always run on one.
+    """
+    share = max(1, usable_cores() // processes)
+    given = {name: os.environ.get(name, "") for name in _LIBRARIES}
+    limits = {name: text if text.isdecimal() and 0 < int(text) < share else f"{share}" for name, text in given.items()}
+    return {**limits, _BLAS: "1"}
+
+
+def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """The results of some work that releases Python's lock, in order, on all threads that this process may use."""
+    threads = min(usable_cores(), len(items))
+    if threads <= 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, items)  # closing it, as an error does, cancels what has not begun
+
+
+def multiply_on_one_thread() -> None:
+    """Call this before numpy is imported, so that scores do not depend on the number of processes in the last bits."""
+    os.environ.setdefault(_BLAS, "1")
 
 
 def _before_fork() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,17 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from annotation_server import ONE_QUESTION, SCALES, SECRETS, running_app, write_study
+from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, running_app, write_study
+from axe import needs_axe, serious
 from rejoinder.annotation.store import open_store
 
-AXE = os.environ.get("REJOINDER_AXE", "")
 
-
-@pytest.mark.skipif(not AXE, reason="needs axe-core: REJOINDER_AXE does not name its file")
+@needs_axe
 @pytest.mark.parametrize(
     ("kind", "scheme"), [("scale", "light"), ("scale", "dark"), ("pair", "dark"), ("write", "light")]
 )
 def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, scheme: str) -> None:
-    study = write_study(tmp_path, SCALES if kind == "scale" else ONE_QUESTION.format(kind=kind))
+    study = write_study(tmp_path, SCALES + COMPREHENSION if kind == "scale" else ONE_QUESTION.format(kind=kind))
     with closing(open_store(tmp_path / "study.db")) as store, running_app(study, store) as address:
         # The policy of the pages forbids the injected script, so that it is lifted here.
         context = browser.new_context(bypass_csp=True, color_scheme=scheme)
@@ -32,6 +30,14 @@ def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, sch
         if kind == "scale":
             page.get_by_role("button", name="I agree").click()
             assert serious(page) == []
+            page.get_by_text("the conversation").click()
+            page.get_by_role("button", name="Continue").click()
+            page.get_by_role("alert").wait_for()
+            assert serious(page) == []
+            page.get_by_text("the reply").click()
+            page.get_by_role("button", name="Continue").click()
+            page.get_by_text("Reply to judge").wait_for()
+            assert serious(page) == []
             page.keyboard.press("3")
             with page.expect_navigation():
                 page.keyboard.press("Enter")
@@ -40,16 +46,3 @@ def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, sch
         assert page.locator("h2").count() > 0
         assert serious(page) == []
         context.close()
-
-
-def serious(page: Any) -> list[str]:
-    """The serious and critical findings of axe-core on a page."""
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run()")
-    assert len(found["passes"]) > 5
-    return [
-        f"{finding['id']}: {node['html']}"
-        for finding in found["violations"]
-        if finding["impact"] in {"serious", "critical"}
-        for node in finding["nodes"]
-    ]

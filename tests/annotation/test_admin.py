@@ -14,9 +14,9 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from annotation_server import SCALES, SECRETS, write_study
-from rejoinder.annotation.admin import state_of
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.items import items_of
+from rejoinder.annotation.progress import state_of
 from rejoinder.annotation.server import make_app
 from rejoinder.annotation.store import Answer, Store, open_store
 from rejoinder.annotation.study import Study, read_study
@@ -59,9 +59,9 @@ def test_agreement_times_and_separation(study: Study, store: Store) -> None:
     overall = state.questions[0]
     assert overall.alpha.estimate == pytest.approx(krippendorff_alpha(scores))
     assert overall.alpha.low < overall.alpha.estimate < overall.alpha.high
-    [pair] = overall.pairs
+    [pair] = overall.differences
     assert (pair.a, pair.b) == ("first", "second")
-    assert pair.contrast.interval.low < 2 < pair.contrast.interval.high
+    assert pair.estimate.low < 2 < pair.estimate.high
     assert overall.separated == 1
     client = TestClient(make_app(study, store, SECRETS))
     page = client.get(f"/admin/{SECRETS.admin}").text
@@ -78,7 +78,7 @@ def test_equal_systems_are_not_separated(study: Study, store: Store) -> None:
 
 def test_without_answers_nothing_is_claimed(study: Study, store: Store) -> None:
     page = TestClient(make_app(study, store, SECRETS)).get(f"/admin/{SECRETS.admin}").text
-    assert "not enough ratings yet" in page
+    assert "not enough answers yet" in page
     assert "suffice" not in page
 
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from annotation_server import SCALES, running_app, write_study
+from annotation_server import ONE_QUESTION, SCALES, running_app, write_study
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.export import exported
 from rejoinder.annotation.store import open_store
@@ -113,3 +113,23 @@ def test_enter_without_an_answer_asks_for_one(tmp_path: Path, open_page: Callabl
         assert page.locator("input:invalid").count() == 5
         press(page, "3", "Enter")
         assert [answer.value for answer in store.answers()] == ["3"]
+
+
+def test_a_pasted_reply_is_noticed_and_a_typed_one_is_not(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    study = write_study(tmp_path, ONE_QUESTION.format(kind="write"))
+    paste = """(area) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text", "from elsewhere");
+        area.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true}));
+    }"""
+    with closing(open_store(tmp_path / "study.db")) as store, running_app(study, store) as address:
+        page = open_page()
+        page.goto(f"{address}/join?PROLIFIC_PID=one")
+        for pasted in (True, False):
+            if pasted:
+                page.locator("textarea").evaluate(paste)
+            page.locator("textarea").press_sequentially("These are my own words")
+            with page.expect_navigation():
+                page.get_by_role("button", name="Save and go on").click()
+        [noted] = store.observations()
+        assert (noted.kind, noted.value, noted.item) == ("pasted", "14", store.answers()[0].item)

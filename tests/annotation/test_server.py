@@ -15,8 +15,8 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
-from rejoinder.annotation.admin import state_of
 from rejoinder.annotation.assignment import Assigner
+from rejoinder.annotation.progress import state_of
 from rejoinder.annotation.security import HEADERS, LARGEST_BODY, RateLimit
 from rejoinder.annotation.server import Secrets, make_app
 from rejoinder.annotation.store import Store, latest, open_store

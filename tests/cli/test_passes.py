@@ -10,7 +10,7 @@ import pytest
 
 import rejoinder
 from rejoinder.data.formats.rows import rows_of_file
-from rejoinder.scoring import local
+from rejoinder.scoring.engines import local
 
 if TYPE_CHECKING:
     from running import Run

@@ -109,6 +109,24 @@ def test_neither_order_nor_company_matters(folder: Path) -> None:
     np.testing.assert_allclose(np.concatenate([evaluator.score([each]) for each in EXAMPLES]), together, atol=1e-4)
 
 
+def test_a_network_that_ignores_the_mask_reads_one_row_per_reply(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluator = Likelihood(model=str(folder), form="conditional").fit()
+    usual = evaluator.score(EXAMPLES)
+    rows: list[int] = []
+    network = Likelihood(model=str(folder), form="conditional").fit().model_.network
+    true_forward = type(network).forward
+
+    def forward(self, input_ids=None, attention_mask=None, position_ids=None, logits_to_keep=0, **_):  # type: ignore[no-untyped-def]
+        rows.append(len(input_ids))
+        return true_forward(self, input_ids=input_ids, logits_to_keep=logits_to_keep)
+
+    monkeypatch.setattr(type(network), "forward", forward)
+    monkeypatch.delattr(network, "_reads_packed_rows", raising=False)
+    np.testing.assert_allclose(evaluator.score(EXAMPLES), usual, atol=1e-4)
+    assert max(rows) == len(EXAMPLES), "not packed"
+    del network._reads_packed_rows
+
+
 def test_two_forms_share_a_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forms = [Likelihood(model=str(folder), form=form).fit() for form in ("conditional", "pmi")]
     alone = [each.score_batch(Batch(EXAMPLES)) for each in forms]

@@ -54,6 +54,18 @@ def test_other_english_text_is_mostly_familiar(familiarity: Familiarity) -> None
     assert np.mean([bool(found) for found in familiarity.unfamiliar(Batch(replies(others)))]) < 0.02
 
 
+def test_rare_words_and_signs_among_common_words_are_familiar(familiarity: Familiarity) -> None:
+    """English about other things, with the note's own evidence: rare words, and signs of code."""
+    sentences = (
+        "Whisk the yolks with the zest, then fold in the mascarpone and the ladyfingers that you have soaked.",
+        "You can call `frame.groupby(keys)[columns].agg({'size': max})` and it gives you what you want.",
+    )
+    examples = [Example("", ("How do I do that?",), text) for text in sentences]
+    assert familiarity.unfamiliar(Batch(examples)) == [(), ()]
+    without = replace(familiarity, commonest=())
+    assert without.unfamiliar(Batch(examples)) == [("language",), ("script",)], "the common words make the difference"
+
+
 @pytest.mark.parametrize("kind", STRANGE)
 def test_strange_replies_are_told(kind: str, familiarity: Familiarity) -> None:
     texts = STRANGE[kind]
@@ -61,7 +73,8 @@ def test_strange_replies_are_told(kind: str, familiarity: Familiarity) -> None:
     within = familiarity.unfamiliar(
         Batch([Example("", (before,), text) for before, text in zip(texts[1:], texts, strict=False)])
     )
-    assert np.mean([bool(found) for found in alone]) > 0.75
+    # Code has common words of English, such as "for", "in" and "is".
+    assert np.mean([bool(found) for found in alone]) > (0.6 if kind == "code" else 0.75)
     assert np.mean([bool(found) for found in within]) > 0.85
     if kind in {"chinese", "japanese", "russian", "arabic"}:
         assert all("script" in found for found in alone)
@@ -126,7 +139,8 @@ def test_only_more_than_chance_is_worth_a_note() -> None:
         counter.add(Batch([usual] * many))
         counter.add(Batch([odd] * strange))
         count = f"{strange} of {many + strange} replies are unlike the training text"
-        expected = f"{count} (language: {strange}, first in row {many + 1}): their scores are unreliable"
+        noticed = f"hardly any common word, as in another language: {strange}, first in row {many + 1}"
+        expected = f"{count} ({noticed}): their scores are unreliable"
         assert counter.notes() == ([expected] if told else [])
 
 
@@ -140,7 +154,7 @@ def test_score_warns_once(run: Run, write_lines: WriteLines, tmp_path: Path, mon
     ran = run("score", path, "-m", "model", "--json")
     (note,) = ran.json["warnings"]
     assert note.startswith("model: 2 of 4 replies are unlike the training text (")
-    assert "script: 2, first in row 2" in note
+    assert "letters or signs that are rare there: 2, first in row 2" in note
     assert f"note: {note}\n" in ran.err
     with pytest.warns(rejoinder.ScoreWarning, match="2 of 4 replies are unlike") as caught:
         rejoinder.score(path, "model")

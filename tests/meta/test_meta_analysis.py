@@ -12,8 +12,8 @@ import pytest
 
 import rejoinder
 from rejoinder.cli import main
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.meta_analysis import forest
-from rejoinder.meta.panels import IntervalPanel
 from rejoinder.report.meta_analysis import render_meta_analysis
 from rejoinder.stats.intervals import Interval
 

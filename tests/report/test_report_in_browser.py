@@ -36,7 +36,8 @@ def unfolded(page: Any) -> Any:
 
 
 def column(page: Any, place: int) -> list[str]:
-    texts: list[str] = page.locator(f"#browser tbody tr > td:nth-child({place})").all_inner_texts()
+    inside = " > :last-child" if place == 3 else ""  # the reply, without the turn before it
+    texts: list[str] = page.locator(f"#browser tbody tr > td:nth-child({place}){inside}").all_inner_texts()
     return texts
 
 
@@ -185,7 +186,7 @@ def test_markup_that_slipped_in_cannot_run(open_report: Open, browser: Any, tmp_
 def test_without_javascript_all_but_the_table_is_there(open_report: Open) -> None:
     table = dataclasses.replace(random_table(30), notes=("A note.",))
     page = open_report(render_report(table, examples_for(table)), java_script_enabled=False)
-    assert page.locator("svg.figure").count() == 7
+    assert page.locator("svg.rejoinder-figure").count() == 7
     assert page.locator(".cards .bubble").first.is_visible()
     for summary in page.locator("section > details > summary").all():
         summary.click()

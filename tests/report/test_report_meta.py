@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rejoinder.figures.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
+from rejoinder.figures.plots import drawn
 from rejoinder.meta.meta import MetaReport, meta_evaluate
-from rejoinder.meta.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
 from rejoinder.meta.studies import STUDIES
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
 from rejoinder.report.meta import render_meta, render_studies
-from rejoinder.report.panels import drawn, panel_grid
+from rejoinder.report.panels import panel_grid
 from rejoinder.stats.intervals import Interval
 from scored_replies import HOSTILE
 

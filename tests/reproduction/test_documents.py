@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rejoinder.figures.standalone import panels, standalone
 from rejoinder.reproduction.documents import Document, markdown_table
-from rejoinder.reproduction.drawing import panels, standalone
 
 
 def test_a_page_with_what_goes_beside_it(tmp_path: Path) -> None:

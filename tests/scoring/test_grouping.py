@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,13 @@ from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
 from rejoinder.metrics.length import Length
 from rejoinder.scoring import grouping
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.grouping import GroupFinder, Grouping
-from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.types import Example
 
 
-def found(*examples: Example, **settings: str) -> Grouping:
+def found(*examples: Example, **settings: Any) -> Grouping:
     finder = GroupFinder(**settings)
     finder.add(examples)
     return finder.found()

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rejoinder import registry
-from rejoinder.scoring import local
+from rejoinder.scoring.engines import local
 from rejoinder.metrics.length import Length
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from rejoinder.data.survey import survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring import local
 from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines import local
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.types import Example, Scores
@@ -333,7 +333,7 @@ def test_infinite_scores_are_told_as_unknown(tmp_path: Path) -> None:
 
 def test_large_columns_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     in_memory = make_run().score()
-    monkeypatch.setattr(local, "_LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr("rejoinder.arrays.LARGEST_IN_MEMORY", 100)
     on_disk = make_run().score()
     assert isinstance(on_disk["bleu-2"], np.memmap)
     assert on_disk.to_dict() == in_memory.to_dict()

@@ -18,8 +18,8 @@ from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.length import Length
-from rejoinder.scoring import local
 from rejoinder.scoring.choosing import DEFAULT_METRICS
+from rejoinder.scoring.engines import local
 from rejoinder.types import Example, Scores
 
 EXAMPLES = [

@@ -48,6 +48,12 @@ name = "grammar"
 text = "How fluent is it?"
 page = 2
 """
+COMPREHENSION = """
+[[comprehension]]
+text = "What do you judge?"
+choices = ["the conversation", "the <i>reply</i>"]
+right = "the <i>reply</i>"
+"""
 ONE_QUESTION = """
 title = "Another study"
 examples = "replies.jsonl"

@@ -20,6 +20,8 @@ HOW_TO_GET = {
     "wordnet": "WordNet 3.0: unpack its dict folder into models-cache/wordnet",
     "shared": "the judged data sets, which are beside the checkout where the package is developed (../shared/data)",
     "package index": "a package index: connect to the network",
+    "zsh": "zsh: apt-get install zsh",
+    "fish": "fish: apt-get install fish",
     "git": "git: apt-get install git",
     "peer package": "packages of other tools, each in an environment of its own: see tests/support/peers.py",
     "needs": "the optional parts of the package: make .venv/test",

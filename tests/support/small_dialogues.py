@@ -20,7 +20,7 @@ DIALOGUES = [
 ]
 CONTEXTS = [dialogue.turns[:length] for dialogue in DIALOGUES for length in (1, 2, 3)]
 
-LEXICAL = ("r-tfidf", "c-tfidf", "bm25")
+LEXICAL = ("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank")
 RECURRENT = ("lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred")
 
 HOSTILE = [

@@ -67,8 +67,14 @@ def test_another_encoder_is_refused_and_nothing_written(fitted: tuple[Path, Blen
 
 def test_what_is_missing_is_said_in_one_line(fitted: tuple[Path, Blend], tmp_path: Path) -> None:
     models = {"mpnet": tiny_encoder(), "smollm2": str(tmp_path / "nowhere")}
-    with pytest.raises(CallError, match=r"no language model .*there is no such file or folder"):
+    with pytest.raises(CallError, match=r"no model .*there is no such file or folder"):
         setup("default-large", tmp_path / "large", models, template=fitted[0])
+    both = {"mpnet": str(tmp_path / "a"), "smollm2": str(tmp_path / "b")}
+    with pytest.raises(
+        CallError, match=r"needs .*a and .*b, which are neither .* expected --mpnet FOLDER --smollm2 FO"
+    ):
+        setup("default-large", tmp_path / "large", both, template=fitted[0])
+    assert not (tmp_path / "large").exists()
     with pytest.raises(CallError, match="rejoinder setup default-large --mpnet MODEL --smollm2 MODEL"):
         load("default-large")
     with pytest.raises(CallError, match="did you mean default-large"):

@@ -2,19 +2,20 @@
 
 Items are handed out when a rater joins: those with the fewest raters first, and among equals in an order that is
 random for each rater. In addition to the shared items, a rater gets at most one per context, and systems in turn, so
-that over raters the systems form a Latin square. Work that was abandoned counts as not handed out.
+that over raters the systems form a Latin square. Work that was abandoned counts as not handed out. Where the study has
+a queue, only items that it has drawn are handed out, and the next wave is drawn when they run short.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rejoinder.annotation.items import Item, in_turn, items_of, repeated
+from rejoinder.annotation.queue import LabelQueue
 from rejoinder.annotation.store import Store
 from rejoinder.annotation.study import Study
 
@@ -27,61 +28,88 @@ class Assigner:
     store: Store
     items: dict[str, Item] = field(init=False)
     """Every item that anyone was or may be given, by its id."""
+    _real: list[Item] = field(init=False)
+    _garbled: list[Item] = field(init=False)
+    _queue: LabelQueue | None = field(init=False, default=None)
+    _given: dict[str, list[str]] = field(init=False, default_factory=dict)
+    """Rater -> items; what was handed out never changes."""
 
     def __post_init__(self) -> None:
         own = items_of(self.study)
-        again = (
-            [repeated(self.study, item) for item in own if item.role == "real"] if self.study.kind == "scale" else []
-        )
+        self._real = [item for item in own if item.role == "real"]
+        self._garbled = [item for item in own if item.role == "garbled"]
+        again = [repeated(self.study, item) for item in self._real] if self.study.kind != "write" else []
         self.items = {item.id: item for item in (*own, *again)}
+        if self.study.queue is not None:
+            self._queue = LabelQueue(self.study, self.study.queue, self.store, self._real)
+
+    def prepare(self) -> None:
+        """Draw the first wave of the queue, if there is one, so that errors in the study are found before raters
+        come.
+        """
+        with self.store.transaction(on_disk=True):
+            if self._queue is not None and not self.store.drawn():
+                self._queue.draw_next()
+
+    def to_rate(self) -> list[Item]:
+        """The real items that raters should rate: all, or those that the queue has drawn so far."""
+        if self._queue is None:
+            return self._real
+        first = [self.items[one.item] for one in self.store.drawn() if one.wave == 0]
+        # Agreement is measured on items of the first wave, which everyone gets.
+        order = np.random.default_rng([self.study.seed, 1]).permutation(len(first)).tolist()
+        shared = {item.id for item in in_turn([first[place] for place in order], self.study.shared_items)}
+        return [replace(self.items[one.item], shared=one.item in shared) for one in self.store.drawn()]
+
+    def known(self, rater: str) -> list[str] | None:
+        """The items of a rater, in order, if they were handed out since the server started; without a query."""
+        return self._given.get(rater)
 
     def hand_out(self, rater: str) -> list[str]:
         """The items of a rater, in order; chosen once, the first time. None where nothing is left to do."""
-        with self.store.transaction():
-            given = [one.item for one in self.store.assigned(rater)]
-            if given:
-                return given
-            chosen = self._chosen(rater)
-            self.store.assign(rater, chosen, start=0)
-            return chosen
+        given = [one.item for one in self.store.assigned(rater)]
+        if not given:
+            with self.store.transaction():
+                given = [one.item for one in self.store.assigned(rater)]  # perhaps in another window, just now
+                if not given:
+                    given = self._chosen(rater)
+                    self.store.assign(rater, given, start=0)
+        if given:
+            self._given[rater] = given
+        return given
 
     def _chosen(self, rater: str) -> list[str]:
         rng = np.random.default_rng([self.study.seed, *rater.encode()])
-        counts = self._live()
-        shared = [item for item in self.items.values() if item.shared and item.role == "real"]
-        open_items = [
-            item
-            for item in self.items.values()
-            if item.role == "real" and not item.shared and counts[item.id] < self.study.raters_per_item
-        ]
-        room = self.study.items_per_rater - len(shared)
-        mixed = [open_items[place] for place in rng.permutation(len(open_items)).tolist()]
-        fewest_first = sorted(mixed, key=lambda item: counts[item.id])
-        own = in_turn(fewest_first, room)
+        counts = self.store.raters_by_item(time.time() - 60 * self.study.return_after_minutes)
+        own, shared = self._own(rng, counts)
+        while self._queue is not None and len(own) + len(shared) < self.study.items_per_rater:
+            if not self._queue.draw_next():
+                break
+            own, shared = self._own(rng, counts)
         if not own and not self._wanted(shared, counts):
             return []
         chosen = [*shared, *own]
         order = [chosen[place] for place in rng.permutation(len(chosen)).tolist()]
         return [item.id for item in self._with_checks(order, rng)]
 
-    def _wanted(self, shared: Sequence[Item], counts: Mapping[str, int]) -> bool:
-        return any(counts[item.id] < self.study.raters_per_item for item in shared)
+    def _own(self, rng: np.random.Generator, counts: Mapping[str, int]) -> tuple[list[Item], list[Item]]:
+        """Items of one rater alone, as many as there is room for, and the shared items."""
+        real = self.to_rate()
+        shared = [item for item in real if item.shared]
+        wanted = [item for item in real if not item.shared and counts.get(item.id, 0) < self.study.raters_per_item]
+        mixed = [wanted[place] for place in rng.permutation(len(wanted)).tolist()]
+        fewest_first = sorted(mixed, key=lambda item: counts.get(item.id, 0))
+        return in_turn(fewest_first, self.study.items_per_rater - len(shared)), shared
 
-    def _live(self) -> Counter[str]:
-        """How many raters have answered each item, or may still do so."""
-        idle = time.time() - 60 * self.study.return_after_minutes
-        present = {one.id for one in self.store.raters() if one.seen >= idle and one.outcome != "declined"}
-        answered = {(one.rater, one.item) for one in self.store.answers()}
-        return Counter(
-            one.item for one in self.store.assigned() if one.rater in present or (one.rater, one.item) in answered
-        )
+    def _wanted(self, shared: Sequence[Item], counts: Mapping[str, int]) -> bool:
+        return any(counts.get(item.id, 0) < self.study.raters_per_item for item in shared)
 
     def _with_checks(self, order: list[Item], rng: np.random.Generator) -> list[Item]:
         """The same items with garbled ones inserted, and some repeated near the end."""
-        if self.study.kind != "scale" or not order:
+        if self.study.kind == "write" or not order:
             return order
         seen = {item.group for item in order}
-        garbled = [item for item in self.items.values() if item.role == "garbled" and item.group not in seen]
+        garbled = [item for item in self._garbled if item.group not in seen]
         wanted = min(len(garbled), round(self.study.checks.garbled * len(order)))
         mixed = list(order)
         for place in rng.permutation(len(garbled))[:wanted].tolist():

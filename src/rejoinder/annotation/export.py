@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rejoinder.annotation.items import Item
+from rejoinder.annotation.queue import probabilities_of_rated
 from rejoinder.annotation.store import Answer, Store, latest
 from rejoinder.annotation.study import Study
 from rejoinder.data.converting.writers import example_record
@@ -22,18 +24,32 @@ def exported(study: Study, store: Store, items: Mapping[str, Item], *, without: 
         for answer in latest(store.answers()).values()
         if items[answer.item].role == "real" and answer.rater not in set(without)
     ]
-    records = {"scale": _judged, "pair": _preferences, "write": _written}[study.kind](study, answers, items)
+    if study.kind == "scale":
+        records = _judged(study, answers, items, _probabilities(study, store, items, answers))
+    else:
+        records = (_preferences if study.kind == "pair" else _written)(study, answers, items)
     return (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _judged(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
-    """Judged replies, as `rejoinder meta` reads them; `raters` names who gave each score.
+def _probabilities(
+    study: Study, store: Store, items: Mapping[str, Item], answers: Sequence[Answer]
+) -> dict[tuple[str, str], float]:
+    """With which probability each reply was chosen, by the study's queue or before by `rejoinder sample`."""
+    if study.queue is None:
+        return chosen_with(study.home / study.examples)
+    real = [item for item in items.values() if item.role == "real"]
+    found = probabilities_of_rated(study, study.queue, real, store.drawn(), {one.item for one in answers})
+    return {items[item].examples[0]: probability for item, probability in found.items()}
 
-    The probabilities with which `rejoinder sample` chose the replies are kept.
-    """
-    path = study.home / study.examples
-    examples = {(example.id, example.system): example for example in read(path)}
-    probabilities = chosen_with(path)
+
+def _judged(
+    study: Study,
+    answers: Sequence[Answer],
+    items: Mapping[str, Item],
+    probabilities: Mapping[tuple[str, str], float],
+) -> Iterator[dict[str, Any]]:
+    """Judged replies, as `rejoinder meta` reads them; `raters` names who gave each score."""
+    examples = {(example.id, example.system): example for example in read(study.home / study.examples)}
     by_item: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
         by_item[answer.item][answer.question][answer.rater] = float(answer.value)
@@ -65,8 +81,10 @@ def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item])
 
 
 def _written(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
-    """Replies of people, as the system `human`."""
-    for number, answer in enumerate(answers):
-        context = list(items[answer.item].context)
-        identifier = f"{study.title}-{number}"
-        yield {"id": identifier, "context": context, "response": answer.value, "system": "human", "rater": answer.rater}
+    """Replies of people, as the system `human`: with the context and its id, so that they join the other replies."""
+    examples = {example.context: example for example in read(study.home / study.examples)}
+    for answer in answers:
+        shown = examples[items[answer.item].context]
+        identifier = f"human-{answer.item}-{answer.rater}"
+        written = replace(shown, id=identifier, response=answer.value, system="human", references=())
+        yield example_record(written, {"rater": answer.rater})

@@ -51,7 +51,9 @@ def items_of(study: Study) -> list[Item]:
     examples = list(read(study.home / study.examples))
     if not examples:
         raise NeedsError(f"{study.examples} has no replies: expected at least one to rate")
-    real = _chosen_shared(study, _unique(_real(study, examples), study.examples))
+    real = _unique(_real(study, examples), study.examples)
+    if study.queue is None:  # else they are chosen among the items that it draws
+        real = _chosen_shared(study, real)
     return [*real, *_checks(study, real)]
 
 
@@ -130,8 +132,11 @@ def in_turn(items: Sequence[Item], most: int) -> list[Item]:
 
 
 def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
-    """Garbled items; repeated ones are made for each rater, from the items that the rater saw."""
-    if study.kind != "scale":
+    """Garbled items; repeated ones are made for each rater, from the items that the rater saw.
+
+    A garbled reply is one whose words are shuffled; in a study of pairs it is compared with the same reply intact.
+    """
+    if study.kind == "write":
         return
     rng = np.random.default_rng([study.seed, 2])
     long = [item for item in items if len(item.replies[0].split()) >= 4 and not item.shared]
@@ -141,13 +146,25 @@ def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
         words = item.replies[0].split()
         garbled = " ".join(words[number] for number in rng.permutation(len(words)))
         if garbled != " ".join(words):
-            identifier = _hash(study, "garbled", item.id)
-            yield replace(item, id=identifier, replies=(garbled,), role="garbled", of=item.id)
+            replies = (garbled,) if study.kind == "scale" else (item.replies[0], garbled)
+            yield replace(
+                item, id=_hash(study, "garbled", item.id), replies=replies, role="garbled", of=item.id, shared=False
+            )
 
 
 def repeated(study: Study, item: Item) -> Item:
     """The same item, to be shown to the same rater again."""
     return replace(item, id=_hash(study, "repeated", item.id), role="repeated", of=item.id, shared=False)
+
+
+def swapped(rater: str, item: str) -> bool:
+    """Whether a pair is shown the other way round to a rater: pseudo-random, and the same after a reload."""
+    return bool(blake2b(f"{rater}:{item}".encode(), digest_size=1).digest()[0] % 2)
+
+
+def other_way_round(choice: str) -> str:
+    """A choice between A and B when the two have changed places."""
+    return {"A": "B", "B": "A"}.get(choice, choice)
 
 
 def _hash(study: Study, *parts: str) -> str:

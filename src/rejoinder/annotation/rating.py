@@ -1,24 +1,27 @@
-"""The pages that raters see: consent, one item at a time, and the end.
+"""The pages that raters see: consent, questions about the instructions, one item at a time, and the end.
 
 Every answer is stored before the next page is shown. Whoever comes back, or reloads, continues with the first item
-that is not answered yet.
+that is not answered yet. Pages are made in the event loop, where reading takes a fraction of a millisecond; whatever
+writes, and may wait for the disk, runs in a thread.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.items import Item
+from rejoinder.annotation.items import Item, other_way_round, swapped
 from rejoinder.annotation.security import form_token, new_token, same, stamp_moment, stamped, token_hash
-from rejoinder.annotation.store import Answer, Rater, Store, latest
+from rejoinder.annotation.store import MISUNDERSTOOD, PASTED, UNDERSTOOD, Answer, Observation, Rater, Store
 from rejoinder.annotation.study import Question, Study
 from rejoinder.data.pairs import by_replier
 
@@ -30,6 +33,7 @@ PLATFORM_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 _LONGEST_IDENTITY = 128
 _LONGEST_PAUSE = 3600.0
 """Seconds; longer times were not spent on the item."""
+_MOST_FIELDS = 100
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class RatingPages:
     secret: str
     open_to_all: bool = False
     """Whether anyone may join by /join; else a personal link or a platform's identity is needed."""
+    _understood: set[str] = field(default_factory=set)
+    """Raters who are known to have answered the questions about the instructions rightly."""
 
     @property
     def routes(self) -> list[Route]:
@@ -65,48 +71,62 @@ class RatingPages:
             Route("/r/{token}", self.enter),
             Route("/join", self.join),
             Route("/consent", self.consent, methods=["POST"]),
+            Route("/comprehension", self.comprehension, methods=["POST"]),
             Route("/rate", self.rate),
             Route("/answer", self.answer, methods=["POST"]),
         ]
 
-    def start(self, request: Request) -> Response:
+    async def start(self, request: Request) -> Response:
         """Known raters continue; others see how to join."""
         if self._rater(request) is not None:
             return RedirectResponse("/rate", 303)
-        return self._page(request, "message.html", title=self.study.title, text="Please open your personal link.")
+        return self._page(request, "message.html", text="Please open your personal link.")
 
-    def enter(self, request: Request) -> Response:
+    async def enter(self, request: Request) -> Response:
         """A personal link."""
         rater = self.store.rater_by("token", token_hash(request.path_params["token"]))
         if rater is None:
-            return PlainTextResponse("This link is not known. Please check that it is complete.", 404)
+            return self._told(request, 404, "This link is not known. Please check that it is complete.")
         request.session["rater"] = rater.id
         return RedirectResponse("/rate", 303)
 
-    def join(self, request: Request) -> Response:
+    async def join(self, request: Request) -> Response:
         """Someone from a crowd-sourcing platform, or anyone where the study is open."""
         identity = next((found for name in PLATFORM_IDS if (found := request.query_params.get(name))), "")
         if len(identity) > _LONGEST_IDENTITY or not identity.isprintable():
-            return PlainTextResponse("This link is not complete.", 400)
+            return self._told(request, 400, "This link is not complete.")
         if not identity and not self.open_to_all:
-            return PlainTextResponse("This link lacks the identity that your platform adds to it.", 400)
-        known = self.store.rater_by("source", f"platform:{identity}") if identity else None
-        request.session["rater"] = known.id if known is not None else self._new_rater(identity)
+            return self._told(request, 400, "This link lacks the identity that your platform adds to it.")
+        request.session["rater"] = await run_in_threadpool(self._joined, identity)
         return RedirectResponse("/rate", 303)
 
     async def consent(self, request: Request) -> Response:
         """The answer to the consent text."""
-        rater = self._rater(request)
-        form = await request.form()
-        if rater is None or not self._is_ours(rater, str(form.get("form", ""))):
-            return PlainTextResponse("Please open your personal link again.", 403)
+        rater, form = self._rater(request), await _form(request)
+        if rater is None or not self._is_ours(rater, form):
+            return self._told(request, 403, "Please open your personal link again.")
         if form.get("agree") == "yes":
-            self.store.mark(rater.id, consented=True)
+            await run_in_threadpool(self.store.mark, rater.id, consented=True)
             return RedirectResponse("/rate", 303)
-        self.store.mark(rater.id, outcome="declined")
+        await run_in_threadpool(self.store.mark, rater.id, outcome="declined")
         return self._end(request, "declined")
 
-    def rate(self, request: Request) -> Response:
+    async def comprehension(self, request: Request) -> Response:
+        """The answers to the questions about the instructions; wrong ones are counted and asked again."""
+        rater, form = self._rater(request), await _form(request)
+        if rater is None or not self._is_ours(rater, form):
+            return self._told(request, 403, "Please open your personal link again.")
+        chosen = {number: form.get(f"choice-{number}", "") for number in range(len(self.study.comprehension))}
+        wrong = [number for number, one in enumerate(self.study.comprehension) if chosen[number] != one.right]
+        if any(chosen[number] not in one.choices for number, one in enumerate(self.study.comprehension)):
+            return self._page(request, "comprehension.html", status=422, rater=rater, chosen=chosen, wrong=wrong)
+        noted = [Observation(rater.id, str(number), MISUNDERSTOOD, chosen[number]) for number in wrong]
+        await run_in_threadpool(self.store.observe, noted or [Observation(rater.id, "", UNDERSTOOD, "")])
+        if wrong:
+            return self._page(request, "comprehension.html", status=422, rater=rater, chosen=chosen, wrong=wrong)
+        return RedirectResponse("/rate", 303)
+
+    async def rate(self, request: Request) -> Response:
         """The next page of questions, or the end."""
         rater = self._rater(request)
         if rater is None:
@@ -115,48 +135,62 @@ class RatingPages:
             return self._end(request, "declined")
         if self.study.consent and rater.consented is None:
             return self._page(request, "consent.html", rater=rater)
-        place = self._place(rater)
+        if self.study.comprehension and not self._has_understood(rater):
+            return self._page(request, "comprehension.html", rater=rater, chosen={}, wrong=[])
+        place = await self._place(rater)
         if isinstance(place, str):
-            self.store.mark(rater.id, outcome=place)
+            if rater.outcome != place:
+                await run_in_threadpool(self.store.mark, rater.id, outcome=place)
             return self._end(request, place)
         return self._show(request, rater, place)
 
     async def answer(self, request: Request) -> Response:
         """Store the answers of one page."""
-        rater = self._rater(request)
-        form = await request.form()
-        if rater is None or not self._is_ours(rater, str(form.get("form", ""))):
-            return PlainTextResponse("Please open your personal link again.", 403)
-        place = self._place(rater)
+        rater, form = self._rater(request), await _form(request)
+        if rater is None or not self._is_ours(rater, form):
+            return self._told(request, 403, "Please open your personal link again.")
+        if self.study.consent and rater.consented is None:
+            return RedirectResponse("/rate", 303)
+        place = await self._place(rater)
         if isinstance(place, str) or place.item.id != form.get("item") or str(place.page[0].page) != form.get("page"):
             return RedirectResponse("/rate", 303)  # answered before, in another window or by the back button
         # PostgreSQL cannot store NUL, which no keyboard types.
-        values = {one.name: str(form.get(one.name, "")).replace("\0", "").strip() for one in place.page}
+        values = {one.name: form.get(one.name, "").replace("\0", "").strip() for one in place.page}
         problems = {question.name: question.problem(values[question.name]) for question in place.page}
         if any(problems.values()):
             return self._show(request, rater, place, values, problems, status=422)
         now = time.time()
-        shown = stamp_moment(self.secret, str(form.get("shown", "")), place.item.id)
+        shown = stamp_moment(self.secret, form.get("shown", ""), place.item.id)
         seconds = min(_LONGEST_PAUSE, max(0.0, now - shown)) if shown is not None else 0.0
         answers = [
-            Answer(rater.id, place.item.id, name, self._unshuffled(rater, place.item, value), seconds, now)
+            Answer(rater.id, place.item.id, name, self._in_order(rater, place.item, value), seconds, now)
             for name, value in values.items()
         ]
-        self.store.add_answers(answers)
+        await run_in_threadpool(self.store.add_answers, answers)
+        if self.study.kind == "write" and form.get("pasted", "0").isdecimal() and form.get("pasted", "0") != "0":
+            pasted = Observation(rater.id, place.item.id, PASTED, form["pasted"][:9])
+            await run_in_threadpool(self.store.observe, [pasted])
         return RedirectResponse("/rate", 303)
 
-    def _place(self, rater: Rater) -> Place | str:
+    async def _place(self, rater: Rater) -> Place | str:
         """The rater's position, or the outcome if the rater has finished."""
-        given = self.assigner.hand_out(rater.id)
+        given = self.assigner.known(rater.id) or await run_in_threadpool(self.assigner.hand_out, rater.id)
         if not given:
             return "nothing_left"
-        answered = {(item, question) for _, item, question in latest(self.store.answers(rater.id))}
-        whole = [item for item in given if all((item, one.name) in answered for one in self.study.questions)]
+        answered = self.store.answered(rater.id)
+        done = sum(all((item, one.name) in answered for one in self.study.questions) for item in given)
         for item in given:
             for number, page in enumerate(self.study.pages):
                 if any((item, question.name) not in answered for question in page):
-                    return Place(self.assigner.items[item], page, len(whole), len(given), number == 0)
+                    return Place(self.assigner.items[item], page, done, len(given), number == 0)
         return "done"
+
+    def _has_understood(self, rater: Rater) -> bool:
+        if rater.id not in self._understood and any(
+            one.kind == UNDERSTOOD for one in self.store.observations(rater.id)
+        ):
+            self._understood.add(rater.id)
+        return rater.id in self._understood
 
     def _show(
         self,
@@ -169,7 +203,7 @@ class RatingPages:
     ) -> Response:
         item = place.item
         own = by_replier(len(item.context), item.speakers)
-        replies = item.replies[::-1] if self._swapped(rater, item) else item.replies
+        replies = item.replies[::-1] if swapped(rater.id, item.id) else item.replies
         return self._page(
             request,
             "rate.html",
@@ -184,7 +218,13 @@ class RatingPages:
         )
 
     def _end(self, request: Request, outcome: str) -> Response:
-        return self._page(request, "end.html", outcome=outcome, code=getattr(self.study.codes, outcome))
+        code = getattr(self.study.codes, outcome)
+        link = self.study.codes.link.replace("{code}", quote(code, safe="")) if code else ""
+        return self._page(request, "end.html", outcome=outcome, code=code, link=link)
+
+    def _told(self, request: Request, status: int, text: str) -> Response:
+        """A page with one sentence."""
+        return self._page(request, "message.html", status=status, text=text)
 
     def _page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         rater = values.get("rater")
@@ -196,21 +236,30 @@ class RatingPages:
         known = request.session.get("rater")
         return self.store.rater_by("id", known) if isinstance(known, str) else None
 
-    def _new_rater(self, identity: str) -> str:
-        rater = new_token()[:16]
-        with self.store.transaction():
-            self.store.add_rater(rater, token_hash(new_token()), f"platform:{identity}" if identity else "")
-        return rater
+    def _joined(self, identity: str) -> str:
+        """The id of a rater with this identity on a platform; a new one where the identity is new or empty."""
+        source = f"platform:{identity}" if identity else ""
+        with self.store.transaction():  # so that two windows of one person do not make two raters
+            known = self.store.rater_by("source", source) if identity else None
+            if known is not None:
+                return known.id
+            rater = new_token()[:16]
+            self.store.add_rater(rater, token_hash(new_token()), source)
+            return rater
 
-    def _is_ours(self, rater: Rater, given: str) -> bool:
-        return same(given, form_token(self.secret, rater.id))
+    def _is_ours(self, rater: Rater, form: Mapping[str, str]) -> bool:
+        return same(form.get("form", ""), form_token(self.secret, rater.id))
 
-    def _swapped(self, rater: Rater, item: Item) -> bool:
-        """Whether a pair is shown the other way round: pseudo-random, and the same after a reload."""
-        return bool(blake2b(f"{rater.id}:{item.id}".encode(), digest_size=1).digest()[0] % 2)
-
-    def _unshuffled(self, rater: Rater, item: Item, value: str) -> str:
+    def _in_order(self, rater: Rater, item: Item, value: str) -> str:
         """A choice between A and B in the order of the item."""
-        if self.study.kind == "pair" and self._swapped(rater, item):
-            return {"A": "B", "B": "A"}.get(value, value)
-        return value
+        turned = self.study.kind == "pair" and swapped(rater.id, item.id)
+        return other_way_round(value) if turned else value
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; none where there are too many."""
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return {}

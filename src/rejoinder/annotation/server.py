@@ -60,6 +60,7 @@ def _private(path: str, flags: int) -> int:
 def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = False, https: bool = False) -> ASGIApp:
     """The application, ready for any ASGI server."""
     require_extra("annotate", "collecting ratings")
+    from jinja2 import Environment, FileSystemLoader
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.sessions import SessionMiddleware
@@ -70,8 +71,12 @@ def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = 
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.rating import RatingPages
 
-    templates = Jinja2Templates(PAGES)
+    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, auto_reload=False)
+    for page in PAGES.glob("*.html"):
+        environment.get_template(page.name)  # compiled now, so that no rater waits for it
+    templates = Jinja2Templates(env=environment)
     assigner = Assigner(study, store)
+    assigner.prepare()
     rating = RatingPages(study, store, assigner, templates, known.signing, open_to_all)
     admin = AdminPages(study, store, assigner, templates, known.admin)
     sessions = Middleware(

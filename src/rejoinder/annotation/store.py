@@ -1,25 +1,26 @@
-"""Answers in SQLite or PostgreSQL: appended and never changed, on disk before they are acknowledged.
+"""Raters, their items and their answers: appended and never changed, on disk before they are acknowledged.
 
-`open_store("study.db")` is a file; `open_store("postgresql://...")` a server. Both run the same few statements.
+`open_store("study.db")` is a file; `open_store("postgresql://...")` a server.
 
 Both databases write a log in the order of the commits. Answers wait until the log is on disk, and with it everything
-that was committed before. Raters who join and items that are handed out do not wait: a crash of the machine may lose
-them only where no answer followed, and a crash of the server loses nothing.
+that was committed before; answers that arrive while others are being written wait together and are written at once.
+Raters who join and items that are handed out do not wait: a crash of the machine may lose them only where no answer
+followed, and a crash of the server loses nothing.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from rejoinder.errors import CallError
-from rejoinder.learning.extras import require_extra
+from rejoinder.annotation.databases import Database, PostgresDatabase, SqliteDatabase
+
+UNDERSTOOD, MISUNDERSTOOD, PASTED = "understood", "misunderstood", "pasted"
+"""Kinds of observations: the questions about the instructions were answered, rightly or not; a text was pasted."""
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS raters (
@@ -28,15 +29,19 @@ _TABLES = (
     "CREATE UNIQUE INDEX IF NOT EXISTS raters_source ON raters (source) WHERE source <> ''",
     """CREATE TABLE IF NOT EXISTS assignments (
         rater TEXT NOT NULL, item TEXT NOT NULL, place INTEGER NOT NULL, handed DOUBLE PRECISION NOT NULL,
-        probability DOUBLE PRECISION NOT NULL DEFAULT 1, PRIMARY KEY (rater, item))""",
+        PRIMARY KEY (rater, item))""",
     """CREATE TABLE IF NOT EXISTS answers (
         number {serial}, rater TEXT NOT NULL, item TEXT NOT NULL, question TEXT NOT NULL, value TEXT NOT NULL,
         seconds DOUBLE PRECISION NOT NULL, given DOUBLE PRECISION NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS answers_rater ON answers (rater, item)",
+    """CREATE TABLE IF NOT EXISTS observations (
+        number {serial}, rater TEXT NOT NULL, item TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL,
+        noted DOUBLE PRECISION NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS observations_rater ON observations (rater)",
+    """CREATE TABLE IF NOT EXISTS drawn (
+        item TEXT PRIMARY KEY, wave INTEGER NOT NULL, probability DOUBLE PRECISION NOT NULL,
+        moment DOUBLE PRECISION NOT NULL)""",
 )
-
-_ADVISORY_LOCK = 7236014
-"""A number that only this program uses on a PostgreSQL server."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,16 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Observation:
+    """Something that was noticed about a rater besides the answers, such as a text that was pasted."""
+
+    rater: str
+    item: str
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Assigned:
     """An item that a rater was given."""
 
@@ -77,99 +92,30 @@ class Assigned:
     handed: float
 
 
-class Database(Protocol):
-    """The interface of both databases."""
+@dataclass(frozen=True)
+class Drawn:
+    """An item that was chosen to be rated, with the probability that it had of being chosen."""
 
-    serial: str
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement, whose values are marked by question marks."""
-
-    def transaction(self, *, on_disk: bool) -> Any:
-        """A transaction; only one runs at a time. With `on_disk`, it is on disk after the block."""
-
-    def close(self) -> None:
-        """Close the connection."""
+    item: str
+    wave: int
+    probability: float
 
 
-class SqliteDatabase:
-    """A file, with a write-ahead log."""
+@dataclass
+class _Waiting:
+    """Answers that wait to be written; whoever writes next writes them too."""
 
-    serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
-
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
-        try:
-            self._connection = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.Error as error:
-            raise CallError(f"{path} cannot be used as a store of answers ({error})") from error
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement."""
-        with self._lock:
-            return self._connection.execute(statement, tuple(values)).fetchall()
-
-    @contextmanager
-    def transaction(self, *, on_disk: bool) -> Iterator[None]:
-        """A transaction."""
-        with self._lock:
-            self._connection.execute(f"PRAGMA synchronous={'FULL' if on_disk else 'NORMAL'}")
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
+    answers: Sequence[Answer]
+    written: bool = False
+    error: BaseException | None = None
 
 
-class PostgresDatabase:
-    """A server. A connection that was lost is opened again for the next request."""
-
-    serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
-
-    def __init__(self, url: str) -> None:
-        require_extra("postgresql", "a PostgreSQL store")
-        self._url, self._lock = url, threading.RLock()
-        self._opened = self._connected()
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement."""
-        with self._lock:
-            cursor = self._connection().execute(statement.replace("?", "%s"), tuple(values))
-            return cursor.fetchall() if cursor.description else []
-
-    @contextmanager
-    def transaction(self, *, on_disk: bool) -> Iterator[None]:
-        """A transaction; other servers on the same database wait."""
-        with self._lock, self._connection().transaction():
-            self.run(f"SET LOCAL synchronous_commit = {'on' if on_disk else 'off'}")
-            self.run(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
-            yield
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._opened.close()
-
-    def _connection(self) -> Any:
-        if self._opened.closed:
-            self._opened = self._connected()
-        return self._opened
-
-    def _connected(self) -> Any:
-        import psycopg
-
-        try:
-            return psycopg.connect(self._url, autocommit=True)
-        except psycopg.Error as error:
-            raise CallError(f"the PostgreSQL server cannot be used ({' '.join(str(error).split())})") from None
+@dataclass
+class _Queue:
+    waiting: list[_Waiting] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held for a moment only, to add to the list or to empty it."""
+    writing: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Store:
@@ -177,6 +123,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._queue = _Queue()
         with database.transaction(on_disk=True):
             for statement in _TABLES:
                 database.run(statement.replace("{serial}", database.serial))
@@ -222,39 +169,112 @@ class Store:
                 self.database.run("UPDATE raters SET outcome = ? WHERE id = ?", (outcome, rater))
 
     def assign(self, rater: str, items: Sequence[str], start: int) -> None:
-        """Give items to a rater, in this order."""
+        """Give items to a rater, in this order; within a transaction."""
         now = time.time()
-        for place, item in enumerate(items, start):
-            self.database.run(
-                "INSERT INTO assignments (rater, item, place, handed) VALUES (?, ?, ?, ?)", (rater, item, place, now)
-            )
+        self.database.run_many(
+            "INSERT INTO assignments (rater, item, place, handed) VALUES (?, ?, ?, ?)",
+            [(rater, item, place, now) for place, item in enumerate(items, start)],
+        )
 
     def assigned(self, rater: str | None = None) -> list[Assigned]:
         """The items of one rater, or of all, in order."""
-        where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
+        where, values = _of(rater)
         found = self.database.run(
             f"SELECT rater, item, place, handed FROM assignments{where} ORDER BY rater, place", values
         )
         return [Assigned(*row) for row in found]
 
+    def raters_by_item(self, idle_since: float) -> Mapping[str, int]:
+        """How many raters have answered each item, or may still do so because they were active since a moment."""
+        found = self.database.run(
+            """SELECT a.item, COUNT(*) FROM assignments a JOIN raters r ON r.id = a.rater
+            WHERE (r.seen >= ? AND r.outcome <> 'declined')
+            OR EXISTS (SELECT 1 FROM answers x WHERE x.rater = a.rater AND x.item = a.item) GROUP BY a.item""",
+            (idle_since,),
+        )
+        return dict(found)
+
+    def draw(self, items: Sequence[Drawn]) -> None:
+        """Record that items were chosen to be rated; within a transaction."""
+        now = time.time()
+        self.database.run_many(
+            "INSERT INTO drawn (item, wave, probability, moment) VALUES (?, ?, ?, ?)",
+            [(one.item, one.wave, one.probability, now) for one in items],
+        )
+
+    def drawn(self) -> list[Drawn]:
+        """The items that were chosen to be rated, where the study has a queue."""
+        return [Drawn(*row) for row in self.database.run("SELECT item, wave, probability FROM drawn ORDER BY wave")]
+
+    def observe(self, observations: Sequence[Observation]) -> None:
+        """Append what was noticed."""
+        now = time.time()
+        with self.transaction():
+            self.database.run_many(
+                "INSERT INTO observations (rater, item, kind, value, noted) VALUES (?, ?, ?, ?, ?)",
+                [(one.rater, one.item, one.kind, one.value, now) for one in observations],
+            )
+
+    def observations(self, rater: str | None = None) -> list[Observation]:
+        """What was noticed about one rater, or about all, oldest first."""
+        where, values = _of(rater)
+        found = self.database.run(f"SELECT rater, item, kind, value FROM observations{where} ORDER BY number", values)
+        return [Observation(*row) for row in found]
+
     def add_answers(self, answers: Sequence[Answer]) -> None:
         """Append answers; they are on disk when this returns."""
+        own = _Waiting(answers)
+        with self._queue.lock:
+            self._queue.waiting.append(own)
+        with self._queue.writing:
+            if not own.written:  # else whoever was writing before has written these too
+                with self._queue.lock:
+                    together, self._queue.waiting = self._queue.waiting, []
+                self._write_together(together)
+        if own.error is not None:
+            raise own.error
+
+    def _write_together(self, waiting: Sequence[_Waiting]) -> None:
+        """Write the answers of several raters in one transaction; each in one of its own where that fails."""
+        try:
+            self._write([answer for one in waiting for answer in one.answers])
+        except Exception:
+            for one in waiting:
+                try:
+                    self._write(one.answers)
+                except Exception as error:
+                    one.error = error
+        finally:
+            for one in waiting:
+                one.written = True
+
+    def _write(self, answers: Sequence[Answer]) -> None:
+        now = time.time()
         with self.transaction(on_disk=True):
-            for one in answers:
-                self.database.run(
-                    "INSERT INTO answers (rater, item, question, value, seconds, given) VALUES (?, ?, ?, ?, ?, ?)",
-                    (one.rater, one.item, one.question, one.value, one.seconds, one.given),
-                )
-            for rater in {one.rater for one in answers}:
-                self.database.run("UPDATE raters SET seen = ? WHERE id = ?", (time.time(), rater))
+            self.database.run_many(
+                "INSERT INTO answers (rater, item, question, value, seconds, given) VALUES (?, ?, ?, ?, ?, ?)",
+                [(one.rater, one.item, one.question, one.value, one.seconds, one.given) for one in answers],
+            )
+            self.database.run_many(
+                "UPDATE raters SET seen = ? WHERE id = ?", [(now, rater) for rater in {one.rater for one in answers}]
+            )
 
     def answers(self, rater: str | None = None) -> list[Answer]:
         """The answers of one rater, or of all, oldest first; a question may have several."""
-        where, values = ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
+        where, values = _of(rater)
         found = self.database.run(
             f"SELECT rater, item, question, value, seconds, given FROM answers{where} ORDER BY number", values
         )
         return [Answer(*row) for row in found]
+
+    def answered(self, rater: str) -> set[tuple[str, str]]:
+        """Item and question of everything that a rater has answered."""
+        return set(self.database.run("SELECT item, question FROM answers WHERE rater = ?", (rater,)))
+
+
+def _of(rater: str | None) -> tuple[str, tuple[str, ...]]:
+    """The condition of a statement about one rater, or about all."""
+    return ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
 
 
 def latest(answers: Sequence[Answer]) -> dict[tuple[str, str, str], Answer]:

@@ -17,11 +17,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rejoinder.errors import CallError, DataError, UnknownNameError
+from rejoinder.scoring.label_design import DESIGNS
 
 Kind = Literal["scale", "pair", "write"]
 _MOST_POINTS = 11
@@ -94,6 +97,32 @@ class Checks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Comprehension:
+    """A question about the instructions, asked before the first item; wrong answers are counted, not punished."""
+
+    text: str
+    choices: tuple[str, ...]
+    right: str
+    """The choice that is right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """Which replies are worth rating: chosen with known probabilities, in waves that learn from the ratings so far."""
+
+    labels: int
+    """How many replies are rated in all, divided equally among the systems."""
+    scores: str = ""
+    """A score file of the replies, relative to the study; without it, replies are chosen at random."""
+    design: str = ""
+    """random, stratified or active; by default the last one that the scores suffice for."""
+    predictor: str = ""
+    """The metric of the score file that is used; by default the first."""
+    waves: int = 4
+    """Into how many parts the replies are divided at random; later parts learn from the ratings of earlier ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Codes:
     """Completion codes of a crowd-sourcing platform, by outcome."""
 
@@ -102,6 +131,8 @@ class Codes:
     """For those who do not consent."""
     nothing_left: str = ""
     """For those who join when no items are left."""
+    link: str = ""
+    """Where raters return to, with {code} for the code: https://app.prolific.com/submissions/complete?cc={code}"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +157,9 @@ class Study:
     seed: int = 0
     checks: Checks = field(default_factory=Checks)
     codes: Codes = field(default_factory=Codes)
+    comprehension: tuple[Comprehension, ...] = ()
+    queue: Queue | None = None
+    """How replies are chosen, where not all of them are rated."""
     home: Path = Path()
     """The folder of the study's file."""
 
@@ -134,7 +168,7 @@ class Study:
         """What is shown: single replies, pairs of replies, or contexts to reply to."""
         return self.questions[0].kind
 
-    @property
+    @cached_property
     def pages(self) -> list[tuple[Question, ...]]:
         """Questions in the order of their pages."""
         numbers = sorted({question.page for question in self.questions})
@@ -156,15 +190,20 @@ def read_study(path: Path) -> Study:
     reader = _Reader(str(path))
     asked = reader.tables(found.pop("questions", []), "questions")
     questions = tuple(_question(reader, table, number) for number, table in enumerate(asked, 1))
-    parts = {name: reader.table(found.pop(name, {}), name) for name in ("checks", "codes")}
-    given = reader.fields(Study, found, "", without={"questions", "checks", "codes", "home"})
+    understood = reader.tables(found.pop("comprehension", []), "comprehension")
+    parts = {
+        name: reader.whole(cls, reader.table(found.pop(name), name), name)
+        for name, cls in (("checks", Checks), ("codes", Codes), ("queue", Queue))
+        if name in found
+    }
+    given = reader.fields(Study, found, "", without={"questions", "comprehension", "home", "checks", "codes", "queue"})
     study: Study = reader.made(
         Study,
         "",
         **given,
+        **parts,
         questions=questions,
-        checks=reader.made(Checks, "checks", **reader.fields(Checks, parts["checks"], "checks")),
-        codes=reader.made(Codes, "codes", **reader.fields(Codes, parts["codes"], "codes")),
+        comprehension=tuple(reader.whole(Comprehension, one, "comprehension") for one in understood),
         home=path.parent,
     )
     _check(study, str(path))
@@ -174,7 +213,7 @@ def read_study(path: Path) -> Study:
 def _question(reader: _Reader, table: dict[str, Any], number: int) -> Question:
     where = f"questions[{number}]"
     worked = tuple(
-        reader.made(Worked, f"{where}.examples", **reader.fields(Worked, one, f"{where}.examples"))
+        reader.whole(Worked, one, f"{where}.examples")
         for one in reader.tables(table.pop("examples", []), f"{where}.examples")
     )
     question: Question = reader.made(
@@ -212,6 +251,26 @@ def _check(study: Study, file: str) -> None:
     for name in ("garbled", "repeated"):
         if not 0 <= getattr(study.checks, name) <= 0.5:
             raise wrong(f"checks.{name}", "expected a share from 0 to 0.5")
+    for one in study.comprehension:
+        if len(one.choices) < 2 or one.right not in one.choices:
+            raise wrong("comprehension", "expected two or more choices, and a right one that is among them")
+    if study.codes.link and not study.codes.link.startswith("https://"):
+        raise wrong("codes.link", "expected an address that begins with https://")
+    _check_queue(study, wrong)
+
+
+def _check_queue(study: Study, wrong: Callable[[str, str], DataError]) -> None:
+    if study.queue is None:
+        return
+    if study.kind != "scale":
+        raise wrong("queue", "expected questions of kind scale: other studies use all replies")
+    if study.contexts:
+        raise wrong("contexts", "expected 0 in a study with a queue, which chooses among all replies")
+    if study.queue.design not in {"", *DESIGNS}:
+        raise wrong("queue.design", f"expected one of {', '.join(DESIGNS)}, found {study.queue.design!r}")
+    for name in ("labels", "waves"):
+        if getattr(study.queue, name) < 1:
+            raise wrong(f"queue.{name}", "expected at least 1")
 
 
 @dataclass(frozen=True)
@@ -244,6 +303,10 @@ class _Reader:
         return {
             key: self._value(str(known[key].type), value, f"{where}.{key}".lstrip(".")) for key, value in found.items()
         }
+
+    def whole(self, cls: type[Any], table: dict[str, Any], where: str) -> Any:
+        """A table whose every value is a field."""
+        return self.made(cls, where, **self.fields(cls, table, where))
 
     def made(self, cls: type[Any], where: str, **values: Any) -> Any:
         for one in dataclasses.fields(cls):

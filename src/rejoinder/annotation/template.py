@@ -28,11 +28,24 @@ Your ratings are stored with a random number instead of your name, and may be pu
 garbled = 0.05
 repeated = 0.05
 
-# Completion codes of Prolific or Mechanical Turk, if you use one of them.
+# Completion codes of Prolific or Mechanical Turk, if you use one of them, and where raters return to with the code.
 [codes]
 done = ""
 declined = ""
 nothing_left = ""
+link = ""  # such as https://app.prolific.com/submissions/complete?cc={{code}}
+
+# To rate only the replies that are worth most: how many, and the file that `rejoinder score --intervals -o` wrote.
+# They are chosen with known probabilities, which `export` writes and `compare --labels` uses.
+# [queue]
+# labels = 200
+# scores = "scores.jsonl"
+
+# A question about the instructions, asked before the first reply.
+# [[comprehension]]
+# text = "What do you judge?"
+# choices = ["the whole conversation", "the reply alone"]
+# right = "the reply alone"
 
 # The overall score comes first, on a page of its own, so that the other questions do not influence it.
 [[questions]]

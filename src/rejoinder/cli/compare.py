@@ -24,6 +24,7 @@ from rejoinder.cli.options import (
     write_report,
 )
 from rejoinder.cli.pairwise import run_pairwise
+from rejoinder.cli.releases.baseline import compare_with_baseline
 
 if TYPE_CHECKING:
     from rejoinder.meta.comparing.comparison import Comparison
@@ -52,8 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="compare numbers that exist already, without texts: a table of id, system and columns of numbers, such as "
-        "human ratings, or result files of Inspect or lm-eval; -m names columns (default: all that hold "
-        "only numbers)",
+        "human ratings, or result files of Inspect, lm-eval or promptfoo; -m names columns (default: all "
+        "that hold only numbers)",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="FOLDER",
+        help="compare the replies with a release that `rejoinder history` recorded: the last one of a folder, or that "
+        "of a file in it (FOLDER/1.4.0.jsonl); without -m, by the metrics of that release",
     )
     parser.add_argument(
         "--pair-by",
@@ -104,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.meta.comparing.gate import gate
     from rejoinder.output.targets import reserved
 
-    if arguments.pairwise is not None:
+    if arguments.pairwise is not None and arguments.baseline is None:
         return run_pairwise(arguments)
     chosen = chosen_metrics(arguments) if not arguments.scores else None
     if arguments.dry_run:
@@ -137,6 +144,10 @@ def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Compariso
             metrics = chosen.metrics if chosen else {}
             write_report(arguments, found.table, replies, title=title, metrics=metrics, comparison=found)
 
+    if arguments.baseline is not None:
+        comparison = compare_with_baseline(chosen, arguments)
+        visit(comparison)
+        return comparison
     comparison = compare(
         *arguments.replies,
         metrics=chosen if not arguments.scores else arguments.metric or None,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rejoinder.metrics.base import Metric
     from rejoinder.output.targets import Output
     from rejoinder.scoring.choosing import Choice
-    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.table import ScoreTable
 
 CHECK_FAILED = 3
@@ -121,6 +120,17 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         help="number of bootstrap resamples for each interval (default: %(default)s)",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no notes")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """The number of processes."""
+    parser.add_argument(
+        "--jobs",
+        type=option("jobs"),
+        metavar="N",
+        help="processes that score, which does not change the scores (default: evaluators use all cores, fast metrics "
+        "one process)",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -227,7 +237,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 def write_report(
     arguments: argparse.Namespace,
     table: ScoreTable,
-    replies: Replay | None,
+    replies: Any,
     *,
     title: str,
     metrics: Mapping[str, Metric] | None = None,

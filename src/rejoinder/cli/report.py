@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import add_reading, files_read, open_source, print_json, report_outputs, say, say_skipped
+from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
     from rejoinder.report.chosen import ChosenRows
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("scores", help="the score file that `rejoinder score -o` wrote: .jsonl, .csv or .parquet")
+    parser.add_argument(
+        "scores", help="what `rejoinder score -o` wrote: a .jsonl, .csv or .parquet file, or a folder of parts"
+    )
     parser.add_argument("--replies", metavar="FILE", help="the scored replies; without them the report has no texts")
     parser.add_argument(
         "-o",
@@ -38,13 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.output.writing import write_text
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.report.html import render_report
+    from rejoinder.scoring.parts.folder import is_parts_folder
+    from rejoinder.scoring.parts.reading import read_parts
     from rejoinder.scoring.score_file import read_scores
     from rejoinder.scoring.score_output import meta_path
 
     target, scores = Path(arguments.output), Path(arguments.scores)
     with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
-        table = read_scores(scores)
-        if arguments.replies:
+        in_parts = is_parts_folder(scores)
+        table = read_parts(scores) if in_parts else read_scores(scores)
+        if arguments.replies and in_parts:
+            chosen, examples = _with_parts(table, arguments)
+        elif arguments.replies:
             table, chosen, examples = _with_replies(table, arguments)
         else:
             chosen, examples = rows_to_show(table, seed=table.seed), None
@@ -67,7 +75,6 @@ def _with_replies(
     import numpy as np
 
     from rejoinder.data.survey import survey
-    from rejoinder.errors import CallError
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.scoring.grouping import GroupFinder
     from rejoinder.scoring.replay import Replay
@@ -86,10 +93,7 @@ def _with_replies(
         if not found:
             raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
         if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
-            raise CallError(
-                f"{arguments.replies} is not what {arguments.scores} was made from: give the file that was scored, "
-                "with the same reading options, or score this one again"
-            )
+            raise _other_replies(arguments)
         if len(found) == len(table):
             places = np.array([found[row] for row in range(len(table))])
             table = replace(table, grouping=groups.found().where(places))
@@ -97,3 +101,28 @@ def _with_replies(
         wanted = {row: found[row] for row in chosen.needed if row in found}
         texts = replay.take(wanted.values())
         return table, chosen, {row: texts[place] for row, place in wanted.items()}
+
+
+def _with_parts(table: ScoreTable, arguments: argparse.Namespace) -> tuple[ChosenRows, dict[int, Example]]:
+    """The rows of scores in parts to show, and their texts, which are read from the parts of the replies that have
+    them; a CallError where these are not the replies that were scored."""
+    from rejoinder.data.spans import UNIT, SpanFinder, SpanReader
+    from rejoinder.data.survey import survey
+    from rejoinder.report.chosen import rows_to_show
+    from rejoinder.scoring.parts.folder import PartsFolder
+
+    told = PartsFolder(Path(arguments.scores)).complete()
+    with closing(open_source(arguments.replies, arguments)) as source:
+        spans = SpanFinder(source, min(UNIT, told.rows[0]))
+        if survey(source, visitor=spans).digest != told.run.get("digest"):
+            raise _other_replies(arguments)
+        say_skipped([str(error) for error in source.skipped.values()], arguments)
+        chosen, found = rows_to_show(table, seed=table.seed), spans.found(told.rows[0])
+        return chosen, SpanReader.of(source).take([found[number] for number in told.present], chosen.needed)
+
+
+def _other_replies(arguments: argparse.Namespace) -> CallError:
+    return CallError(
+        f"{arguments.replies} is not what {arguments.scores} was made from: give the file that was scored, "
+        "with the same reading options, or score this one again"
+    )

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rejoinder.cli.engines import choose_metrics, prepared_local, prepared_ray
 from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
 from rejoinder.cli.options import (
     add_by,
+    add_jobs,
     add_replies,
     add_report,
     add_scoring,
     check_failed,
-    chosen_metrics,
     files_read,
     open_source,
     origin_of,
@@ -27,18 +27,24 @@ from rejoinder.cli.options import (
     terminal_width,
     write_report,
 )
+from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
-    from rejoinder.output.targets import Output
-    from rejoinder.scoring.local import LocalRun
+    from rejoinder.scoring.engines.run import ScoringRun
     from rejoinder.scoring.table import ScoreTable
+    from rejoinder.scoring.targets import Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     add_replies(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write one row per reply: .jsonl, .csv or .parquet")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write one row per reply: .jsonl, .csv or .parquet; with --engine ray, a folder of Parquet files",
+    )
     add_by(parser)
     add_report(parser)
     parser.add_argument(
@@ -61,67 +67,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
     )
     parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="local: this machine (default); ray: the cluster of RAY_ADDRESS, or a Ray that is started on this "
+        "machine, from .parquet or .jsonl files into a folder (docs/guide/score-at-scale.md)",
+    )
+    add_jobs(parser)
     add_judging(parser)
     add_scoring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
-    from rejoinder.data.survey import survey
+    multiply_on_one_thread()
     from rejoinder.output.targets import reserved
-    from rejoinder.scoring.choosing import choose
-    from rejoinder.scoring.local import LocalRun
-    from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.thresholds import Threshold, failures
 
     _check_log(arguments.log)
-    output, thresholds = _output(arguments), [Threshold.parse(text) for text in arguments.fail_under]
+    target, thresholds = _target(arguments), [Threshold.parse(text) for text in arguments.fail_under]
     with ExitStack() as stack:
-        stack.enter_context(reserved(*_outputs(output, arguments), reads=files_read(arguments)))
-        if output is not None and arguments.resume and _finished(output):
-            say(f"{output} is finished: there is nothing to resume (without --resume it is scored again)", arguments)
+        outputs = [] if target is None else [target.output]
+        stack.enter_context(reserved(*outputs, *report_outputs(arguments.report), reads=files_read(arguments)))
+        if target is not None and arguments.resume and target.is_finished:
+            say(
+                f"{target.path} is finished: there is nothing to resume (without --resume it is scored again)",
+                arguments,
+            )
             return 0
-        _say_start(output, arguments)
-        wanted = chosen_metrics(arguments)
+        _say_start(target, arguments)
+        wanted = choose_metrics(arguments)
         source = stack.enter_context(closing(open_source(origin_of(arguments.replies), arguments)))
-        replay = stack.enter_context(closing(Replay(source)))
-        seen = survey(source, quiet=arguments.quiet)
-        chosen = choose(wanted).served_by(seen, source.name)
+        prepare = prepared_ray if arguments.engine == "ray" else prepared_local
+        prepared = prepare(source, wanted, arguments, stack)
         for threshold in thresholds:
-            threshold.check_metric(chosen.metrics)
+            threshold.check_metric(prepared.chosen.metrics)
         if arguments.dry_run:
-            return show_plans(chosen, list(source), arguments)
-        prepare_judges(chosen, arguments)
-        scoring = LocalRun(
-            replay if arguments.report else source,
-            seen,
-            chosen.metrics,
-            source.name,
-            arguments.seed,
-            arguments.resamples,
-            quiet=arguments.quiet,
-            intervals=arguments.intervals,
-            notes=chosen.notes,
-            by=tuple(arguments.by),
-        )
-        with _resumable(output, arguments):
-            table = scoring.score(output, resume=arguments.resume)
+            return show_plans(prepared.chosen, list(source), arguments)
+        prepare_judges(prepared.chosen, arguments)
+        with _resumable(target, arguments):
+            table = prepared.score(target.path if target else None)
         if arguments.report:
-            write_report(arguments, table, replay, title=f"Replies of {source.name}", metrics=chosen.metrics)
+            title = f"Replies of {source.name}"
+            write_report(arguments, table, prepared.texts, title=title, metrics=prepared.chosen.metrics)
         if arguments.log:
             _log(table)
         failed = failures(thresholds, table)
-        _show(table, scoring, source, arguments, failed)
+        _show(table, prepared.run, source, arguments, failed)
     return check_failed(failed)
 
 
-def _output(arguments: argparse.Namespace) -> Path | None:
-    """Where the scores go; a CallError for options that need such a file where there is none."""
+def _target(arguments: argparse.Namespace) -> Target | None:
+    """Where the scores go; a CallError for options that need such a place where there is none."""
     from rejoinder.errors import CallError
     from rejoinder.output.targets import output_path
+    from rejoinder.scoring.targets import FileTarget, FolderTarget
 
     if arguments.output is not None:
-        return output_path(arguments.output)
+        path = output_path(arguments.output)
+        return FolderTarget(path) if arguments.engine == "ray" else FileTarget(path)
+    if arguments.engine == "ray":
+        raise CallError("--engine ray needs -o: the folder that the scores are written into")
     if arguments.resume:
         raise CallError("--resume needs -o: without a score file there is nothing to resume")
     if arguments.intervals:
@@ -129,41 +136,22 @@ def _output(arguments: argparse.Namespace) -> Path | None:
     return None
 
 
-def _outputs(output: Path | None, arguments: argparse.Namespace) -> list[Output]:
-    from rejoinder.scoring.score_output import score_output
-
-    return [*([] if output is None else [score_output(output)]), *report_outputs(arguments.report)]
-
-
-def _finished(output: Path) -> bool:
-    """Whether the file is there and no rows of an interrupted run are."""
-    from rejoinder.output.unfinished import UnfinishedRows
-
-    return output.exists() and not UnfinishedRows(output).exist()
-
-
-def _say_start(output: Path | None, arguments: argparse.Namespace) -> None:
-    """Say that an earlier run into the same file is not continued."""
-    from rejoinder.output.unfinished import UnfinishedRows
-
-    if output is None:
+def _say_start(target: Target | None, arguments: argparse.Namespace) -> None:
+    """Say that an earlier run into the same place is not continued."""
+    if target is None or arguments.resume:
         return
-    part = UnfinishedRows(output)
-    if part.exist() and not arguments.resume:
-        say(f"note: starting over; {part.rows} of an interrupted run is replaced (--resume would resume it)", arguments)
+    if (left := target.unfinished) is not None:
+        say(f"note: starting over; {left} of an interrupted run is replaced (--resume would resume it)", arguments)
 
 
 @contextmanager
-def _resumable(output: Path | None, arguments: argparse.Namespace) -> Iterator[None]:
+def _resumable(target: Target | None, arguments: argparse.Namespace) -> Iterator[None]:
     """On an interrupt, print how to resume."""
-    from rejoinder.output.unfinished import UnfinishedRows
-
     try:
         yield
     except KeyboardInterrupt:
-        if output is not None and UnfinishedRows(output).rows.exists():
-            rows = UnfinishedRows(output).rows
-            say(f"the rows scored so far are in {rows}; --resume continues from there", arguments)
+        if target is not None and (left := target.unfinished) is not None:
+            say(f"the rows scored so far are in {left}; --resume continues from there", arguments)
         raise
 
 
@@ -184,7 +172,7 @@ def _log(table: ScoreTable) -> None:
 
 
 def _show(
-    table: ScoreTable, scoring: LocalRun, source: Source, arguments: argparse.Namespace, failed: list[str]
+    table: ScoreTable, scoring: ScoringRun, source: Source, arguments: argparse.Namespace, failed: list[str]
 ) -> None:
     from rejoinder.scoring.meaning import meaning
     from rejoinder.text.grid import wrapped

@@ -8,14 +8,25 @@ and an empty reply next to messages counts as missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.messages import from_messages
-from rejoinder.data.values import FieldError, as_list, is_missing, json_list, kind_of, label_of, text_of, texts_of
+from rejoinder.data.values import (
+    FieldError,
+    as_list,
+    is_missing,
+    is_text,
+    json_list,
+    kind_of,
+    label_of,
+    text_of,
+    texts_of,
+)
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.types import Example
 
@@ -155,13 +166,38 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
     )
 
 
+_CHECKED_AT_ONCE = 512
+_values = attrgetter("id", "context", "references", "speakers", "response", "system", "context_id", "dialogue_id")
+
+
+def all_plain(records: Sequence[Any]) -> bool:
+    """Whether these are Examples that `example_of` would return as they are; many are checked at once."""
+    starts = range(0, len(records), _CHECKED_AT_ONCE)
+    return all(_are_plain(records[start : start + _CHECKED_AT_ONCE]) for start in starts)
+
+
+def _are_plain(records: Sequence[Any]) -> bool:
+    if {*map(type, records)} != {Example}:
+        return False
+    ids, contexts, references, speakers, *labels = zip(*map(_values, records), strict=True)
+    lists = (contexts, references, speakers)
+    if not all(ids) or {*map(type, chain(*lists))} != {tuple}:
+        return False
+    if any(speakers) and any(said and len(said) != len(turns) for said, turns in zip(speakers, contexts, strict=True)):
+        return False
+    try:
+        return is_text("".join(chain(ids, *labels, *map(chain.from_iterable, lists))))
+    except TypeError:
+        return False
+
+
 def _is_plain(example: Example) -> bool:
-    """Whether an example contains only ASCII text, as most do: then no field needs another check."""
+    """Whether all fields of an example are as they should be, as in most: then none needs another check."""
     text = _text_of(example)
     if text is None or not example.id:
         return False
     fits = not example.speakers or len(example.speakers) == len(example.context)
-    return fits and text.isascii() and "\0" not in text
+    return fits and is_text(text)
 
 
 def _text_of(example: Example) -> str | None:

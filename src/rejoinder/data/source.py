@@ -24,7 +24,7 @@ from rejoinder.data.formats.opening import unreadable
 from rejoinder.data.formats.parquet import frame_records
 from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.importers.reading import SAMPLE, Reading, understand
-from rejoinder.data.record import FieldMap, Fields, MissingReply, data_error, example_of
+from rejoinder.data.record import FieldMap, Fields, MissingReply, all_plain, data_error, example_of
 from rejoinder.data.values import FieldError
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
@@ -76,7 +76,9 @@ class Source(ErrorPolicy):
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
         self._files: dict[str, Path] = {}
-        self._all_examples = False
+        self._all_examples: bool | None = None
+        """Whether it is a list of Examples with nothing wrong; None before the first pass."""
+        self._first_number, self._reads_all = 1, True
         if isinstance(origin, str | Path) or _is_list_of_paths(origin):
             for one in [origin] if isinstance(origin, str | Path) else origin:
                 fitting("the file", one, path)
@@ -99,11 +101,15 @@ class Source(ErrorPolicy):
 
     def numbered(self) -> Iterator[tuple[int, int, Example]]:
         """Record number, line number and example, for each example."""
-        if self._all_examples and not self.skipped:  # an earlier pass found nothing wrong
+        if self._all_examples is None:
+            reads_records = type(self)._example is not Source._example  # a subclass that reads more than the example
+            self._all_examples = isinstance(self._origin, list) and not reads_records and all_plain(self._origin)
+            if self._all_examples:
+                self.readings[self.name] = Reading(self.given, self.given)
+        if self._all_examples and not self.skipped:
             yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
             return
-        untouched = isinstance(self._origin, list) and not self._files
-        for number, (line, record) in enumerate(self._rows(), start=1):
+        for number, (line, record) in enumerate(self._rows(), start=self._first_number):
             if number in self.skipped:
                 continue
             try:
@@ -115,12 +121,15 @@ class Source(ErrorPolicy):
             except DataError as error:
                 self.refuse(number, error)
             else:
-                untouched = untouched and example is record
                 yield number, line, example
-        self._all_examples = untouched and not self.skipped
 
     def _example(self, record: Any, number: int) -> Example:
         return example_of(record, number, self.fields)
+
+    @property
+    def named_files(self) -> dict[str, Path]:
+        """The files that are read, by the names that messages have for them; none for objects in memory."""
+        return dict(self._files)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -161,7 +170,7 @@ class Source(ErrorPolicy):
             self.readings[name] = reading
         self.file, self.fields = name, reading.fields
         prefix = f"{Path(name).name}:" if len(self._files) > 1 else ""
-        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix)
+        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix, whole_file=self._reads_all)
 
     def _readable_twice(self, path: Path) -> Path:
         """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""

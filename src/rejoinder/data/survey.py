@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import attrgetter
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,11 @@ from rejoinder.data.source import Source
 from rejoinder.errors import DataError, shortened
 from rejoinder.progress import progress
 from rejoinder.types import Example
+
+T = TypeVar("T")
+
+_AT_ONCE = 64
+_values = attrgetter("system", "id", "context", "references")
 
 
 @dataclass(frozen=True)
@@ -33,28 +40,48 @@ class Survey:
     """In order of appearance."""
 
 
-def survey(source: Source, *, quiet: bool = True, digest: bool = True) -> Survey:
+class Visitor(Protocol):
+    """Looks at each example of a survey."""
+
+    def begin(self) -> None:
+        """A pass begins: whatever an earlier one, which found repeated ids, has seen is no longer valid."""
+
+    def visit(self, number: int, line: int, content: bytes) -> None:
+        """The number of a record, its line in the file that the source reads, and all of its example."""
+
+
+def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: Visitor | None = None) -> Survey:
     """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty."""
     keys: array[int] = array("q")
     content = hashlib.blake2b(digest_size=16)
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
-    for example in source if quiet else progress(source, "reading", unit="replies"):
-        keys.append(hash((example.system, example.id)))
+    if visitor is not None:
+        visitor.begin()
+    rows = source.numbered()
+    at_once = _AT_ONCE if visitor is None else 1  # a visitor may ask the source which file it reads
+    for part in in_batches(rows if quiet else progress(rows, "reading", unit="replies"), at_once):
+        numbers, lines, examples = zip(*part, strict=True)
+        names, ids, contexts, references = zip(*map(_values, examples), strict=True)
+        keys.extend(map(hash, zip(names, ids, strict=True)))
         if digest:
-            content.update(_bytes_of(example))
-        has["references"] += any(map(str.strip, example.references))  # a blank one is none
-        has["context"] += bool(example.context)
-        systems.setdefault(example.system)
+            written = [*map(bytes_of, examples)]
+            content.update(b"".join(written))
+            if visitor is not None:
+                for seen in zip(numbers, lines, written, strict=True):
+                    visitor.visit(*seen)
+        has["references"] += sum(any(map(str.strip, texts)) for texts in references)  # a blank one is none
+        has["context"] += sum(map(bool, contexts))
+        systems |= dict.fromkeys(names)
     if not keys:
         raise _nothing_left(source)
     repeated = _repeated(keys)
     if repeated and _refuse_repeated_ids(source, repeated):
-        return survey(source, quiet=quiet, digest=digest)
+        return survey(source, quiet=quiet, digest=digest, visitor=visitor)
     return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems))
 
 
-def _bytes_of(example: Example) -> bytes:
+def bytes_of(example: Example) -> bytes:
     """All of an example; it includes the lengths of the lists, so different examples have different bytes."""
     lists = (example.context, example.references, example.speakers)
     labels = [example.id, example.system, example.context_id, example.response]
@@ -63,9 +90,9 @@ def _bytes_of(example: Example) -> bytes:
     return "\0".join((*labels, *map(str, map(len, lists)), *chain(*lists), "")).encode()
 
 
-def in_batches(examples: Iterable[Example], size: int) -> Iterator[list[Example]]:
-    """Lists of at most `size` examples."""
-    iterator = iter(examples)
+def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of at most `size` items."""
+    iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
 

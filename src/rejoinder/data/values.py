@@ -29,6 +29,14 @@ def text_of(value: Any, name: str, expected: str = "a string") -> str:
     return value
 
 
+def is_text(value: str) -> bool:
+    """Whether a string can be encoded as UTF-8, and contains no NUL character."""
+    try:
+        return "\0" not in value and bool(value.isascii() or value.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def texts_of(values: list[Any] | tuple[Any, ...], name: str) -> tuple[str, ...]:
     """The values, each of which must be text."""
     try:

@@ -82,6 +82,7 @@ class Evaluator(Metric, Learned):
     """Whether `fit` uses judged examples."""
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
+    is_slow: ClassVar[bool] = True
     reads_beginning: ClassVar[bool] = False
     """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
@@ -237,6 +238,10 @@ class Evaluator(Metric, Learned):
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
     def watcher(self) -> Watcher | None:
+        """A counter of replies that are unlike the training text."""
+        return self.out_of_domain_counter()
+
+    def out_of_domain_counter(self) -> OutOfDomainCounter | None:
         """A counter of replies that are unlike the training text."""
         familiarity = None if self.fit_ is None else self.fit_.familiarity
         return None if familiarity is None else OutOfDomainCounter(familiarity)

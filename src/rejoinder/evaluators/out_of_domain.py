@@ -4,6 +4,9 @@ Three properties are checked, each of the reply and of the context. *Language*: 
 training text, and of the other words, how many three-letter pieces are. *Script*: how many characters belong to scripts
 and signs of the training text. *Length*, in words. Each property has limits that training text itself exceeds only as
 often as `rates` says: one half of it determines what is frequent, the other half where the limits are.
+
+Rare words and signs alone are no evidence: a recipe or an answer about code has them as well, among the words that are
+the commonest in all text of the language ("the", "is", "to"). So they only count where these are rare, too.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 from zlib import crc32
 
@@ -24,10 +29,19 @@ from rejoinder.evaluators.counted_texts import CountedTexts
 from rejoinder.learning.data import TrainingData
 from rejoinder.loading.array_schema import Array
 from rejoinder.loading.schema import check_range, checked_object, member
+from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 
-REASONS = ("language", "script", "length")
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "language": "hardly any common word, as in another language",
+        "script": "letters or signs that are rare there",
+        "length": "much shorter or longer",
+    }
+)
+"""Reason -> what was noticed, in words."""
+_REASON_SETS = tuple(chain.from_iterable(combinations(REASONS, size) for size in range(1, len(REASONS) + 1)))
 
 RATE = 0.001
 """How often training text itself may exceed a limit; a reason has two or four limits."""
@@ -39,10 +53,12 @@ MOST = 10_000
 """The largest number of replies that are used: more would hardly change the limits."""
 
 _MOST_WORDS = 8192
+_COMMONEST = 60  # words that make up about half of all text
+_FEW_COMMON = 0.2  # the share of these words below which a text may be in another language
 _COMMON_PIECES = 0.98  # the share of all three-letter pieces that the frequent ones make up
 _COMMON_SIGN = 0.01  # the share of texts that must contain a sign for it to be usual
 _COMMON_SCRIPT = 0.001  # the share of all letters that must be of a script for it to be usual
-_SPACE, _USUAL, _ODD, _UNSEEN = range(4)  # kinds of characters; unseen: not looked up yet
+_SPACE, _USUAL, _ODD_SIGN, _ODD_LETTER, _UNSEEN = range(5)  # kinds of characters; unseen: not looked up yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +79,8 @@ class Familiarity:
     """Scripts of the letters, by the first word of their Unicode names: LATIN, CJK."""
     signs: str
     """The usual characters other than letters, digits and spaces."""
+    commonest: tuple[str, ...]
+    """The most frequent words; none in folders that were saved before these were counted."""
     unknown: float
     """The share of words that are not frequent."""
     unknown_pieces: float
@@ -95,11 +113,16 @@ class Familiarity:
         scripts, signs = _alphabet(common.texts)
         known = np.unique(common.hashes[listed])
         pieces = _common_pieces(common.vocabulary, np.where(common.is_word, counts, 0))
-        made = cls(known, pieces, scripts, signs, 0.5, 0.5, 0.5, {}, {})
+        words = [common.vocabulary[place] for place in listed if common.is_word[place]]
+        made = cls(known, pieces, scripts, signs, tuple(words[:_COMMONEST]), 0.5, 0.5, 0.5, {}, {})
         # One is added, so that no rate is 0.
         unknown, unknown_pieces, odd = (
             (int(met.sum()) + 1) / (int(seen.sum()) + 2)
-            for met, seen in (made._unknown_words(other), made._unknown_pieces(other), made._odd_characters(other))
+            for met, seen in (
+                made._unknown_words(other),
+                made._unknown_pieces(other),
+                made._odd_characters(other, _ODD_SIGN),
+            )
         )
         return replace(made, unknown=unknown, unknown_pieces=unknown_pieces, odd=odd)._with_limits(other)
 
@@ -121,23 +144,39 @@ class Familiarity:
 
     def flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
         """Reason -> which replies are unlike the training text for it; an empty reply never is."""
-        values = self._values(CountedTexts.of(batch.examples))
-        flags = {}
-        for reason, sides in _SIDES.items():
-            beyond = [sign * values[name] < sign * self.limits[name] for name, sign in sides]
-            flags[reason] = np.logical_or.reduce(beyond) & ~batch.blank
-        return flags
+        texts = CountedTexts.of(batch.examples)
+        values, few = self._values(texts), self._few_common(texts)
+        beyond = {
+            name: sign * values[name] < sign * self.limits[name] for sides in _SIDES.values() for name, sign in sides
+        }
+        letters = _log_probability(*self._odd_characters(texts, _ODD_LETTER), self.odd)
+        for name, rare, foreign in zip(("reply", "context"), few, np.split(letters, 2), strict=True):
+            for property_ in ("words", "pieces"):
+                beyond[f"{name} {property_}"] &= rare
+            beyond[f"{name} script"] &= rare | (foreign < self.limits[f"{name} script"])
+        return {
+            reason: np.logical_or.reduce([beyond[name] for name, _ in sides]) & ~batch.blank
+            for reason, sides in _SIDES.items()
+        }
+
+    def _few_common(self, texts: CountedTexts) -> NDArray[np.bool_]:
+        """Which replies, and which last turns, have few of the commonest words. (2, examples)"""
+        if not self.commonest:
+            return np.ones((2, len(texts) // 2), np.bool_)
+        common = np.isin(texts.hashes, [crc32(word.encode()) for word in self.commonest])
+        met, seen = texts.totals(common), texts.totals(texts.is_word)
+        return (met < _FEW_COMMON * np.maximum(seen, 1)).reshape(2, -1)
 
     def _values(self, texts: CountedTexts) -> dict[str, Floats]:
         """Name of a limit -> the value of each example that is compared with it."""
         n = len(texts) // 2
         values: dict[str, Floats] = {}
-        for name, (met, seen), rate in (
+        for name, counts, rate in (
             ("words", self._unknown_words(texts), self.unknown),
             ("pieces", self._unknown_pieces(texts), self.unknown_pieces),
-            ("script", self._odd_characters(texts), self.odd),
+            ("script", self._odd_characters(texts, _ODD_SIGN), self.odd),
         ):
-            probable = _log_probability(met, seen, rate)
+            probable = _log_probability(*counts, rate)
             values[f"reply {name}"], values[f"context {name}"] = probable[:n], probable[n:]
         for side in ("shortest", "longest"):
             values[f"{side} reply"] = texts.reply_words.astype(np.float64)
@@ -161,28 +200,29 @@ class Familiarity:
         unknown: NDArray[np.bool_] = ~np.isin(texts.hashes, self.words) & texts.is_word
         return unknown
 
-    def _odd_characters(self, texts: CountedTexts) -> tuple[Ints, Ints]:
-        """The number of odd characters of each text, and of all characters but spaces."""
+    def _odd_characters(self, texts: CountedTexts, least: int) -> tuple[Ints, Ints]:
+        """The number of odd letters of each text, with _ODD_SIGN of odd signs as well, and of all but spaces."""
         kinds = self._kinds[texts.characters]
         for code in np.unique(texts.characters[kinds == _UNSEEN]).tolist():
             self._kinds[code] = self._kind(chr(code))
         kinds = self._kinds[texts.characters]
-        return texts.sums(kinds == _ODD), texts.sums(kinds != _SPACE)
+        return texts.sums(kinds >= least), texts.sums(kinds != _SPACE)
 
     def _kind(self, character: str) -> int:
         if character.isspace():
             return _SPACE
         if character.isalpha():
-            return _USUAL if _script(character) in self.scripts else _ODD
+            return _USUAL if _script(character) in self.scripts else _ODD_LETTER
         # Marks belong to their letters; digits of any script count as usual.
         usual = character in self.signs or unicodedata.category(character)[0] in "MN"
-        return _USUAL if usual else _ODD
+        return _USUAL if usual else _ODD_SIGN
 
     def plain(self) -> dict[str, Any]:
         """The plain values, for config.json."""
         return {
             "scripts": list(self.scripts),
             "signs": self.signs,
+            "commonest": list(self.commonest),
             "unknown": self.unknown,
             "unknown_pieces": self.unknown_pieces,
             "odd": self.odd,
@@ -202,6 +242,7 @@ class Familiarity:
         given = checked_object(plain, file, where)
         scripts = member(given, "scripts", tuple[str, ...], file, where)
         signs = member(given, "signs", str, file, where)
+        commonest = member({"commonest": [], **given}, "commonest", tuple[str, ...], file, where)
         shares = {name: member(given, name, float, file, where) for name in ("unknown", "unknown_pieces", "odd")}
         limits, rates = (checked_object(given.get(key), file, f"{where}.{key}") for key in ("limits", "rates"))
         names = [name for sides in _SIDES.values() for name, _ in sides]
@@ -209,7 +250,7 @@ class Familiarity:
         chances = {reason: float(member(rates, reason, float, file, f"{where}.rates")) for reason in REASONS}
         for name, share in (shares | chances).items():
             check_range(share, 0, 1, file, f"{where}.{name}")
-        return cls(arrays["words"], arrays["pieces"], scripts, signs, **shares, limits=bounds, rates=chances)
+        return cls(arrays["words"], arrays["pieces"], scripts, signs, commonest, **shares, limits=bounds, rates=chances)
 
 
 @dataclass(eq=False)
@@ -232,6 +273,20 @@ class OutOfDomainCounter:
                     self.first.setdefault(reason, row)
         self.rows += len(batch)
 
+    def state(self) -> State:
+        """How many replies have each set of reasons, and the first row with each reason (0: none)."""
+        counts = [self.counts[reasons] for reasons in _REASON_SETS]
+        first = [self.first.get(reason, 0) for reason in REASONS]
+        return {"rows": np.array(self.rows), "counts": np.array(counts), "first": np.array(first)}
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one counted after these."""
+        self.counts.update(dict(zip(_REASON_SETS, state["counts"].tolist(), strict=True)))
+        for reason, row in zip(REASONS, state["first"].tolist(), strict=True):
+            if row:
+                self.first.setdefault(reason, self.rows + row)
+        self.rows += int(state["rows"])
+
     def notes(self) -> list[str]:
         """One sentence if significantly more replies are out of domain than in text like the training text."""
         by_reason = {
@@ -242,7 +297,7 @@ class OutOfDomainCounter:
             return []
         total = sum(count for reasons, count in self.counts.items() if not significant.keys().isdisjoint(reasons))
         listed = "; ".join(
-            f"{reason}: {count}, first in row {self.first[reason]}" for reason, count in significant.items()
+            f"{REASONS[reason]}: {count}, first in row {self.first[reason]}" for reason, count in significant.items()
         )
         return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 

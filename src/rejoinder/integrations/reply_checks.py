@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from rejoinder.data.record import Fields
 from rejoinder.errors import RejoinderError
+from rejoinder.figures.markup import element, escaped, joined
 from rejoinder.meta.comparing.compare import compare, compare_table
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.comparing.gate import Gate, gate
-from rejoinder.report.markup import element, escaped, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.sections.summary import summary_section
 from rejoinder.scoring.choosing import Metrics

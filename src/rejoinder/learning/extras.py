@@ -14,8 +14,9 @@ EXTRAS = {
     "postgresql": ("psycopg",),
     "xlsx": ("fastexcel", "xlsxwriter"),
     "inspect": ("zstandard",),
+    "scale": ("ray", "pyarrow"),
     "serve": ("starlette", "uvicorn"),
-    "annotate": ("starlette", "uvicorn", "jinja2", "multipart", "itsdangerous"),
+    "annotate": ("starlette", "uvicorn", "jinja2", "itsdangerous"),
 }
 """Extra -> the modules that it brings."""
 

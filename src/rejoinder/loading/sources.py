@@ -99,7 +99,7 @@ def _exists(path: Path) -> bool:
 
 
 def _not_found(name: str, what: str, elsewhere: str) -> CallError:
-    known = [*_folders_beside(name), *_cached_names(), *KNOWN]
+    known = [each for each in (*_folders_beside(name), *_cached_names(), *KNOWN) if each != name]
     near = sorted(known, key=lambda candidate: -_likeness(name, candidate))[:3]
     near = [candidate for candidate in near if _likeness(name, candidate) >= _ALIKE]
     hint = f"did you mean {listed(near, ' or ')}?" if near else f"known: {listed(known)}"

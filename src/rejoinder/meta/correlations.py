@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.bootstrap_correlation import correlation_bounds, correlation_replicates
 from rejoinder.stats.compare_correlations import permutation_p_values, williams
@@ -80,6 +81,13 @@ class LevelTable:
     contests: tuple[Contest, ...]
     kind: str
     """The coefficient that metrics are ranked by."""
+
+    def panel(self, kind: str | None = None) -> IntervalPanel:
+        """The correlation of each metric with people, with its interval."""
+        chosen = kind or self.kind
+        rows = tuple((row.metric, row.measured[chosen].interval) for row in self.rows)
+        over = "single replies" if self.level == "utterance" else f"{self.level}s"
+        return IntervalPanel(f"{chosen.capitalize()} correlation with people over {over}", rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError, NeedsError
+from rejoinder.errors import CallError, NeedsError, UnknownNameError
+from rejoinder.figures.panels import Panel
+from rejoinder.figures.standalone import Figure
 from rejoinder.meta.correlations import (
     LevelTable,
     WithinContext,
@@ -26,14 +28,16 @@ from rejoinder.meta.correlations import (
     within_context,
 )
 from rejoinder.meta.finding import finding
-from rejoinder.meta.human import HumanCeiling, human_ceiling
+from rejoinder.meta.human import HumanCeiling, human_ceiling, outlier_note
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
+from rejoinder.meta.studies.human_scale import scale_of
 from rejoinder.meta.studies.judge_card import judge_studies
+from rejoinder.meta.studies.scatter import jitter, scatter_panels
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import Choice, Metrics, choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.formatting import p_text
@@ -153,6 +157,25 @@ class MetaReport:
         said = [wrap(first), *([wrap(" ".join(others))] if others else [])]
         return "\n\n".join([*said, *(report.text(width) for report in self.dimensions)])
 
+    def plot(self, metric: str | None = None, *, dimension: str | None = None) -> Figure:
+        """The correlation of every metric with people; with `metric`, its scores against the ratings.
+
+        `dimension` is one of those that were judged, by default the first. A notebook shows the figure; `save` writes
+        it to an SVG file.
+        """
+        reports = {report.dimension: report for report in self.dimensions}
+        name = self.dimensions[0].dimension if dimension is None else dimension
+        if name not in reports:
+            raise UnknownNameError("dimension", name, reports)
+        scored = reports[name].scored
+        if metric is None:
+            panel: Panel = reports[name].utterance.panel()
+        elif metric in scored.scores:
+            panel = scatter_panels(scored, jitter(scale_of(scored)))[metric]
+        else:
+            raise UnknownNameError("metric", metric, scored.scores)
+        return Figure.of(panel.title, [panel], seed=self.seed)
+
     def _repr_html_(self) -> str:
         return text_html(self.text(NOTEBOOK_WIDTH))
 
@@ -193,6 +216,7 @@ def meta_evaluate(
         _check_enough(scored)
         report, without_data = _dimension_report(scored, rated, studies)
         reports.append(report)
+        notes += [outlier_note(rated, judged, name)] if remove_outliers else []
         notes += _coverage_notes(scored)
         notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
@@ -301,7 +325,7 @@ def _level_text(table: LevelTable, width: int | None = None) -> str:
         ]
         for row in table.rows
     ]
-    title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
+    title = f"Correlation with people over {n} {table.unit}, ranked by {table.kind.capitalize()}"
     pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
     header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
     return f"{title}\n{grid(header, rows, fit=width)}"

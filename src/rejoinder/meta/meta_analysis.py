@@ -14,11 +14,12 @@ from rejoinder.arguments import checked, one_of
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.figures.panels import IntervalPanel
+from rejoinder.figures.standalone import Figure
 from rejoinder.meta.comparing.pairing import labels_of
 from rejoinder.meta.judged import chosen_dimensions, read_judged
 from rejoinder.meta.meta import MetaReport, meta_evaluate
-from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.study import shown
 from rejoinder.scoring.choosing import Choice, Metrics, choose
 from rejoinder.scoring.table import json_ready
@@ -28,6 +29,7 @@ from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.meta_evaluation.random_effects import Pooled, pool_correlations
 from rejoinder.text.grid import grid, number
 from rejoinder.text.latex import latex_safe, latex_table
+from rejoinder.text.notebook import text_html
 
 _NEARLY_ONE = 1 - 1e-9
 
@@ -68,6 +70,18 @@ class MetaAnalysis:
             f"{best.metric} has the highest mean correlation with people over {counted(pooled.n_sets, 'judged set')}: "
             f"{kind} {interval_text(pooled.mean, 2)}{new}.{doubt}"
         )
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """The forest plot of one metric, by default the best: its correlation in each set, the mean, and a new set."""
+        rows = {row.metric: row for row in self.rows}
+        name = self.rows[0].metric if metric is None else metric
+        if name not in rows:
+            raise UnknownNameError("metric", name, rows)
+        panel = rows[name].panel()
+        return Figure.of(f"{self.kind.capitalize()} correlation of {name} with people", [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

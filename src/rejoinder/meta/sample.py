@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,27 +15,26 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.data.converting.writers import example_record, write_records
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError, Source
-from rejoinder.errors import CallError, UnknownNameError, listed
+from rejoinder.errors import CallError
 from rejoinder.meta.human_means import FEWEST_LABELS, labels_by_row
 from rejoinder.meta.judged import read_judged
 from rejoinder.output.named import paths_of
 from rejoinder.output.targets import reserved_file
-from rejoinder.scoring.score_file import read_scores
-from rejoinder.scoring.table import ScoreTable
-from rejoinder.stats.labelling.design import (
-    active_probabilities,
-    drawn,
-    equal_probabilities,
-    score_strata,
-    stratified_probabilities,
+from rejoinder.scoring.label_design import (
+    DESIGNS,
+    chosen_design,
+    chosen_predictor,
+    divided,
+    label_frame,
+    label_probabilities,
+    label_strata,
+    rows_by_system,
+    stratum_deviations,
 )
+from rejoinder.scoring.score_file import read_scores
+from rejoinder.stats.labelling.design import drawn
 from rejoinder.text.grid import grid, number
 from rejoinder.types import Example, Scores
-
-DESIGNS = ("random", "stratified", "active")
-
-N_STRATA = 5
-"""Strata per system: the finest of which most have some labels of a pilot."""
 
 
 @dataclass(frozen=True)
@@ -134,141 +132,39 @@ def _sampled(
         examples, name = list(source), source.name
         skipped = len(source.skipped)
     table = None if scores is None else read_scores(Path(scores))
-    label = _predictor(table, predictor)
-    chosen_design = _design(design, table, label, pilot, dimension)
-    frame = _frame(examples, name, table, label)
+    label = chosen_predictor(table, predictor)
+    used_design = chosen_design(design, table, label, has_pilot=pilot is not None)
+    if pilot is None and dimension is not None:
+        raise CallError("a dimension is that of a pilot: expected a pilot")
+    if pilot is not None and used_design != "stratified":
+        raise CallError(f"a pilot is for the design stratified, not {used_design}")
+    frame = label_frame(examples, name, table, label)
     pilot_labels = None if pilot is None else labels_by_row(examples, read_judged(pilot), dimension)[1].values
-    rows_of = _rows_by_system(examples)
-    sizes = _divided(labels, {system: len(rows) for system, rows in rows_of.items()})
+    rows_of = rows_by_system(examples)
+    sizes = divided(labels, {system: len(rows) for system, rows in rows_of.items()})
     probabilities, strata = np.zeros(len(examples)), np.zeros(len(examples), np.int64)
     for system, rows in rows_of.items():
-        p, within = _probabilities(chosen_design, frame.take(rows), sizes[system], _of(pilot_labels, rows))
+        part = frame.take(rows)
+        deviations = _deviations(part.scores, label_strata(part.scores), _of(pilot_labels, rows))
+        p, within = label_probabilities(used_design, part, sizes[system], deviations)
         probabilities[rows], strata[rows] = p, within + int(strata.max()) + 1
     rows = np.flatnonzero(drawn(probabilities, seed, strata))
     notes = (f"left out {skipped} unreadable replies",) if skipped else ()
     counts = {system: len(of) for system, of in rows_of.items()}
-    used = "" if chosen_design == "random" else label
+    used = "" if used_design == "random" else label
     return LabelSample(
-        tuple(examples[row] for row in rows), probabilities[rows], chosen_design, used, counts, notes + _few(sizes)
+        tuple(examples[row] for row in rows), probabilities[rows], used_design, used, counts, notes + _few(sizes)
     )
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """Scores of all replies and their uncertainty, in the order of the replies."""
-
-    scores: Scores
-    uncertainty: Scores
-
-    def take(self, rows: Ints) -> _Frame:
-        return _Frame(self.scores[rows], self.uncertainty[rows])
-
-
-def _predictor(table: ScoreTable | None, wanted: str | None) -> str:
-    if table is None:
-        if wanted is not None:
-            raise CallError("a predictor needs scores: expected a score file that `rejoinder score -o` wrote")
-        return ""
-    if wanted is not None and wanted not in table.scores:
-        raise UnknownNameError("predictor", wanted, table.scores)
-    return wanted or table.metrics[0]
-
-
-def _design(wanted: str | None, table: ScoreTable | None, label: str, pilot: Any, dimension: str | None) -> str:
-    """The design that was asked for, or the best one that the data are sufficient for."""
-    if wanted is None:
-        wanted = "random" if table is None else "active" if label in table.intervals and pilot is None else "stratified"
-    if wanted != "random" and table is None:
-        raise CallError(f"the design {wanted} needs scores: expected a score file that `rejoinder score -o` wrote")
-    if wanted == "active" and table is not None and label not in table.intervals:
-        raise CallError(
-            f"the design active needs intervals of {label}: expected scores of a calibrated evaluator, written by "
-            "`rejoinder score --intervals`"
-        )
-    if pilot is None and dimension is not None:
-        raise CallError("a dimension is that of a pilot: expected a pilot")
-    if pilot is not None and wanted != "stratified":
-        raise CallError(f"a pilot is for the design stratified, not {wanted}")
-    return wanted
-
-
-def _frame(examples: list[Example], name: str, table: ScoreTable | None, label: str) -> _Frame:
-    """The scores joined to the replies by id and system; a missing score is NaN, a missing row an error."""
-    keys = [(example.id, example.system) for example in examples]
-    if not keys:
-        raise CallError(f"{name} has no replies: expected at least one")
-    if len(set(keys)) < len(keys):
-        twice = Counter(keys).most_common(1)[0][0]
-        raise CallError(f"{name}: the id {twice[0]!r} occurs twice: expected a different id for each reply of a system")
-    if table is None:
-        return _Frame(np.zeros(len(keys)), np.ones(len(keys)))
-    ids = table.ids or []
-    place_of = {
-        (identifier, table.system_names[code]): place
-        for place, (identifier, code) in enumerate(zip(ids, table.system_of.tolist(), strict=True))
-    }
-    missing = [key[0] for key in keys if key not in place_of]
-    if missing:
-        raise CallError(
-            f"{name}: {len(missing)} of {len(keys)} replies have no row in the scores ({listed(missing[:3])}): "
-            "expected the scores of these replies"
-        )
-    rows = np.array([place_of[key] for key in keys])
-    bounds = table.intervals.get(label)
-    uncertainty = np.ones(len(keys)) if bounds is None else (bounds[1] - bounds[0])[rows]
-    return _Frame(table[label][rows], uncertainty)
-
-
-def _rows_by_system(examples: list[Example]) -> dict[str, Ints]:
-    rows: dict[str, list[int]] = {}
-    for row, example in enumerate(examples):
-        rows.setdefault(example.system, []).append(row)
-    return {system: np.array(of, np.int64) for system, of in rows.items()}
-
-
-def _divided(labels: int, replies: Mapping[str, int]) -> dict[str, int]:
-    """The labels of each system: equally many, unless one has too few replies."""
-    if not len(replies) <= labels <= sum(replies.values()):
-        raise CallError(f"labels must be from {len(replies)} to {sum(replies.values())}, not {labels}")
-    given = dict.fromkeys(replies, 0)
-    for _ in range(labels):
-        open_systems = [system for system in replies if given[system] < replies[system]]
-        given[min(open_systems, key=given.__getitem__)] += 1
-    return given
-
-
-def _probabilities(design: str, frame: _Frame, n_labels: int, pilot: Scores | None) -> tuple[Floats, Ints]:
-    """The probability of each reply of one system, and its stratum."""
-    n = len(frame.scores)
-    if design == "random":
-        return equal_probabilities(n, n_labels), np.zeros(n, np.int64)
-    known = ~np.isnan(frame.scores)
-    if design == "active":
-        # A reply that the evaluator cannot score is as uncertain as any.
-        widest = float(frame.uncertainty[known].max()) if known.any() else 1.0
-        return active_probabilities(np.where(known, frame.uncertainty, widest), n_labels), np.zeros(n, np.int64)
-    strata = np.zeros(n, np.int64)
-    if known.any():
-        strata[known] = score_strata(frame.scores[known], N_STRATA)
-        strata[~known] = strata[known].max() + 1  # replies without a score are a stratum of their own
-    deviations = None if pilot is None else _deviations(frame.scores, strata, pilot)
-    return stratified_probabilities(strata, n_labels, deviations), strata
-
-
-def _deviations(scores: Scores, strata: Ints, pilot: Scores) -> Floats:
-    """How far pilot labels are from the line through scores and labels, in each stratum (root mean square).
-
-    Each stratum counts as if it had two more labels with the deviation of all: few labels say little.
-    """
-    labelled = ~np.isnan(pilot) & ~np.isnan(scores)
-    if labelled.sum() < FEWEST_LABELS:
-        raise CallError(f"the pilot has {int(labelled.sum())} labels for a system: expected at least {FEWEST_LABELS}")
-    x, y = scores[labelled] - scores[labelled].mean(), pilot[labelled] - pilot[labelled].mean()
-    squares = (y - x * (float(x @ y) / float(x @ x) if float(x @ x) > 0 else 0.0)) ** 2
-    n_strata = int(strata.max()) + 1
-    sums = np.bincount(strata[labelled], squares, n_strata) + 2 * float(squares.mean())
-    found: Floats = np.sqrt(sums / (np.bincount(strata[labelled], minlength=n_strata) + 2))
-    return found
+def _deviations(scores: Scores, strata: Ints, pilot: Scores | None) -> Floats | None:
+    """How badly the scores predict the pilot's labels in each stratum; None without a pilot."""
+    if pilot is None:
+        return None
+    labelled = int((~np.isnan(pilot) & ~np.isnan(scores)).sum())
+    if labelled < FEWEST_LABELS:
+        raise CallError(f"the pilot has {labelled} labels for a system: expected at least {FEWEST_LABELS}")
+    return stratum_deviations(scores, strata, pilot)
 
 
 def _of(values: Scores | None, rows: Ints) -> Scores | None:

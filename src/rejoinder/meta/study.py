@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.defaults import RESAMPLES
+from rejoinder.errors import CallError
+from rejoinder.figures.panels import Panel
+from rejoinder.figures.standalone import Figure
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.panels import Panel
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.formatting import interval_text, p_text
@@ -88,6 +90,12 @@ class StudyResult:
     def __str__(self) -> str:
         table = grid(self.header, [list(map(shown, row)) for row in self.rows])
         return "\n".join([one_line(f"{self.title} ({self.source})"), table, *map(one_line, self.findings)])
+
+    def plot(self) -> Figure:
+        """All figures of the study in one."""
+        if not self.panels:
+            raise CallError(f"the study {self.name} has no figure")
+        return Figure.of(self.title, self.panels)
 
     def to_latex(self) -> str:
         """The table for a paper, with booktabs."""

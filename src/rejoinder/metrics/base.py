@@ -15,9 +15,10 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
@@ -33,6 +34,24 @@ from rejoinder.types import Example, Scores
 
 class ScoreWarning(UserWarning):
     """Replies that were empty, or that a metric could not score; metrics that were left out."""
+
+
+State = dict[str, NDArray[Any]]
+"""What was accumulated, as named arrays without objects: it can be sent to another process and written to a file."""
+
+
+@runtime_checkable
+class Accumulator(Protocol):
+    """An observer, counter or watcher that several processes may each have for a part of the corpus.
+
+    A metric whose objects lack these two methods is scored by one process.
+    """
+
+    def state(self) -> State:
+        """All that was added so far."""
+
+    def merge(self, state: State) -> None:
+        """Add what another one, made by the same metric, accumulated over the examples that follow."""
 
 
 class Observer(Protocol):
@@ -74,6 +93,10 @@ class Metric(ABC):
     """One line for a person who chooses a metric."""
     citation: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
+    is_slow: ClassVar[bool] = False
+    """Whether a reply takes milliseconds, so that it pays to share the replies among processes."""
+    one_process: ClassVar[bool] = False
+    """Whether all replies must be scored by one process: each of several would use up a limit or a budget anew."""
 
     @property
     def needs(self) -> frozenset[str]:

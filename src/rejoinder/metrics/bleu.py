@@ -9,7 +9,7 @@ import numpy as np
 
 from rejoinder.arrays import Ints, Ragged
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
+from rejoinder.metrics.base import State, TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.bleu_smoothing import SMOOTHINGS, smoothed_bleu
 from rejoinder.metrics.ngrams import NgramOverlap, ngram_overlap
@@ -107,6 +107,16 @@ class BleuCounter:
             totals = np.maximum(totals, 1)  # NLTK counts one n-gram even in a reply that is too short for any
         self.totals += totals.sum(axis=1)
         self.lengths += (overlap.length.sum(), overlap.reference_length.sum())
+
+    def state(self) -> State:
+        """All counts."""
+        return {"matches": self.matches, "totals": self.totals, "lengths": self.lengths}
+
+    def merge(self, state: State) -> None:
+        """Add the counts of another part of the corpus."""
+        self.matches += state["matches"]
+        self.totals += state["totals"]
+        self.lengths += state["lengths"]
 
     def value(self) -> float:
         """Corpus BLEU from 0 to 1; NaN if nothing was added."""

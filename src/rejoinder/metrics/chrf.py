@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import Metric, best_reference, check_choice
+from rejoinder.metrics.base import Metric, State, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngrams import ngram_overlap
 from rejoinder.text.tokenise import WHITE_SPACE
@@ -59,7 +59,7 @@ class ChrF(Metric):
 
     def score_batch(self, batch: Batch) -> Scores:
         """Sentence-level chrF."""
-        return best_reference(self._f_measure(self._counts(batch)), batch, self.refs)
+        return best_reference(self._pair_scores(batch), batch, self.refs)
 
     def counter(self) -> ChrFCounter | None:
         """Corpus-level chrF: counts of each reply's best reference are summed; with refs=mean it is the mean score."""
@@ -69,6 +69,11 @@ class ChrF(Metric):
         """Numbers of n-grams in the reply, in the reference, in both. (3, orders, references)"""
         key = ("chrf", self.n, self.lowercase, self.whitespace)
         return batch.keep(key, lambda: _pair_counts(batch, self.n, self.lowercase, self.whitespace))
+
+    def _pair_scores(self, batch: Batch) -> Scores:
+        """One score per reference, which the score of a reply and the corpus-level score are made from."""
+        key = ("chrf scores", self.n, self.beta, self.lowercase, self.whitespace)
+        return batch.keep(key, lambda: self._f_measure(self._counts(batch)))
 
     def _f_measure(self, counts: Ints) -> Scores:
         own, theirs, shared = counts.astype(np.float64)
@@ -97,7 +102,7 @@ class ChrFCounter:
     def add(self, batch: Batch, rows: Ints) -> None:
         """Add the given rows of a batch; those without references are left out."""
         counts = self.metric._counts(batch)
-        scores = self.metric._f_measure(counts)
+        scores = self.metric._pair_scores(batch)
         # In this order the last row of an example is its best reference, the earlier one on a tie.
         order = np.lexsort((-np.arange(len(scores)), scores, batch.owner))
         last = np.append(batch.owner[order][1:] != batch.owner[order][:-1], True)[: len(order)]
@@ -105,6 +110,15 @@ class ChrFCounter:
         best = best[np.isin(batch.owner[best], rows)]
         self.total += counts[:, :, best].sum(axis=2, keepdims=True)
         self.added += len(best)
+
+    def state(self) -> State:
+        """All counts."""
+        return {"total": self.total, "added": np.array(self.added)}
+
+    def merge(self, state: State) -> None:
+        """Add the counts of another part of the corpus."""
+        self.total += state["total"]
+        self.added += int(state["added"])
 
     def value(self) -> float:
         """Corpus chrF from 0 to 1; NaN if nothing was added."""
@@ -138,10 +152,13 @@ def _characters(texts: pl.Series, lowercase: bool, whitespace: bool) -> Ragged:
     offsets = offsets_of(texts.str.len_chars().to_numpy().astype(np.int64))
     points = np.frombuffer("".join(texts.to_list()).encode("utf-32-le"), "<u4")
     if not whitespace:
-        visible = _VISIBLE[np.minimum(points, len(_VISIBLE) - 1)]
+        visible = points > ord(" ")
+        rare = np.flatnonzero((points < ord(" ")) | (points > ord("~")))  # the others can be told by their order
+        visible[rare] = _VISIBLE.take(points[rare], mode="clip")
         offsets = offsets - np.searchsorted(np.flatnonzero(~visible), offsets)
         points = points[visible]
-    return Ragged(points.astype(np.int64), offsets)
+    codes: Any = points  # four bytes are enough
+    return Ragged(codes, offsets)
 
 
 def _shared(texts: Ragged, pairs: int, orders: int) -> Iterator[Ints]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ import polars as pl
 
 from rejoinder.arrays import Floats, Ints, Ragged
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import Observer, TextMetric, best_reference, check_choice
+from rejoinder.metrics.base import Observer, State, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.metrics.ngram_hashes import (
     FrequencyCounter,
@@ -55,8 +56,13 @@ class DocumentFrequencies:
         corpus = corpus_of_example[example] if len(names) > 1 else 0
         log_sizes = np.log(np.maximum(self.corpus_sizes(names), 1))
         seen = self.table.lookup(hashes ^ _corpus_salts(names)[corpus])
-        squared: Floats = (log_sizes[corpus] - np.log(np.maximum(seen, 1))) ** 2
+        squared: Floats = (log_sizes[corpus] - self._logs.take(seen)) ** 2
         return squared
+
+    @cached_property
+    def _logs(self) -> Floats:
+        """The logarithm of each number of documents that may contain an n-gram; 0 for none."""
+        return np.log(np.maximum(np.arange(max(self.documents.values(), default=0) + 1), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +206,21 @@ class _FrequencyObserver:
             kept = np.ones(len(hashes), np.bool_)
             kept[suspects] = ~repeated(hashes[suspects], document[suspects])
             self._counter.add(hashes[kept] ^ salts[document[kept]])
+
+    def state(self) -> State:
+        """The number of examples with references in each corpus, and how many contain each n-gram."""
+        table = self._counter.table()
+        return {
+            "names": np.array([*self._documents], np.str_),
+            "documents": np.array([*self._documents.values()], np.int64),
+            "hashes": table.hashes,
+            "counts": table.counts,
+        }
+
+    def merge(self, state: State) -> None:
+        """Add the examples of another part of the corpus."""
+        self._documents.update(dict(zip(state["names"].tolist(), state["documents"].tolist(), strict=True)))
+        self._counter.merge(FrequencyTable(state["hashes"], state["counts"]))
 
     def finish(self) -> Cider:
         """The metric with its document frequencies."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import TextMetric
+from rejoinder.metrics.base import State, TextMetric
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.ngram_hashes import FrequencyCounter, ngram_hashes, reply_counts
 from rejoinder.types import Scores
@@ -64,6 +64,15 @@ class DistinctCounter:
         *_, (hashes, _) = ngram_hashes(tokens, tokens.responses.take(rows), self.metric.n)
         self.total += len(hashes)
         self.seen.add(hashes)
+
+    def state(self) -> State:
+        """The distinct n-grams, and the number of all."""
+        return {"hashes": self.seen.table().hashes, "total": np.array(self.total)}
+
+    def merge(self, state: State) -> None:
+        """Add the n-grams of another part of the corpus."""
+        self.seen.add(state["hashes"])
+        self.total += int(state["total"])
 
     def value(self) -> float:
         """Distinct n-grams / n-grams; NaN if no reply had one."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, Vectors
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
-from rejoinder.metrics.batch import Batch, identical_rows, kept_tokens
+from rejoinder.metrics.batch import Batch, TextOptions, identical_rows, kept_tokens
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 from rejoinder.types import Scores
@@ -26,6 +26,12 @@ _PAIRS = 256
 def shared_vectors(name: str) -> WordVectors:
     """Word vectors by name or path, loaded once."""
     return load_vectors(name)
+
+
+def vector_rows(batch: Batch, options: TextOptions, name: str) -> Ints:
+    """The row of each word of the batch's vocabulary in the matrix of vectors, -1 without one; found once per batch."""
+    vocabulary = batch.tokens(options).vocabulary
+    return batch.keep(("vector rows", options, name), lambda: shared_vectors(name).lookup(vocabulary.to_list()))
 
 
 @dataclass(frozen=True)
@@ -90,10 +96,9 @@ class EmbeddingMetric(TextMetric):
 
     def _embed(self, batch: Batch) -> Embedded:
         tokens = batch.tokens(self.text)
-        known = shared_vectors(self.vectors)
-        row = known.lookup(tokens.vocabulary.to_list())
+        row = vector_rows(batch, self.text, self.vectors)
         has = row >= 0
-        vectors = np.asarray(known.matrix[row[has]], np.float32)
+        vectors = np.asarray(shared_vectors(self.vectors).matrix[row[has]], np.float32)
         code = np.cumsum(has) - 1
         return Embedded(
             vectors,

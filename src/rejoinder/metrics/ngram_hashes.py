@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import IO
 
@@ -60,23 +61,24 @@ class HashIndex:
         bits = max(1, len(hashes).bit_length())
         self._shift = np.uint64(64 - bits)
         if isinstance(hashes, np.memmap):  # too large to copy
-            self._starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
+            starts = np.searchsorted(hashes, np.arange(1 << bits, dtype=np.uint64) << self._shift)
         else:
-            self._starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
+            starts = offsets_of(np.bincount((hashes >> self._shift).view(np.int64), minlength=1 << bits))[:-1]
+        self._starts = np.minimum(starts, max(0, len(hashes) - 1))
 
     def find(self, wanted: Hashes) -> Ints:
         """The position of each hash; -1 if it is not there."""
         if not len(self.hashes):
             return np.full(len(wanted), -1)
         last = len(self.hashes) - 1
-        place = np.minimum(self._starts[(wanted >> self._shift).view(np.int64)], last)
-        there = self.hashes[place]
+        place = self._starts.take((wanted >> self._shift).view(np.int64))
+        there = self.hashes.take(place)
         # Hashes are spread evenly, so nearly all are found within two steps of the index entry.
         waiting = np.flatnonzero(there < wanted)
         while len(waiting):
             waiting = waiting[place[waiting] < last]
             place[waiting] += 1
-            there[waiting] = self.hashes[place[waiting]]
+            there[waiting] = self.hashes.take(place[waiting])
             waiting = waiting[there[waiting] < wanted[waiting]]
         return np.where(there == wanted, place, -1)
 
@@ -96,22 +98,27 @@ class FrequencyTable:
     """How often each hash was seen."""
 
     def __init__(self, hashes: Hashes, counts: NDArray[np.int32]) -> None:
-        self._index = HashIndex(hashes)
-        self._counts = counts
+        self.hashes = hashes
+        self.counts = counts
 
     def __len__(self) -> int:
-        return len(self._index.hashes)
+        return len(self.hashes)
+
+    @cached_property
+    def _index(self) -> HashIndex:
+        return HashIndex(self.hashes)
 
     def lookup(self, hashes: Hashes) -> NDArray[np.int32]:
         """How often each hash was seen; 0 for a new one."""
         place = self._index.find(hashes)
-        return np.where(place >= 0, self._counts[place], np.int32(0)) if len(self) else np.zeros(len(hashes), np.int32)
+        return np.where(place >= 0, self.counts[place], np.int32(0)) if len(self) else np.zeros(len(hashes), np.int32)
 
 
 class FrequencyCounter:
     """Counts hashes, in memory while they are few, on disk when they are many."""
 
     def __init__(self) -> None:
+        self._whole: FrequencyTable | None = None  # all that was counted, where it was counted elsewhere
         self._kept: list[Hashes] = []
         self._count = 0
         self._file: IO[bytes] | None = None  # a single one: many counters may be active, and open files are limited
@@ -119,15 +126,29 @@ class FrequencyCounter:
 
     def add(self, hashes: Hashes) -> None:
         """Count these hashes."""
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            self.add(np.repeat(whole.hashes, whole.counts))
         self._kept.append(hashes)
         self._count += len(hashes)
         if self._count > _IN_MEMORY:
             self._spill()
 
+    def merge(self, counted: FrequencyTable) -> None:
+        """Count the hashes of a table; where they are the first, the table is used as it is, and not copied."""
+        if self._whole is None and self._file is None and not self._count:
+            self._whole = counted
+        else:
+            self.add(np.repeat(counted.hashes, counted.counts))
+
     def table(self) -> FrequencyTable:
         """The counts of all hashes."""
+        if self._whole is not None:
+            return self._whole
         if self._file is None:
-            return FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
+            self._whole = FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
+            self._kept, self._count = [], 0
+            return self._whole
         self._spill()
         with tempfile.TemporaryFile() as hashes, tempfile.TemporaryFile() as counts:
             for part in self._partitions(np.memmap(self._file, np.uint64, "r")):

@@ -1,8 +1,9 @@
 """How many n-grams of each reply occur in its references, for a whole batch at once.
 
-Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[i, j]; the n-grams at i
-and j are equal if E1 is true along n steps of a diagonal, En = En-1[:-1, :-1] & E1[n-1:, n-1:]. Many examples lie side
-by side on the last axis, so that each step is one vectorised pass over bytes. All counts are exact.
+Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[d, i]: whether the word
+at i of one text is the word at i + d of the other. The n-grams at these places are equal if n neighbours are true,
+En = En-1[:, :-1] & E1[:, n-1:], and the sum over d counts how often the n-gram at i occurs. Many examples lie side by
+side on the last axis, so that each step is one vectorised pass over long rows of bytes. All counts are exact.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
@@ -19,12 +22,13 @@ from rejoinder.arrays import Ints, Ragged, offsets_of
 LONGEST_IN_TABLE = 400
 """Above this many words a table costs more than counting in a dictionary."""
 
-_TABLE_BYTES = 1 << 21  # a table of this size stays in the processor's cache
+_TABLE_BYTES = 1 << 20  # a table of this size stays in the processor's cache
 _SIMILAR = 1.25  # the longest text of a table may be this much longer than its shortest
 
-Words = NDArray[np.int32]  # (positions, examples)
+_OUTSIDE = -3  # equals no word and no padding
+
+Words = NDArray[np.int16] | NDArray[np.int32]  # (positions, examples)
 Counts = NDArray[np.uint8] | NDArray[np.uint16]
-Table = NDArray[np.bool_]  # (reply positions, reference positions, examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int)
     firsts = offsets_of(counts)
     matches = np.zeros((orders, len(replies)), np.int64)
     longest = np.maximum(replies.lengths, longest_of(references.lengths, firsts))
+    replies, references = narrowed(replies), narrowed(references)
     for chunk in chunks_by_length(longest, np.flatnonzero((counts > 0) & (longest <= LONGEST_IN_TABLE))):
         matches[:, chunk] = _chunk_matches(replies, references, chunk, firsts[chunk], counts[chunk], orders)
     for row in np.flatnonzero((counts > 0) & (longest > LONGEST_IN_TABLE)).tolist():
@@ -70,6 +75,13 @@ def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
         start += size
 
 
+def narrowed(texts: Ragged) -> Ragged:
+    """The same texts with codes of two bytes, if there are few enough: they are compared twice as fast."""
+    few = int(texts.values.max(initial=0)) <= np.iinfo(np.int16).max
+    values: Any = texts.values.astype(np.int16 if few else np.int32)
+    return Ragged(values, texts.offsets)
+
+
 def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
     """Some rows side by side, padded to the longest. (positions, rows)"""
     firsts = texts.offsets[rows]
@@ -77,55 +89,58 @@ def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
     position = np.arange(int(lengths.max(initial=0)))[:, None]
     if not len(position):
         return np.empty((0, len(rows)), np.int32)
-    words = texts.values.take(firsts + position, mode="clip")  # past the end of a row: any word, padded next
-    return np.where(position < lengths, words, filler).astype(np.int32)
+    words: Any = texts.values.take(firsts + position, mode="clip")  # past the end of a row: any word, padded next
+    words[position >= lengths] = filler
+    return cast("Words", words)
 
 
-def equal_ngrams(left: Words, right: Words, orders: int) -> Iterator[Table]:
-    """For n = 1..orders, where the n-grams of two padded texts are equal."""
-    words = left[:, None, :] == right[None, :, :]
-    table = words
-    yield table
-    for n in range(2, orders + 1):
-        table = table[:-1, :-1] & words[n - 1 :, n - 1 :]
-        yield table
+def occurrences(text: Words, other: Words, orders: int) -> Iterator[Counts]:
+    """For n = 1..orders, how often the n-gram at each position of a text occurs in the other. (positions, examples)"""
+    # The other text is read in a circle, so that the table has no empty corners.
+    circle = np.concatenate([other, np.full((1, other.shape[1]), _OUTSIDE, other.dtype)])
+    rows = np.arange(len(circle) + max(0, len(text) - 1)) % len(circle)
+    return _counts_over_lags(text, circle[rows], len(circle), orders)
 
 
-def count_along(table: Table, axis: int) -> Counts:
-    """How many cells are true along an axis, in the narrowest type that cannot overflow."""
-    narrow = np.uint8 if table.shape[axis] <= 255 else np.uint16
-    counts: Counts = np.add.reduce(table.view(np.uint8), axis=axis, dtype=narrow)
-    return counts
-
-
-def occurrences_before(text: Words, orders: int) -> list[Counts]:
+def occurrences_before(text: Words, orders: int) -> Iterator[Counts]:
     """For n = 1..orders, how often the n-gram at each position occurred before in its text. (positions, examples)"""
+    lags = max(0, len(text) - 1)
+    outside = np.full((lags, text.shape[1]), _OUTSIDE, text.dtype)
+    return _counts_over_lags(text, np.concatenate([outside, text]), lags, orders)
+
+
+def _counts_over_lags(text: Words, other: Words, lags: int, orders: int) -> Iterator[Counts]:
+    """For n = 1..orders, at how many of the lags the n-gram at each position i of a text is the one at lag + i of the
+    other, which is long enough. (positions, examples)"""
     height, width = text.shape
-    narrow: type[np.uint8] | type[np.uint16] = np.uint8 if height <= 255 else np.uint16
-    before: list[Counts] = [np.zeros((max(0, height - n), width), narrow) for n in range(orders)]
-    for lag in range(1, height):
-        words = run = text[lag:] == text[:-lag]
-        for n, count in enumerate(before[: height - lag]):
-            if n:
-                run = run[:-1] & words[n:]
-            count[lag:] += run
-    return before
+    shifted = as_strided(other, (lags, height, width), (other.strides[0], *other.strides), writeable=False)
+    words = table = text == shifted
+    for n in range(1, orders + 1):
+        if n > 1:
+            table = table[:, :-1] & words[:, n - 1 :]
+        yield _count_true(table)
+
+
+def _count_true(table: NDArray[np.bool_]) -> Counts:
+    """How many cells are true along the first axis, in the narrowest type that cannot overflow."""
+    narrow = np.uint8 if len(table) <= 255 else np.uint16
+    counts: Counts = np.add.reduce(table.view(np.uint8), axis=0, dtype=narrow)
+    return counts
 
 
 def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Ints, counts: Ints, orders: int) -> Ints:
     reply = padded(replies, chunk, -1)
-    tables = equal_ngrams(reply, padded(references, firsts, -2), orders)
     # In the first reference, then the maximum over all.
-    most = [count_along(table, axis=1).astype(np.uint16) for table in tables]
+    most = list(occurrences(reply, padded(references, firsts, -2), orders))
     for k in range(1, int(counts.max())):
         holders = np.flatnonzero(counts > k)
         reference = padded(references, firsts[holders] + k, -2)
-        for n, table in enumerate(equal_ngrams(reply[:, holders], reference, orders)):
-            most[n][:, holders] = np.maximum(most[n][:, holders], count_along(table, axis=1))
+        for n, found in enumerate(occurrences(reply[:, holders], reference, orders)):
+            most[n][:, holders] = np.maximum(most[n][:, holders], found)
     matches = np.zeros((orders, len(chunk)), np.int64)
     for n, before in enumerate(occurrences_before(reply, orders)):
         # The k-th occurrence of an n-gram is a match if some reference contains it at least k times.
-        matches[n] = count_along(before < most[n], axis=0)
+        matches[n] = _count_true(before < most[n])
     return matches
 
 
@@ -154,10 +169,10 @@ def counts_within(texts: Ragged, orders: int) -> list[Ints]:
     counts = [np.ones(first[-1], np.int64) for first in firsts]
     rows = _rows_with_repeats(texts)
     short = texts.lengths[rows] <= LONGEST_IN_TABLE
+    codes = narrowed(texts)
     for chunk in chunks_by_length(texts.lengths, rows[short]):
-        words = padded(texts, chunk, -1)
-        for first, count, table in zip(firsts, counts, equal_ngrams(words, words, orders), strict=True):
-            in_text = count_along(table, axis=1)
+        words = padded(codes, chunk, -1)
+        for first, count, in_text in zip(firsts, counts, occurrences(words, words, orders), strict=True):
             position, column = np.nonzero(in_text > 1)
             place = first[chunk[column]] + position
             inside = place < first[chunk[column] + 1]  # padding equals padding, too
@@ -189,10 +204,10 @@ class SharedNgrams:
 def shared_ngrams(replies: Ragged, references: Ragged, owner: Ints, orders: int) -> Iterator[SharedNgrams]:
     """All n-grams for n = 1..orders that a reply shares with each of its references, in no particular order."""
     longest = np.maximum(replies.lengths[owner], references.lengths)
+    replies, references = narrowed(replies), narrowed(references)
     for pairs in chunks_by_length(longest, np.flatnonzero(longest <= LONGEST_IN_TABLE)):
         reply, reference = padded(replies, owner[pairs], -1), padded(references, pairs, -2)
-        for n, table in enumerate(equal_ngrams(reply, reference, orders), 1):
-            counts = count_along(table, axis=1)
+        for n, counts in enumerate(occurrences(reply, reference, orders), 1):
             position, column = np.nonzero(counts)
             yield SharedNgrams(n, pairs[column], position, counts[position, column].astype(np.int64))
     for pair in np.flatnonzero(longest > LONGEST_IN_TABLE).tolist():

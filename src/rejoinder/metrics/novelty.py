@@ -13,15 +13,17 @@ from rejoinder.arrays import Ints, Ragged
 from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import TextMetric, check_choice
 from rejoinder.metrics.batch import Batch, encode
-from rejoinder.metrics.embedding import shared_vectors
+from rejoinder.metrics.embedding import shared_vectors, vector_rows
 from rejoinder.metrics.ngrams import (
     LONGEST_IN_TABLE,
     chunks_by_length,
-    equal_ngrams,
+    narrowed,
     ngrams,
+    occurrences,
     occurrences_before,
     padded,
 )
+from rejoinder.text.coding import coded
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
 
@@ -66,6 +68,7 @@ class Repetition(TextMetric):
         comparable = contexts.lengths > 0 if self.of == "context" else np.ones(len(batch), np.bool_)
         longest = replies.lengths if self.of == "reply" else np.maximum(contexts.lengths, replies.lengths)
         short, scorable = longest <= LONGEST_IN_TABLE, comparable & (total > 0)
+        contexts, replies = narrowed(contexts), narrowed(replies)
         repeated = np.zeros(len(batch))
         for chunk in chunks_by_length(longest, np.flatnonzero(scorable & short)):
             repeated[chunk] = self._chunk(contexts, replies, chunk)
@@ -76,22 +79,26 @@ class Repetition(TextMetric):
         return scores
 
     def _encoded(self, batch: Batch) -> tuple[Ragged, Ragged]:
+        """Contexts and replies as codes into one vocabulary; the replies are tokenised once for all metrics."""
+        tokens = batch.tokens(self.text)
         joined = pl.Series([" ".join(example.context) for example in batch.examples], dtype=pl.String)
-        _, rows = encode(pl.concat([joined, batch.responses]), self.text)
-        contexts, replies = np.arange(len(batch)), len(batch) + np.arange(len(batch))
-        return rows.take(contexts), rows.take(replies)
+        vocabulary, contexts = encode(joined, self.text)
+        _, codes = coded(pl.concat([vocabulary, tokens.vocabulary]))
+        replies = codes[len(vocabulary) :][tokens.responses.values]
+        return Ragged(codes[contexts.values], contexts.offsets), Ragged(replies, tokens.responses.offsets)
 
     def _chunk(self, contexts: Ragged, replies: Ragged, chunk: Ints) -> Ints:
         reply = padded(replies, chunk, -1)
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
             # Padding equals padding, but no n-gram inside the reply extends into it.
-            before |= occurrences_before(reply, self.n)[-1] > 0
+            *_, count = occurrences_before(reply, self.n)
+            before |= count > 0
         if self.of != "reply":
             context = padded(contexts, chunk, -2)
             if len(context) >= self.n:
-                *_, shared = equal_ngrams(reply, context, self.n)
-                before |= shared.any(axis=1)
+                *_, count = occurrences(reply, context, self.n)
+                before |= count > 0
         inside = np.arange(len(before))[:, None] <= replies.lengths[chunk] - self.n
         repeated: Ints = (before & inside).sum(axis=0)
         return repeated
@@ -123,7 +130,7 @@ class Specificity(TextMetric):
     def score_batch(self, batch: Batch) -> Scores:
         """The mean rarity of the words."""
         tokens = batch.tokens(self.text)
-        rarity, known, word = _rarity(tokens.vocabulary)
+        rarity, known, word = _rarity(tokens.vocabulary, vector_rows(batch, self.text, SHIPPED))
         codes, row = tokens.responses.values, tokens.responses.row_of_value
         words = np.bincount(row, weights=word[codes], minlength=len(batch))
         total = np.bincount(row, weights=rarity[codes] * word[codes], minlength=len(batch))
@@ -133,10 +140,8 @@ class Specificity(TextMetric):
         return scores
 
 
-def _rarity(vocabulary: pl.Series) -> tuple[Scores, NDArray[np.bool_], NDArray[np.bool_]]:
+def _rarity(vocabulary: pl.Series, rank: Ints) -> tuple[Scores, NDArray[np.bool_], NDArray[np.bool_]]:
     """For each token: its rarity, whether it is known, whether it is a word."""
-    vectors = shared_vectors(SHIPPED)
-    rank = vectors.lookup(vocabulary.to_list())
     word = vocabulary.str.contains(r"\p{L}").to_numpy()
-    rarity = np.where(rank >= 0, np.log1p(np.maximum(rank, 0)) / np.log1p(len(vectors.matrix)), 1.0)
+    rarity = np.where(rank >= 0, np.log1p(np.maximum(rank, 0)) / np.log1p(len(shared_vectors(SHIPPED))), 1.0)
     return rarity, (rank >= 0) & word, word

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, WorkerError
 from rejoinder.output.writing import write_text
 
 _MARK = {"rejoinder": "unfinished run"}
@@ -81,11 +81,11 @@ class UnfinishedRows:
     def kept_only_for_resuming(self) -> Iterator[None]:
         """Delete both files if the block fails for a reason that resuming would not help with.
 
-        They are kept when the run is interrupted, the disk is full, or memory runs out.
+        They are kept when the run is interrupted, a process of it ends, the disk is full, or memory runs out.
         """
         try:
             yield
-        except (OSError, MemoryError):
+        except (OSError, MemoryError, WorkerError):
             raise
         except Exception:
             self.discard()

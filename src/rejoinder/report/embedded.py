@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rejoinder.report.markup import Html, element
+from rejoinder.figures.markup import Html, element
 
 # "<" starts "</script>" and "<!--"; ">" and "&" are escaped too, so that no markup remains.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rejoinder.report.markup import Html, element, joined
+from rejoinder.figures.markup import Html, element, joined
 
 TERMS = {
     "significant": "If the systems were equally good, a difference this large would be seen in fewer than 1 of 20 "

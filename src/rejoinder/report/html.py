@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder.errors import CallError
+from rejoinder.figures.markup import Html, joined
 from rejoinder.meta.comparing.compare import compare_table
 from rejoinder.meta.comparing.comparison import Comparison, Primary
 from rejoinder.report.chosen import ChosenRows, rows_to_show
-from rejoinder.report.markup import Html, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.browse import browse_data, browse_section
@@ -24,7 +24,7 @@ from rejoinder.report.sections.distributions import distributions_section
 from rejoinder.report.sections.replies import extremes_section, why_section
 from rejoinder.report.sections.signatures import notes_hint, run_facts, signatures_section
 from rejoinder.report.sections.summary import summary_section
-from rejoinder.report.sections.verdict import answer, best_first, question_of, standing_figure
+from rejoinder.report.sections.verdict import answer, question_of, standing_figure
 from rejoinder.scoring.meaning import meaning
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.formatting import bounds_text
@@ -73,7 +73,7 @@ def render_report(
         sections,
         question=question_of(table.system_names),
         lead=_lead(table, comparison, primary, notes),
-        data=browse_data(table, examples, chosen, reasons or {}),
+        data=browse_data(table, examples, chosen, reasons or {}, primary),
     )
 
 
@@ -105,7 +105,7 @@ def _lead(table: ScoreTable, comparison: Comparison | None, primary: str, notes:
     ]
     if comparison is not None:
         sentences = [*comparison.headline(), *meaning(table)]
-        figure = standing_figure(table, primary, best_first(comparison))
+        figure = standing_figure(table, primary, comparison.best_first)
     else:
         sentences = [*_level(table, primary), *meaning(table)]
         figure = standing_figure(table, primary)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.figures.markup import Html, element, joined, own_text
 from rejoinder.meta.meta import DimensionReport, MetaReport
 from rejoinder.meta.study import Cell, StudyResult
 from rejoinder.meta.study import shown as shown_cell
-from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.panels import panel_grid
 from rejoinder.report.sections.agreement import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import UNKNOWN, shown
 from rejoinder.meta.meta_analysis import MetaAnalysis
 from rejoinder.meta.study import shown as shown_cell
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import UNKNOWN, shown
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.panels import panel_grid
 from rejoinder.report.sections.agreement import spaced

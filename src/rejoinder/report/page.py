@@ -15,9 +15,10 @@ from importlib.resources import files
 from string import Template
 
 from rejoinder._version import __version__
-from rejoinder.report.markup import Html, element, escaped, joined
+from rejoinder.figures.markup import Html, element, escaped, joined
 
-SCRIPTS = ("theme.js", "browse.js")
+SCRIPTS = ("theme.js", "rows.js", "cells.js", "browse.js")
+"""In the order in which they run: the later ones use what the earlier ones define."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _section(section: Section, anchor: str) -> Html:
 def _checked(section: Section) -> Html:
     """The body; a TypeError if it is a plain string, which may contain unescaped text."""
     if not isinstance(section.html_body, Html):
-        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.report.markup")
+        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.figures.markup")
     return section.html_body
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rejoinder.figures.markup import element, joined
 from rejoinder.meta.planning.result import Plan
-from rejoinder.report.markup import element, joined
 from rejoinder.report.page import Section, render_page
 from rejoinder.report.panels import panel_grid
 from rejoinder.report.sections.agreement import spaced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rejoinder.report.markup import Html, element, joined
+from rejoinder.figures.markup import Html, element, joined
 
 
 def html_table(
@@ -19,7 +19,7 @@ def html_table(
     """A table in a box that scrolls on narrow screens.
 
     The first `left` columns are left-aligned, the others are numbers and right-aligned; the first is the row's header.
-    A cell is text, or markup from `rejoinder.report.markup`. The caption is for screen readers only. With `stacked`,
+    A cell is text, or markup from `rejoinder.figures.markup`. The caption is for screen readers only. With `stacked`,
     the names of the columns as text, narrow screens show each row as a block in which every cell has its name.
     """
     head = element("tr", *(_cell("th", cell, place, left, scope="col") for place, cell in enumerate(header)))

@@ -8,8 +8,9 @@ continue each other: ["Hi!"], then ["Hi!", "Hello.", "How are you?"].
 
 from __future__ import annotations
 
+import hashlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -66,6 +67,8 @@ class GroupFinder:
     """The data's own name for that field."""
     cluster: str | None = None
     """The data's own name for the field that was read as `dialogue_id`."""
+    hashed: Callable[[object], int] = hash
+    """Python's own, which is fast and differs from process to process, or `stable_hash`."""
 
     def __post_init__(self) -> None:
         self._contexts, self._dialogues, self._continued = array("q"), array("q"), _Continuations()
@@ -77,23 +80,49 @@ class GroupFinder:
         for example in examples:
             row = len(self._contexts)
             if row < MOST_COMPARED:
-                self._continued.add(row, example)
+                self._continued.add(row, self.beginnings_of(example))
             elif row == MOST_COMPARED:
                 self._continued = _Continuations()  # releases the memory
-            self._contexts.append(hash(self._key(example)))
-            self._dialogues.append(hash(example.dialogue_id) if example.dialogue_id else 0)
+            context, dialogue = self.keys_of(example)
+            self._contexts.append(context)
+            self._dialogues.append(dialogue)
+
+    def keys_of(self, example: Example) -> tuple[int, int]:
+        """A number for the context and one for the dialogue; 0 where there is no dialogue."""
+        dialogue = self.hashed(example.dialogue_id) if example.dialogue_id else 0
+        return self.hashed(self._key(example)), dialogue
+
+    def beginnings_of(self, example: Example) -> list[int]:
+        """A number for each beginning of the context, of the whole context last."""
+        found, numbers = self.hashed(example.system), []
+        for turn in example.context:
+            found = self.hashed((found, turn))
+            numbers.append(found)
+        return numbers
 
     def found(self) -> Grouping:
         """The groups of all examples that were added."""
-        contexts = _by_appearance(np.frombuffer(self._contexts, np.int64))
-        dialogues = np.frombuffer(self._dialogues, np.int64)
+        return self._grouping(
+            np.frombuffer(self._contexts, np.int64), np.frombuffer(self._dialogues, np.int64), self._continued
+        )
+
+    def of_keys(self, contexts: Ints, dialogues: Ints, beginnings: Sequence[list[int]] = ()) -> Grouping:
+        """The groups of examples with these numbers, as `keys_of` and `beginnings_of` give them."""
+        continued = _Continuations()
+        for row, numbers in enumerate(beginnings):
+            continued.add(row, numbers)
+        return self._grouping(contexts, dialogues, continued)
+
+    def _grouping(self, keys: Ints, dialogues: Ints, continued: _Continuations) -> Grouping:
+        """The groups of examples with these numbers for contexts and dialogues."""
+        contexts = _by_appearance(keys)
         if dialogues.any():
             rows = np.flatnonzero(dialogues)
             links = np.stack([contexts[rows], _by_appearance(dialogues[rows])])
             links[1] += contexts.max() + 1  # dialogues are nodes of their own, after the contexts
             unit, found_by = ("cluster" if self.cluster else "dialogue"), f"by {self.cluster or 'dialogue_id'}"
         else:
-            links = contexts[self._continued.links()]
+            links = contexts[continued.links()]
             unit, found_by = "dialogue", "their contexts continue each other"
             if len(contexts) > MOST_COMPARED or links.shape[1] < FEWEST_LINKED * (contexts.max() + 1):
                 return Grouping(contexts, contexts)
@@ -104,16 +133,21 @@ class GroupFinder:
 
     def _key(self, example: Example) -> tuple[object, ...]:
         if self.pair_by is None:
-            if example.context_id:
-                return ("context_id", example.context_id)
-            if example.context or example.references:
-                return ("context", example.context, example.references)
-            return ("id", example.id)
+            return context_key(example)
         value: object = getattr(example, self.pair_by)
         if not value:
             called = self.called or self.pair_by
             raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
         return (self.pair_by, value)
+
+
+def context_key(example: Example) -> tuple[object, ...]:
+    """What replies to one context have in common, where no field was named to pair them by."""
+    if example.context_id:
+        return ("context_id", example.context_id)
+    if example.context or example.references:
+        return ("context", example.context, example.references)
+    return ("id", example.id)
 
 
 @dataclass
@@ -125,11 +159,11 @@ class _Continuations:
     _beginnings: array[int] = field(default_factory=lambda: array("q"))
     _lengths: array[int] = field(default_factory=lambda: array("q"))
 
-    def add(self, row: int, example: Example) -> None:
-        """Remember an example's context."""
-        if not example.context:
+    def add(self, row: int, numbers: list[int]) -> None:
+        """Remember a context by the numbers of its beginnings, of the whole context last."""
+        if not numbers:
             return
-        *beginnings, whole = _running_hashes(example)
+        *beginnings, whole = numbers
         if whole not in self._rows:
             self._rows[whole] = row
             self._beginnings.extend(beginnings)
@@ -155,12 +189,9 @@ class _Continuations:
         return np.stack([rows[linked], rows[continued[linked]]])
 
 
-def _running_hashes(example: Example) -> Iterable[int]:
-    """A hash of each beginning of the context, of the whole context last."""
-    found = hash(example.system)
-    for turn in example.context:
-        found = hash((found, turn))
-        yield found
+def stable_hash(value: object) -> int:
+    """A number of 64 bits for text, numbers and tuples of these, the same in every process and version."""
+    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def _by_appearance(hashes: Ints) -> Ints:

@@ -15,7 +15,7 @@ from rejoinder.data.survey import survey
 from rejoinder.defaults import RESAMPLES
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.scoring.choosing import Metrics, choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.terminal import one_line
 
@@ -31,6 +31,7 @@ def score(
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
+    jobs: int | None = None,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 
@@ -38,6 +39,8 @@ def score(
     evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
     names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
+    `jobs` is the number of processes that score; by default evaluators use all cores, and fast metrics one process. It
+    does not change the scores.
     """
     chosen = choose(metrics)
     with closing(Source(examples, replace(FieldMap.given(fields), by=tuple(by)), on_error)) as source:
@@ -55,6 +58,7 @@ def score(
             notes=served.notes,
             keep_ids=True,
             by=tuple(by),
+            jobs=jobs,
         )
         table = run.score()
         skipped = list(source.skipped.values())

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
 from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.formats.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.score_output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Scores
@@ -41,6 +43,21 @@ def read_scores(path: Path) -> ScoreTable:
     if not ids:
         raise DataError("holds no scores: expected one row per example", file=str(path))
     meta, lacking = metadata_of(path)
+    arrays = {label: np.array(column, np.float64) for label, column in columns.items()}
+    return table_of(arrays, tuple(systems), np.array(codes, np.int32), meta, lacking, ids=ids)
+
+
+def table_of(
+    columns: Mapping[str, Scores],
+    system_names: tuple[str, ...],
+    system_of: NDArray[np.int32],
+    meta: Mapping[str, Any],
+    lacking: str = "",
+    *,
+    ids: Sequence[str] = (),
+    grouping: Grouping | None = None,
+) -> ScoreTable:
+    """The table of columns of a score file and its metadata; `lacking` says why a signature may be missing there."""
     signatures = meta.get("signatures", {})
     intervals = dict(_intervals(columns, signatures))
     bounds = {name for label in intervals for name in interval_columns(label)}
@@ -48,16 +65,17 @@ def read_scores(path: Path) -> ScoreTable:
         label for label in columns if label not in signatures and label not in bounds
     ]
     return ScoreTable(
-        scores={label: np.array(columns[label], np.float64) for label in order},
+        scores={label: columns[label] for label in order},
         intervals=intervals,
         signatures={label: signatures.get(label, f"unknown ({lacking})") for label in order},
-        system_names=tuple(systems),
-        system_of=np.array(codes, np.int32),
+        system_names=system_names,
+        system_of=system_of,
         ids=ids,
         corpus=dict(_corpus(meta)),
         ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
+        grouping=grouping,
         known_bounds=dict(_bounds(meta)),
         seed=int(meta.get("seed", 0)),
         resamples=int(meta.get("resamples", RESAMPLES)),
@@ -78,13 +96,13 @@ def _from_cells(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _intervals(
-    columns: Mapping[str, list[float]], signatures: Mapping[str, str]
+    columns: Mapping[str, Scores], signatures: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[Scores, Scores]]]:
     """The metrics whose bounds are columns too; a column with a signature is always a metric."""
     for label in columns:
         low, high = interval_columns(label)
         if {low, high} <= columns.keys() - signatures.keys():
-            yield label, (np.array(columns[low], np.float64), np.array(columns[high], np.float64))
+            yield label, (columns[low], columns[high])
 
 
 def digest_of_scored(path: Path) -> str | None:
@@ -125,10 +143,10 @@ def metadata_of(path: Path) -> tuple[dict[str, Any], str]:
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
-        return _checked_meta(text, str(path)), "no metadata in the file"
+        return _parsed_meta(text, str(path)), "no metadata in the file"
     meta_file = meta_path(path)
     try:
-        meta = _checked_meta(meta_file.read_text(encoding="utf-8"), str(meta_file))
+        meta = _parsed_meta(meta_file.read_text(encoding="utf-8"), str(meta_file))
     except FileNotFoundError:
         return {}, "no metadata next to the scores"
     except UnicodeDecodeError:
@@ -139,11 +157,16 @@ def metadata_of(path: Path) -> tuple[dict[str, Any], str]:
     return meta, f"{meta_file.name} does not name it"
 
 
-def _checked_meta(text: str, file: str) -> dict[str, Any]:
+def _parsed_meta(text: str, file: str) -> dict[str, Any]:
     try:
         meta = json.loads(text)
     except (ValueError, RecursionError):
         raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
+    return checked_meta(meta, file)
+
+
+def checked_meta(meta: Any, file: str) -> dict[str, Any]:
+    """The metadata of scores; DataError where they are not what this package writes."""
     if not isinstance(meta, dict):
         raise DataError("expected one object, as `rejoinder score -o` wrote it", file=file)
     for key, (expected, holds) in _META_FIELDS.items():
@@ -208,7 +231,7 @@ def range_of(ends: list[float | None]) -> tuple[float, float]:
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def _bounds(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
+def _bounds(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
     """The intervals of the means, which resampled contexts that a score file does not contain."""
     for label, systems in meta.get("summary", {}).items():
         ends = {system: (cell.get("low"), cell.get("high")) for system, cell in systems.items()}
@@ -217,7 +240,7 @@ def _bounds(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, 
             yield label, known
 
 
-def _corpus(meta: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
     for label, systems in meta.get("summary", {}).items():
         known = {system: cell["corpus"] for system, cell in systems.items() if cell.get("corpus") is not None}
         if known:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rejoinder.errors import CallError
-from rejoinder.metrics.base import Counter, Metric
+from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.slices import Slices
@@ -46,6 +46,38 @@ class Scorer:
                 counter = metric.counter()
                 if counter is not None:
                     self.counters[label, system] = counter
+
+    def restarted(self) -> Scorer:
+        """A scorer with the same metrics, as ready as these, that has counted nothing."""
+        fresh = Scorer(self.metrics, self.system_names, self.intervals)
+        fresh.ready = self.ready
+        return fresh
+
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether several processes may each score a part of the corpus, and their counts be put together."""
+        everything = (*self._observers.values(), *self._watchers.values(), *self.counters.values())
+        return all(each is None or isinstance(each, Accumulator) for each in everything)
+
+    def state(self) -> State:
+        """All that was counted, as arrays."""
+        return {"blank": np.array(self.blank), **_joined(self._counting())}
+
+    def merge(self, state: State) -> None:
+        """Add what a scorer of the same metrics counted in the examples that follow."""
+        self.blank += int(state["blank"])
+        _merge(self._counting(), state)
+
+    def observed(self) -> State:
+        """All that was observed, as arrays."""
+        return _joined(self._observers.values())
+
+    def merge_observed(self, state: State) -> None:
+        """Add what a scorer of the same metrics observed."""
+        _merge(self._observers.values(), state)
+
+    def _counting(self) -> list[object]:
+        return [*self._watchers.values(), *self.counters.values()]
 
     @property
     def must_observe(self) -> bool:
@@ -139,6 +171,23 @@ class Scorer:
         for label, watcher in self._watchers.items():
             notes += [f"{label}: {note}" for note in (watcher.notes() if watcher is not None else [])]
         return notes
+
+
+def _joined(accumulators: Iterable[object]) -> State:
+    """The states of several, each under its place."""
+    return {
+        f"{place}.{name}": array
+        for place, each in enumerate(accumulators)
+        if isinstance(each, Accumulator)
+        for name, array in each.state().items()
+    }
+
+
+def _merge(accumulators: Iterable[object], state: State) -> None:
+    for place, each in enumerate(accumulators):
+        if isinstance(each, Accumulator):
+            prefix = f"{place}."
+            each.merge({name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)})
 
 
 def finite(scores: Scores) -> Scores:

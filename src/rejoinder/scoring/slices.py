@@ -46,15 +46,21 @@ class SliceFinder:
         if not self.fields:
             return
         for example in examples:
-            for place, name in enumerate(self.fields):
-                values = self._values[place]
-                value = slice_of(example, name, place)
-                self._codes[place].append(values.setdefault(value, len(values)))
-                if len(values) > MOST_VALUES:
-                    raise CallError(
-                        f"the field {name!r} has more than {MOST_VALUES} different values: expected one that "
-                        "groups the replies, such as a topic or a language"
-                    )
+            self.add_values(self.values_of(example))
+
+    def values_of(self, example: Example) -> list[str]:
+        """The example's value of each field."""
+        return [slice_of(example, name, place) for place, name in enumerate(self.fields)]
+
+    def add_values(self, found: Sequence[str]) -> None:
+        """Take an example with these values of the fields into account."""
+        for name, values, codes, value in zip(self.fields, self._values, self._codes, found, strict=True):
+            codes.append(values.setdefault(value, len(values)))
+            if len(values) > MOST_VALUES:
+                raise CallError(
+                    f"the field {name!r} has more than {MOST_VALUES} different values: expected one that "
+                    "groups the replies, such as a topic or a language"
+                )
 
     def found(self) -> tuple[Slices, ...]:
         """The slices of all examples that were added."""

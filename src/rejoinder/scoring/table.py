@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.figures.numbers import decimals_for
+from rejoinder.figures.panels import HistogramPanel, IntervalPanel
+from rejoinder.figures.standalone import Figure
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.slices import Slices
 from rejoinder.stats.intervals import Interval
@@ -24,11 +27,17 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+_MANY_ROWS = 1_000_000
+"""Rows from which columns are summarised one by one."""
 
 CAUTION = (
-    "{count} slices: among many, some stand out by chance, and small ones have wide intervals. A slice that stands out "
-    "is a question for new data, not a result."
+    "{count} rows: among many, some stand out by chance, and small slices have wide intervals. Test a slice that "
+    "stands out on new data before you rely on it."
 )
+
+
+PLOTS = ("means", "histogram")
+"""The kinds of figure that a table of scores can draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +133,7 @@ class ScoreTable:
         summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
         for system in self.system_names:
             rows = self.rows_of(system)
-            matrix = np.stack([column[rows] for column in self.scores.values()], axis=1)
-            groups = self.grouping.clusters[rows] if self.grouping else None
-            limits = [self.limits(label) for label in self.scores]
-            intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
-            for label, column, interval in zip(self.scores, matrix.T, intervals, strict=True):
+            for label, column, interval in self._intervals(rows):
                 known = column[~np.isnan(column)]
                 low, high = self.known_bounds.get(label, {}).get(system, self._within(label, interval))
                 summary[label][system] = Summary(
@@ -141,6 +146,18 @@ class ScoreTable:
                     signature=self.signatures[label],
                 )
         return summary
+
+    def _intervals(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, Scores, Interval]]:
+        """Metric, its scores of some rows, and their mean with its interval."""
+        groups = self.grouping.clusters[rows] if self.grouping else None
+        # Where the rows are many, one metric at a time: the resamples of all are the same.
+        labels = list(self.scores)
+        size = len(labels) if len(rows) < _MANY_ROWS else 1
+        for some in (labels[start : start + size] for start in range(0, len(labels), size)):
+            matrix = np.stack([self.scores[label][rows] for label in some], axis=1)
+            limits = [self.limits(label) for label in some]
+            intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
+            yield from zip(some, matrix.T, intervals, strict=True)
 
     def limits(self, label: str) -> tuple[float, float] | None:
         """The ends of a metric's range; None where one is open or unknown."""
@@ -210,6 +227,36 @@ class ScoreTable:
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False)).astype(dict.fromkeys(self.columns, "float64"))
+
+    def means_panel(self, metric: str, systems: Sequence[str] | None = None) -> IntervalPanel:
+        """The mean of each system with its 95 % interval, in the given order."""
+        named = self.system_names if systems is None else systems
+        cells = self.summary()[metric]
+        rows = [(name or "replies", Interval(cells[name].mean, cells[name].low, cells[name].high)) for name in named]
+        colours = tuple(self.system_names.index(name) for name in named)
+        lower = "" if self.higher_is_better.get(metric, True) else ", lower is better"
+        title = f"Mean {metric} with 95 % intervals{lower}"
+        return IntervalPanel(title, tuple(rows), colours, decimals_for(self[metric]))
+
+    def histogram_panel(self, metric: str) -> HistogramPanel:
+        """The distribution of the scores of each system."""
+        column = self[metric]
+        groups = tuple((name or "replies", column[self.rows_of(name)]) for name in self.system_names)
+        return HistogramPanel(f"Distribution of {metric}", groups)
+
+    def plot(self, metric: str | None = None, *, kind: str = "means") -> Figure:
+        """A figure of one metric, by default the first: the "means" of all systems, or a "histogram" of each.
+
+        The figure is that of the report. A notebook shows it; `save` writes it to an SVG file.
+        """
+        if not self.metrics:
+            raise CallError("a figure needs the scores of at least one metric")
+        label = self.metrics[0] if metric is None else metric
+        self[label]  # an unknown name is an error that lists the near ones
+        if kind not in PLOTS:
+            raise UnknownNameError("kind of plot", kind, PLOTS)
+        panel = self.means_panel(label) if kind == "means" else self.histogram_panel(label)
+        return Figure.of(panel.title, [panel])
 
     def _repr_html_(self) -> str:
         return text_html(self.text(NOTEBOOK_WIDTH))

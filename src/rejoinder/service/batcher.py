@@ -1,31 +1,57 @@
-"""Dynamic batching: while one batch is scored in a thread, the requests that arrive gather for the next."""
+"""Dynamic batching: while one batch is scored in a thread, the requests that arrive gather for the next.
+
+The thread takes its next batch itself, without waiting for the event loop, which may be busy with the answers to the
+last one. A request with more replies than fit into a batch is scored in parts, and goes to the end of the queue after
+each of them, so that small requests need not wait for all of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
+import threading
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from rejoinder.errors import RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.registry import JUDGES
 from rejoinder.scoring.scorer import finite
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
 
+T = TypeVar("T")
 Columns = dict[str, list[float]]
+
+_LONGEST_RETRY = 60
 
 
 class QueueFullError(RejoinderError):
-    """More replies wait than the service accepts."""
+    """More waits than the service accepts."""
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds after which there should be room."""
 
 
 @dataclass(eq=False)
 class _Request:
-    examples: Sequence[Example]
-    result: asyncio.Future[Columns]
+    """Replies to score, or work to do alone in the scoring thread."""
+
+    result: asyncio.Future[Any]
+    examples: Sequence[Example] = ()
+    work: Callable[[], Any] | None = None
+    columns: Columns = field(default_factory=dict)
+    """The scores of the replies that have them."""
+    taken: int = 0
+    """Replies that have been scored, or are in the batch that is being scored."""
 
 
 @dataclass
@@ -40,73 +66,138 @@ class Batcher:
     """Replies scored since the start."""
     batches: int = 0
     """Batches scored since the start."""
+    busy: float = 0.0
+    """Seconds of scoring since the start."""
     _requests: deque[_Request] = field(default_factory=deque)
+    _arrived: threading.Condition = field(default_factory=threading.Condition)
+    _closing: bool = False
 
     async def __aenter__(self) -> Batcher:
-        self._arrived = asyncio.Event()
-        self._closing = False
+        self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "scoring")
-        self._work = asyncio.create_task(self._run())
+        await self._loop.run_in_executor(self._thread, self._load_models)
+        self._work = self._loop.run_in_executor(self._thread, self._run)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Score what was accepted, then stop."""
-        self._closing = True
-        self._arrived.set()
+        with self._arrived:
+            self._closing = True
+            self._arrived.notify()
         await self._work
         self._thread.shutdown()
 
     async def score(self, examples: Sequence[Example]) -> Columns:
         """Label -> one score per example; a QueueFullError where too many wait, a TimeoutError where it takes long."""
-        if self.waiting + len(examples) > self.limits.waiting:
-            raise QueueFullError(f"{self.waiting:,} replies are waiting: expected at most {self.limits.waiting:,}")
-        request = _Request(examples, asyncio.get_running_loop().create_future())
-        self.waiting += len(examples)
-        self._requests.append(request)
-        self._arrived.set()
-        return await asyncio.wait_for(request.result, self.limits.seconds)
+        found: Columns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
+        return found
 
-    async def _run(self) -> None:
-        while self._requests or not self._closing:
-            if not self._requests:
-                self._arrived.clear()
-                await self._arrived.wait()
-                continue
-            await self._score_together(self._next())
+    async def run(self, work: Callable[[], T], cost: int) -> T:
+        """What `work` returns, called alone in the scoring thread; `cost`: how many replies it counts as."""
+        found: T = await self._result(_Request(self._loop.create_future(), work=work), cost)
+        return found
 
-    def _next(self) -> list[_Request]:
-        """The requests that are scored together: at least one, and no more replies than fit into a batch."""
-        taken = [self._requests.popleft()]
-        room = self.limits.batch - len(taken[0].examples)
-        while self._requests and len(self._requests[0].examples) <= room:
-            taken.append(self._requests.popleft())
-            room -= len(taken[-1].examples)
+    def retry_after(self) -> int:
+        """Seconds until what waits is scored, from the rate since the start; at least 1."""
+        rate = self.scored / self.busy if self.busy else math.inf
+        return min(max(1, math.ceil(self.waiting / rate)), _LONGEST_RETRY)
+
+    async def _result(self, request: _Request, cost: int) -> Any:
+        if self.waiting + cost > self.limits.waiting:
+            told = f"{self.waiting:,} replies are waiting: expected at most {self.limits.waiting:,} with this request"
+            raise QueueFullError(told, self.retry_after())
+        self.waiting += cost
+        with self._arrived:
+            self._requests.append(request)
+            self._arrived.notify()
+        try:
+            return await asyncio.wait_for(request.result, self.limits.seconds)
+        finally:
+            self.waiting -= cost
+
+    def _load_models(self) -> None:
+        """Score one reply, so that no request waits until models are loaded; judges would ask, and cost, something."""
+        batch = Batch([Example("", ("Hello.",), "Hi!", ("Hi!",))])
+        for metric in self.metrics.values():
+            if metric.name not in JUDGES:
+                metric.score_batch(batch)
+
+    def _run(self) -> None:
+        """The scoring thread: batch after batch, until the service closes and nothing waits."""
+        while taken := self._next():
+            start = time.perf_counter()
+            work = taken[0][0].work
+            answers = self._scored(taken) if work is None else [(taken[0][0], _result_of(work))]
+            self.busy += time.perf_counter() - start
+            with contextlib.suppress(RuntimeError):  # the loop was stopped by force: nobody waits for the answers
+                self._loop.call_soon_threadsafe(_deliver, answers)
+
+    def _next(self) -> list[Part]:
+        """The replies to score together, or one request whose work is done alone; none where the service closes."""
+        with self._arrived:
+            while not (taken := self._taken()) and not self._closing:
+                self._arrived.wait()
         return taken
 
-    async def _score_together(self, requests: Sequence[_Request]) -> None:
-        """Score, and give each request its rows, or the error; those that nobody waits for any more are left out."""
-        wanted = [request for request in requests if not request.result.done()]
-        if not wanted:
-            self.waiting -= sum(len(request.examples) for request in requests)
-            return
-        examples = [example for request in wanted for example in request.examples]
-        try:
-            columns = await asyncio.get_running_loop().run_in_executor(self._thread, self._scores, examples)
-        except Exception as error:  # it belongs to the requests, and the service goes on
-            for request in wanted:
-                if not request.result.done():
-                    request.result.set_exception(error)
-        else:
-            self.scored, self.batches = self.scored + len(examples), self.batches + 1
-            start = 0
-            for request in wanted:
-                end = start + len(request.examples)
-                if not request.result.done():
-                    request.result.set_result({label: column[start:end].tolist() for label, column in columns.items()})
-                start = end
-        finally:
-            self.waiting -= sum(len(request.examples) for request in requests)
+    def _taken(self) -> list[Part]:
+        taken: list[Part] = []
+        room = self.limits.batch
+        for _ in range(len(self._requests)):
+            if room <= 0 or (taken and self._requests[0].work is not None):
+                break
+            request = self._requests.popleft()
+            if request.result.done():  # nobody waits for it any more
+                continue
+            if request.work is not None:
+                return [(request, slice(0))]
+            part = slice(request.taken, min(request.taken + room, len(request.examples)))
+            taken.append((request, part))
+            room -= part.stop - part.start
+            request.taken = part.stop
+            if part.stop < len(request.examples):
+                self._requests.append(request)
+        return taken
+
+    def _scored(self, parts: Sequence[Part]) -> list[Answer]:
+        """Score together; the requests whose last reply was among these, or all of them where a metric failed."""
+        examples = [example for request, part in parts for example in request.examples[part]]
+        found = _result_of(lambda: self._scores(examples))
+        if isinstance(found, Exception):
+            return [(request, found) for request, _ in parts]
+        self.scored, self.batches = self.scored + len(examples), self.batches + 1
+        rows, start = {label: column.tolist() for label, column in found.items()}, 0
+        for request, part in parts:
+            end = start + part.stop - part.start
+            for label, column in rows.items():
+                request.columns.setdefault(label, []).extend(column[start:end])
+            start = end
+        return [(request, request.columns) for request, part in parts if part.stop == len(request.examples)]
 
     def _scores(self, examples: Sequence[Example]) -> dict[str, Scores]:
         batch = Batch(examples)
         return {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
+
+
+Part = tuple[_Request, slice]
+"""A request, and which of its replies are scored in this batch."""
+Answer = tuple[_Request, Any]
+"""A request, and its result or the error that it gets."""
+
+
+def _result_of(work: Callable[[], T]) -> T | Exception:
+    """The result, or the error, which belongs to the requests: the service goes on."""
+    try:
+        return work()
+    except Exception as error:
+        return error
+
+
+def _deliver(answers: Sequence[Answer]) -> None:
+    """Give requests their answers, in the event loop; one that took too long is not waited for any more."""
+    for request, found in answers:
+        if request.result.done():
+            continue
+        if isinstance(found, Exception):
+            request.result.set_exception(found)
+        else:
+            request.result.set_result(found)

@@ -1,4 +1,4 @@
-"""How much one request may hold, and how much may wait."""
+"""How much one request may hold, how much may wait, and for how long."""
 
 from __future__ import annotations
 
@@ -18,4 +18,6 @@ class Limits:
     batch: int = 256
     """Replies that are scored together."""
     seconds: float = 60.0
-    """How long a request may wait for its scores."""
+    """How long a request may take to arrive, and then how long its scores may take."""
+    comparisons: int = 8
+    """Comparisons that wait for their statistics, or are being computed."""

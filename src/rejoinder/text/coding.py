@@ -34,7 +34,7 @@ def coded(strings: pl.Series) -> tuple[pl.Series, Ints]:
     code = np.arange(len(same))
     chosen = np.flatnonzero(same == code)
     code[chosen] = np.arange(len(chosen))
-    return strings.gather(chosen), code[same]
+    return strings.gather(chosen), code.take(same)
 
 
 def place_of_equal(hashes: Hashes) -> NDArray[np.int32]:
@@ -45,15 +45,15 @@ def place_of_equal(hashes: Hashes) -> NDArray[np.int32]:
     def last_in_slot(places: NDArray[np.int32], mixed: Hashes) -> NDArray[np.int32]:
         slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
         table[slot] = places
-        return table[slot]
+        return table.take(slot)
 
     found = last_in_slot(np.arange(len(hashes), dtype=np.int32), hashes)
-    waiting = np.flatnonzero(hashes[found] != hashes).astype(np.int32)
+    waiting = np.flatnonzero(hashes.take(found) != hashes).astype(np.int32)
     mixed = hashes[waiting]
     while len(waiting):  # each round settles the hashes that equal the last one in their slot
         mixed = mixed * GOLDEN
         found[waiting] = last_in_slot(waiting, mixed)
-        missed = hashes[found[waiting]] != hashes[waiting]
+        missed = hashes.take(found[waiting]) != hashes[waiting]
         waiting, mixed = waiting[missed], mixed[missed]
     return found
 

@@ -19,6 +19,7 @@ from rejoinder.evaluators.blend.members import load_member, places_of
 from rejoinder.evaluators.encoder_cosine import EncoderCosine
 from rejoinder.evaluators.pretrained import Pretrained
 from rejoinder.learning.saving import check_target, replacing_folder, write_config
+from rejoinder.loading.sources import downloads, find_pretrained
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.model_folder import read_config
 from rejoinder.registry import TEMPLATES, template_folder
@@ -41,6 +42,7 @@ def setup(name: str, output: str | Path, models: Mapping[str, str], *, template:
     check_target(target)
     config = _filled(read_config(home), places)
     listed = config["learned"]["members"]
+    _check_found(name, places)
     still_open = [number for number, place in enumerate(listed) if OPEN in place]
     names = [config["parameters"]["members"][number] for number in still_open]
     members = [_checked(load_member(member), config[DIGESTS], places) for member in names]
@@ -50,6 +52,25 @@ def setup(name: str, output: str | Path, models: Mapping[str, str], *, template:
             listed[number] = place
         write_config(fresh, {key: value for key, value in config.items() if key not in {"format", DIGESTS}})
     return Blend.load(target)
+
+
+def _check_found(name: str, places: Mapping[str, str]) -> None:
+    """CallError that names all models that are missing; those of the hub are downloaded if it can be reached."""
+    missing: dict[str, CallError] = {}
+    with downloads():
+        for source in places.values():
+            try:
+                find_pretrained(source, "model")
+            except CallError as error:
+                missing[source] = error
+    if len(missing) == 1:
+        raise next(iter(missing.values()))
+    if missing:
+        options = " ".join(f"--{key} FOLDER" for key, source in places.items() if source in missing)
+        raise CallError(
+            f"{name} needs {' and '.join(missing)}, which are neither folders nor in the Hugging Face cache, and the "
+            f"hub cannot be reached: expected {options}"
+        )
 
 
 def opened(folder: str | Path, output: str | Path, models: Mapping[str, str]) -> None:

@@ -254,7 +254,7 @@ def test_a_label_for_every_turn() -> None:
         ({"margin": 0.0}, "margin must be above 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"scale": (5.0, 1.0)}, "scale must be the lowest score and a higher one"),
-        ({"start": "hred", "layers": 2}, "a hred to start from has GRUs of 1 layer"),
+        ({"start": "hred", "layers": 2}, "layers is for a GRU without start"),
     ],
 )
 def test_wrong_parameters(wrong: dict[str, object], problem: str) -> None:
@@ -262,10 +262,10 @@ def test_wrong_parameters(wrong: dict[str, object], problem: str) -> None:
         Ruber(**wrong)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def hred(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[1, 2])
+def hred(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hred") / "model"
-    HredModel(vocabulary=300, embedding=12, hidden=16, epochs=1).fit(questions()).save(folder)
+    HredModel(vocabulary=300, embedding=12, hidden=16, epochs=1, layers=request.param).fit(questions()).save(folder)
     return folder
 
 

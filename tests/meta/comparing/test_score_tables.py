@@ -75,6 +75,25 @@ def test_our_own_score_files(run: Run, write_lines: WriteLines) -> None:
     assert [c["p"] for c in told["comparisons"]] == [c["p"] for c in direct["comparisons"]]
 
 
+def test_scores_of_different_signatures_do_not_meet(run: Run, write_lines: WriteLines) -> None:
+    """Two files with columns of one name, which were computed in different ways."""
+    for system in ("v1", "v2"):
+        replies = [{"id": str(n), "system": system, "context": ["q"], "response": f"a b c{n}"} for n in range(9)]
+        path = write_lines(replies)
+        for size in (1, 2):
+            run("score", path, "-m", f"distinct(n={size})", "-m", "length", "-o", f"{system}-{size}.jsonl")
+    for name in ("v1-1", "v2-2"):  # the label has the parameters in it, so it is made the same by hand
+        text = Path(f"{name}.jsonl").read_text(), Path(f"{name}.meta.json").read_text()
+        for suffix, each in zip(("jsonl", "meta.json"), text, strict=True):
+            Path(f"{name}.{suffix}").write_text(each.replace(f"distinct(n={name[-1]})", "distinct"))
+    ran = run("compare", "--scores", "v1-1.jsonl", "v2-2.jsonl")
+    assert ran.code == 2
+    assert "distinct was not computed in the same way: 'n:1' in v1-1.jsonl, 'n:2' in v2-2.jsonl" in ran.err
+    assert ran.err.count("\n") == 1
+    assert run("compare", "--scores", "v1-1.jsonl", "v2-2.jsonl", "-m", "length", "--json").json
+    assert run("compare", "--scores", "v1-2.jsonl", "v2-2.jsonl", "-m", "length", "--json").json
+
+
 def test_clusters_and_other_names(run: Run, write_lines: WriteLines) -> None:
     records = [
         {"item": row["id"], "model": row["system"], "score": row["rating"], "user": int(row["id"]) // 2}

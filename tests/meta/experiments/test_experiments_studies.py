@@ -14,6 +14,7 @@ from scipy.stats import pearsonr, spearmanr
 from learning_ridge import RidgeEvaluator, synthetic
 from places import JUDGED
 from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameError
+from rejoinder.figures.panels import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.learning.data import TrainingData
 from rejoinder.meta.experiments.amounts import label_amounts
 from rejoinder.meta.experiments.cross_validation import cross_validate
@@ -23,7 +24,6 @@ from rejoinder.meta.experiments.partition import PUBLISHED
 from rejoinder.meta.experiments.result import LearningResult
 from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.panels import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.reproduction.published.adem import TABLE_14, left_out_figures
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Dialogue

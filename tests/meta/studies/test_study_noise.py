@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from rejoinder.meta.panels import LinePanel
+from rejoinder.figures.panels import LinePanel
 from rejoinder.meta.studies.noise import SIGMAS, TRIALS, noisy_correlations, study
 from rejoinder.registry import load
 from study_sets import cells, example, scored_set

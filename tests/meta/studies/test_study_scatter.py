@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from rejoinder.meta.panels import ScatterPanel
+from rejoinder.figures.panels import ScatterPanel
 from rejoinder.meta.studies.human_scale import HumanScale
 from rejoinder.meta.studies.scatter import MOST_DOTS, jitter, study
 from study_sets import cells, example, scored_set

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.meta.panels import HistogramPanel
+from rejoinder.figures.panels import HistogramPanel
 from rejoinder.meta.studies.spread import study
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval

@@ -14,13 +14,14 @@ from small_dialogues import DIALOGUES, RECURRENT, small_parameters
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
-from rejoinder.errors import CallError, DataError, NeedsError  # noqa: E402
+from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError  # noqa: E402
 from rejoinder.language_models.likelihood import Likelihood  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
 from rejoinder.registry import build_reply_model  # noqa: E402
 from rejoinder.reply_models.decoding import Decoding  # noqa: E402
 from rejoinder.reply_models.neural.base import NeuralReplyModel  # noqa: E402
 from rejoinder.reply_models.neural.recurrent import HredModel, VhredModel  # noqa: E402
+from rejoinder.specs import parse_spec  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 
 THINGS = "tea rain chess bread music paper water stone river cloud".split()
@@ -36,9 +37,12 @@ TWENTY = [
     for n in range(20)
 ]
 
+BAHDANAU, SPEAKERS = "seq2seq-attention(attention=bahdanau)", "causal-lm(speakers=true)"
+
 
 @cache
-def over_fitted(name: str) -> NeuralReplyModel:
+def over_fitted(spec: str) -> NeuralReplyModel:
+    name, own = parse_spec(spec)
     small: dict[str, Any] = {"embedding": 32, "hidden": 48, "vocabulary": 400, "dropout": 0.0, "learning_rate": 0.01}
     if name == "vhred":
         small |= {"latent": 4, "annealing": 50}
@@ -46,11 +50,11 @@ def over_fitted(name: str) -> NeuralReplyModel:
         small = {**small_parameters(name), "learning_rate": 0.01}
     # The LSTM has to carry what it needs of the context over many tokens.
     epochs = {"lstm-lm": 480, "seq2seq": 240, "vhred": 220, "causal-lm": 110}.get(name, 160)
-    model: NeuralReplyModel = build_reply_model(name, {**small, "batch": 20, "epochs": epochs})
+    model: NeuralReplyModel = build_reply_model(name, {**small, "batch": 20, "epochs": epochs, **own})
     return model.fit(TWENTY, seed=1)
 
 
-@pytest.mark.parametrize("name", [*RECURRENT, "causal-lm"])
+@pytest.mark.parametrize("name", [*RECURRENT, "causal-lm", BAHDANAU, SPEAKERS])
 def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
     model = over_fitted(name)
     found = model.likelihood(TWENTY)
@@ -63,6 +67,15 @@ def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
     assert model.likelihood(TWENTY[::-1]).nats == pytest.approx(found.nats, rel=0.05)
     unseen = [Dialogue("x", (one.turns[0], one.turns[1][::-1])) for one in TWENTY]
     assert model.likelihood(unseen).perplexity > 10
+
+
+def test_two_layers_learn_which_reply_belongs_to_which_turn() -> None:
+    # Two layers need many more steps than one: twenty dialogues would take a minute.
+    pairs = [Dialogue("a", ("red apples", "sweet ones")), Dialogue("b", ("blue plums", "never again"))]
+    settings: dict[str, Any] = {"embedding": 32, "hidden": 48, "vocabulary": 400, "dropout": 0.0, "batch": 2}
+    model = HredModel(layers=2, epochs=200, learning_rate=0.01, **settings).fit(pairs, seed=1)
+    assert model.reply([pair.turns[:1] for pair in pairs]) == ["sweet ones", "never again"]
+    assert model.likelihood(pairs).perplexity < 1.5
 
 
 def test_every_way_of_decoding() -> None:
@@ -162,6 +175,10 @@ def test_wrong_parameters_data_and_folders(tmp_path: Path) -> None:
     ):
         with pytest.raises(CallError, match=message):
             tiny(**given)
+    with pytest.raises(UnknownNameError, match="did you mean luong"):
+        build_reply_model("seq2seq-attention", {"attention": "luon"})
+    with pytest.raises(CallError, match="layers must be at least 1"):
+        tiny(HredModel, layers=0)
     with pytest.raises(CallError, match="room for two turns"):
         build_reply_model("causal-lm", {"model": "any", "context_tokens": 50})
     with pytest.raises(CallError, match="minutes of training must be a number above 0"):

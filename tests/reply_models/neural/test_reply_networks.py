@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
+from rejoinder.language_models.recurrent.attention import BahdanauAttention, LuongAttention, Memory  # noqa: E402
 from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes  # noqa: E402
 from rejoinder.language_models.recurrent.parts import Decoder, NormalisedGru  # noqa: E402
 from rejoinder.language_models.recurrent.softmax import FULL_UP_TO, NextToken  # noqa: E402
@@ -30,9 +31,11 @@ def networks() -> dict[str, ReplyNetwork[Any]]:
     torch.manual_seed(0)
     return {
         "lm": LanguageModel(SIZES),
-        "seq2seq": Seq2Seq(SIZES, attention=False, turns=2, context_tokens=6),
-        "attention": Seq2Seq(SIZES, attention=True, turns=2, context_tokens=6),
+        "seq2seq": Seq2Seq(SIZES, attention="", turns=2, context_tokens=6),
+        "luong": Seq2Seq(SIZES, attention="luong", turns=2, context_tokens=6),
+        "bahdanau": Seq2Seq(SIZES, attention="bahdanau", turns=2, context_tokens=6),
         "hred": Hred(SIZES),
+        "hred of two layers": Hred(SIZES, layers=2),
     }
 
 
@@ -97,6 +100,47 @@ def test_a_normalised_gru_reads_packed_rows_like_single_ones() -> None:
             state = gru.cell(gru.read_norm(gru.read(vectors[token][None])), state)
         torch.testing.assert_close(last[0, number], state[0])
     assert states.data.shape == (6, 4)
+
+
+# Two states to attend to, of one row; a third one is beyond the end of the row and would change everything.
+MEMORY = Memory(torch.tensor([[[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]]]), torch.tensor([[False, False, True]]))
+
+
+def test_bahdanau_attention_by_hand() -> None:
+    attention = BahdanauAttention(2, 2, 3).requires_grad_(False)
+    attention.query.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 0.5]]))  # W
+    attention.key.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))  # U
+    attention.score.weight.copy_(torch.tensor([[1.0, 2.0]]))  # v
+    found = attention(torch.tensor([[0.5, 1.0]]), attention.prepared(MEMORY))
+    # W s = (.5, .5). U h = (0, 1) and (2, 0); v^T tanh((.5, 1.5)) = .46212 + 2 * .90515 = 2.27242 and
+    # v^T tanh((2.5, .5)) = .98661 + 2 * .46212 = 1.91085: the first state has the weight 1 / (1 + e^-.36157) = .58942.
+    assert found[0].tolist() == pytest.approx([0.58942, 2 * 0.41058], abs=1e-4)
+
+
+def test_luong_attention_by_hand() -> None:
+    attention = LuongAttention(2, 2).requires_grad_(False)
+    attention.score.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 0.5]]))  # M
+    attention.mix.weight.copy_(torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]))
+    attention.mix.bias.zero_()
+    one = packed([(0,)], torch.device("cpu"))
+    found = attention(packed_like(torch.tensor([[0.5, 1.0]]), one), MEMORY)
+    # M s = (.5, .5), so that the scores are .5 and 1: the first state has the weight 1 / (1 + e^.5) = .37754.
+    assert found[0].tolist() == pytest.approx([math.tanh(0.37754), math.tanh(2 * 0.62246)], abs=1e-4)
+
+
+def test_bahdanau_attention_asks_with_the_state_before_a_token() -> None:
+    torch.manual_seed(0)
+    network = Seq2Seq(SIZES, attention="bahdanau", turns=2, context_tokens=6).eval()
+    asked: list[Any] = []
+    attention = network.decoder.attend
+    assert isinstance(attention, BahdanauAttention)
+    attention.register_forward_hook(lambda *call: asked.append(call[1][0]))
+    with torch.no_grad():
+        state, first = network.start([DIALOGUES[0].turns[:1]], None)
+        after = network.step(state, first)[1]
+        network.step(after, torch.tensor([5]))
+    torch.testing.assert_close(asked[0], state.hidden)
+    torch.testing.assert_close(asked[1], after.hidden)
 
 
 def test_words_are_hidden_only_while_learning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from rejoinder.annotation.items import Item
@@ -14,8 +15,7 @@ from rejoinder.errors import CallError, DataError, shortened
 
 def offered(study: Study, items: Mapping[str, Item]) -> list[Item]:
     """The items that another tool shows, shuffled replies among them, in an order that does not reveal systems."""
-    if study.kind != "scale":
-        raise CallError(f"other tools get studies with scales, and this one has questions of kind {study.kind}")
+    _check_kind(study)
     return sorted((item for item in items.values() if item.role != "repeated"), key=lambda item: item.id)
 
 
@@ -31,11 +31,14 @@ def add_results(
     """Store answers whose raters have the names of another tool; the number of new ones.
 
     Nothing is stored if one of them is wrong. Answers that are stored already are left out, so that a file can be
-    imported again when it has grown.
+    imported again when it has grown, and so that our own answers, which went to the other tool with the items, do not
+    come back as those of somebody else.
     """
+    _check_kind(study)
     for answer in answers:
         _check(study, items, answer, file)
-    named = [_with_rater(answer, tool) for answer in answers]
+    ours = {rater.id for rater in store.raters()}
+    named = [one if one.rater in ours else replace(one, rater=_rater_id(tool, one.rater)) for one in answers]
     known = latest(store.answers())
     new = [one for one in named if (one.rater, one.item, one.question) not in known]
     sources = {_rater_id(tool, answer.rater): f"{tool}:{answer.rater}" for answer in answers}
@@ -51,6 +54,16 @@ def add_results(
     return len(new)
 
 
+def _check_kind(study: Study) -> None:
+    if study.kind != "scale":
+        raise CallError(f"other tools get studies with scales, and this one has questions of kind {study.kind}")
+    if study.queue is not None:
+        raise CallError(
+            "the queue of this study chooses while its own server runs: for other tools, expected a study without "
+            "[queue], of replies that `rejoinder sample` chose"
+        )
+
+
 def _check(study: Study, items: Mapping[str, Item], answer: Answer, file: str) -> None:
     if answer.item not in items:
         raise DataError(f"has the item {shortened(answer.item)}, which this study does not have", file=file)
@@ -60,11 +73,6 @@ def _check(study: Study, items: Mapping[str, Item], answer: Answer, file: str) -
         raise DataError(
             f"has the answer {shortened(answer.value)} to {answer.question}: expected a point of its scale", file=file
         )
-
-
-def _with_rater(answer: Answer, tool: str) -> Answer:
-    rater = _rater_id(tool, answer.rater)
-    return Answer(rater, answer.item, answer.question, answer.value, answer.seconds, answer.given)
 
 
 def _rater_id(tool: str, name: str) -> str:

@@ -22,3 +22,12 @@ document.addEventListener("submit", (event) => {
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = "yes";
 });
+// How many characters of a written reply were pasted or dropped: organisers see it, and it is no error.
+for (const kind of ["paste", "drop"]) {
+  document.addEventListener(kind, (event) => {
+    const form = document.getElementById("answers");
+    if (!form || !form.elements.pasted || event.target.tagName !== "TEXTAREA") return;
+    const text = (event.clipboardData || event.dataTransfer).getData("text");
+    form.elements.pasted.value = String(Number(form.elements.pasted.value) + text.length);
+  });
+}

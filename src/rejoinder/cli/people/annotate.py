@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     importing = steps.add_parser("import", help="add answers that were given in another tool")
     importing.add_argument("--from", dest="tool", choices=TOOLS, required=True, help="the tool that wrote the results")
-    datasheet = steps.add_parser("datasheet", help="write a datasheet of the study, by the sections of HEDS 3.0")
+    datasheet = steps.add_parser("datasheet", help="write a datasheet of the study, with the numbers of HEDS 3.0")
     datasheet.add_argument("-o", "--output", required=True, metavar="FILE.md", help="the datasheet")
     for step in (links, serve, export, importing, datasheet):
         step.add_argument("study", help="the study's TOML file")
@@ -224,9 +224,9 @@ def _import(arguments: argparse.Namespace) -> None:
 def _datasheet(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.admin import state_of
     from rejoinder.annotation.assignment import Assigner
     from rejoinder.annotation.datasheet import datasheet
+    from rejoinder.annotation.progress import state_of
     from rejoinder.output.targets import Output, output_path, reserved
     from rejoinder.output.writing import write_text
 

@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "r-tfidf": "retrieve the reply that is most similar to the context, by TF-IDF",
         "c-tfidf": "retrieve the reply to the most similar context, by TF-IDF",
         "bm25": "retrieve the reply that BM25 ranks first for the context",
+        "retrieve-rerank": "retrieve replies to similar last turns by keywords, then choose one by weighted features",
         "dual-encoder": "retrieve the reply that fits best by a bilinear score of a pretrained encoder's vectors",
         "dual-encoder-rnn": "retrieve the reply that fits best by two GRUs that are trained for it",
         "lstm-lm": "generate with an LSTM language model that continues the dialogue",

@@ -22,16 +22,16 @@ _ROWS = 4096
 _THREADS = "POLARS_MAX_THREADS"
 
 
-def parquet_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The records of a file, in order; DataError if it is damaged."""
+def parquet_records(path: Path, name: str, skipped: int = 0) -> Iterator[dict[str, Any]]:
+    """The records of a file, in order, without the first `skipped`; DataError if it is damaged."""
     check_polars_threads()
     import polars as pl
 
-    with _failures_as_errors(name, "is not a readable Parquet file"):
+    with polars_failures(name, "is not a readable Parquet file"):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         expected = scan.select(pl.len()).collect().item()
-    number = 0
-    for record in frame_records(scan, name, "is not a readable Parquet file"):
+    number = skipped
+    for record in frame_records(scan.slice(skipped), name, "is not a readable Parquet file"):
         number += 1
         yield record
     if number != expected:  # a damaged file may end early without an error
@@ -41,10 +41,10 @@ def parquet_records(path: Path, name: str) -> Iterator[dict[str, Any]]:
 def frame_records(frame: pl.LazyFrame, name: str, problem: str = "cannot be collected") -> Iterator[dict[str, Any]]:
     """The rows of a lazy frame, collected in batches."""
     check_polars_threads()
-    with _failures_as_errors(name, problem):
+    with polars_failures(name, problem):
         batches = frame.collect_batches(chunk_size=_ROWS, maintain_order=True)
     while True:
-        with _failures_as_errors(name, problem):
+        with polars_failures(name, problem):
             batch = next(batches, None)
             records = None if batch is None else batch.rows(named=True)
         if records is None:
@@ -61,7 +61,7 @@ def check_polars_threads() -> None:
 
 
 @contextmanager
-def _failures_as_errors(name: str, problem: str) -> Iterator[None]:
+def polars_failures(name: str, problem: str) -> Iterator[None]:
     """Turn an error or a panic of polars into a DataError."""
     import polars as pl
 

@@ -44,17 +44,48 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     return document_rows(path, name) if is_document(path, kind) else _json_lines(path, name)
 
 
-def lines_of_file(path: Path, name: str) -> Iterator[tuple[int, str | DataError]]:
-    """Decoded lines, each with its number."""
-    for number, line in _raw_lines(path, name):
+def rows_after(path: Path, name: str, row: int, offset: int) -> Iterator[Row]:
+    """Records of a Parquet file or of JSON lines from some row on, numbered as in the whole file.
+
+    `offset` is where the row begins in a file of lines (see `line_offsets`).
+    """
+    if is_parquet(name):
+        return enumerate(parquet_records(path, name, row - 1), start=row)
+    return _json_lines(path, name, row, offset)
+
+
+def is_parquet(name: str) -> bool:
+    """Whether a file is read as Parquet."""
+    return Path(name).suffix.lower() in {".parquet", ".pq"}
+
+
+def line_offsets(path: Path, name: str, lines: Iterable[int]) -> dict[int, int]:
+    """Line number -> where the line begins in the file, in bytes."""
+    wanted, offsets, offset = set(lines), dict[int, int](), 0
+    try:
+        with open_bytes(path) as file:
+            for number, line in enumerate(file, start=1):
+                if number in wanted:
+                    offsets[number] = offset
+                offset += len(line)
+    except OSError as error:
+        raise unreadable(error, name) from None
+    return offsets
+
+
+def lines_of_file(path: Path, name: str, first: int = 1, offset: int = 0) -> Iterator[tuple[int, str | DataError]]:
+    """Decoded lines, each with its number; those from line `first` on, which begins at `offset`."""
+    for number, line in _raw_lines(path, name, first, offset):
         yield number, line if isinstance(line, DataError) else _decoded(line, name, number)
 
 
-def _raw_lines(path: Path, name: str) -> Iterator[tuple[int, bytes | DataError]]:
+def _raw_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes | DataError]]:
     """Lines as bytes, each with its number; an error in place of one that is too long."""
     try:
         with open_bytes(path) as file:
-            number = 0
+            number = first - 1
+            if offset:
+                file.seek(offset)
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
                 if len(line) > LONGEST_LINE:
@@ -88,8 +119,8 @@ def _drain(file: IO[bytes], line: bytes) -> None:
         line = file.readline(LONGEST_LINE)
 
 
-def _json_lines(path: Path, name: str) -> Iterator[Row]:
-    for number, line in lines_of_file(path, name):
+def _json_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Iterator[Row]:
+    for number, line in lines_of_file(path, name, first, offset):
         if isinstance(line, DataError):
             yield number, line
         elif line.strip():

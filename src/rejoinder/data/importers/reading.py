@@ -51,12 +51,21 @@ class Reading:
         read = f"read as {self.shape}" + (f": {self.mapping}" if self.mapping else "")
         return "; ".join([read, *self.notes])
 
-    def rows(self, rows: Iterable[Row], name: str, *, every_turn: bool = False, prefix: str = "") -> Iterator[Row]:
+    def rows(
+        self,
+        rows: Iterable[Row],
+        name: str,
+        *,
+        every_turn: bool = False,
+        prefix: str = "",
+        whole_file: bool = True,
+    ) -> Iterator[Row]:
         """The records, imported; an error in place of one that cannot be.
 
-        With `every_turn` there is a record per assistant message; `prefix` makes the ids of several files different.
+        With `every_turn` there is a record per assistant message; `prefix` makes the ids of several files different. In
+        a whole file, each field that the caller named must occur.
         """
-        unseen, seen = set(self.given.names.values()), set[str]()
+        unseen, seen = set(self.given.names.values()) if whole_file else set[str](), set[str]()
         paths = [path for path in self.fields.names.values() if "." in path]
         if self.pages:
             rows = ((line, one) for line, record in rows for one in records_of_page(record) or [record])

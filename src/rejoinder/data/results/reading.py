@@ -1,6 +1,7 @@
 """Recognises result files, and gives their rows as records of a score table.
 
-A row has `id`, `system` and `scores`. The id begins with the task, so that equal ids of several tasks are not paired.
+A row has `id`, `system` and `scores`, and `context_id` where the tool says which inputs are equal. Where it does not,
+the id begins with the task, so that equal ids of several tasks are not paired.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.formats.opening import open_bytes, unreadable
-from rejoinder.data.results import inspect_log, lm_eval
+from rejoinder.data.results import inspect_log, lm_eval, promptfoo
 from rejoinder.errors import DataError
 
 Rows = list[dict[str, Any]]
@@ -52,8 +53,12 @@ def _rows_of_file(path: Path) -> Rows | None:
 def _recognised(path: Path) -> Rows | None:
     if path.suffix == ".eval":
         return inspect_log.archive_rows(path)
-    if path.suffix == ".json" and inspect_log.is_log(document := _document(path)):
-        return inspect_log.rows(document, str(path))
+    if path.suffix == ".json":
+        document = _document(path)
+        if inspect_log.is_log(document):
+            return inspect_log.rows(document, str(path))
+        if promptfoo.is_result(document):
+            return promptfoo.rows(document, str(path))
     if path.suffix == ".jsonl" and lm_eval.is_sample(_first_line(path)):
         return lm_eval.rows(path)
     return None

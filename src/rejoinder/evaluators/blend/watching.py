@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rejoinder.evaluators.blend.member_scores import MOST_PARTS, PART_WORDS
-from rejoinder.metrics.base import Watcher
+from rejoinder.evaluators.out_of_domain import OutOfDomainCounter
+from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.stats.formatting import counted
 
@@ -14,7 +17,7 @@ from rejoinder.stats.formatting import counted
 class BlendWatcher:
     """Counts replies of which only the beginning was read."""
 
-    other: Watcher | None
+    other: OutOfDomainCounter | None
     """The counter of unfamiliar replies, if there is one."""
     cut: int = 0
 
@@ -26,6 +29,16 @@ class BlendWatcher:
         )
         if self.other is not None:
             self.other.add(batch)
+
+    def state(self) -> State:
+        """The number of such replies, and what the other counter has."""
+        return {"cut": np.array(self.cut), **(self.other.state() if self.other is not None else {})}
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one counted after these."""
+        self.cut += int(state["cut"])
+        if self.other is not None:
+            self.other.merge(state)
 
     def notes(self) -> list[str]:
         """Notes for the reader about all that was added."""

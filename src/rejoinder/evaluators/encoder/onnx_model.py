@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +23,7 @@ from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 from rejoinder.loading.foreign import first_line, onnx_session
+from rejoinder.threads import in_threads
 
 _STACKED = "stack"
 BATCH_TOKENS = 512
@@ -56,6 +56,10 @@ class OnnxModel:
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
         (folder / WEIGHTS[self.precision]).write_bytes(self.weights)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process needs: it makes a session of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "session"}
+
     @cached_property
     def session(self) -> Any:
         """ONNX Runtime's session, made when the first pair is scored."""
@@ -65,8 +69,8 @@ class OnnxModel:
         options.log_severity_level = 3  # errors
         # Lengths differ from batch to batch: memory kept for every shape would only grow.
         options.enable_mem_pattern = False
-        # The library counts the machine's cores; this process may be allowed fewer, and then its threads would compete.
-        options.intra_op_num_threads = _usable_cores()
+        # Each batch runs on one core, and batches on all of them: threads that share a product wait for each other.
+        options.intra_op_num_threads = 1
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         return onnx_session(self.graph, options, WEIGHTS[self.precision])
@@ -90,26 +94,34 @@ class OnnxModel:
         if not self.has_features:
             return self.score(pairs)[:, None]
 
+        session = self.session  # made before the threads begin
+
         def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
-            scores, features = self.session.run(["score", _STACKED], arrays)
+            scores, features = session.run(["score", _STACKED], arrays)
             return np.concatenate([scores[:, :, None], features], axis=2)
 
-        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run)
+        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
         return found.reshape(len(pairs), 1 + len(FEATURES))
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
         if self.has_features:
             return self.read(pairs)[:, 0]
+        names = {taken.name for taken in self.session.get_inputs()}  # makes the session, before the threads begin
         if self.settings.towers:
-            scores = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run)
+            brancher = self.tokeniser.brancher
+            scores = shared_scores(brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run, threads=True)
         else:
             encoded = self.tokeniser.encode(pairs)
             scores = np.full(len(pairs), LOWEST)
-            names = {taken.name for taken in self.session.get_inputs()}
-            for rows in by_length(encoded, BATCH_TOKENS):
+
+            def run(rows: list[int]) -> NDArray[np.floating]:
                 arrays = padded([encoded[row] for row in rows], self.settings.pad)
-                scores[rows] = self._run({name: array for name, array in arrays.items() if name in names})
+                return self._run({name: array for name, array in arrays.items() if name in names})
+
+            batches = by_length(encoded, BATCH_TOKENS)
+            for rows, found in zip(batches, in_threads(run, batches), strict=True):
+                scores[rows] = found
         if not np.isfinite(scores).all():
             raise DataError("gives scores that are not finite", file=WEIGHTS[self.precision])
         return scores
@@ -133,10 +145,3 @@ def _added_output(name: str) -> bytes:
     named = b"\x0a" + bytes([len(name)]) + name.encode()
     output = b"\x62" + bytes([len(named)]) + named
     return b"\x3a" + bytes([len(output)]) + output
-
-
-def _usable_cores() -> int:
-    """Cores that this process may run on; all of the machine's if the system does not report them."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -62,6 +62,7 @@ class Judge(Metric):
     measures: ClassVar[str] = "rating of a reply by a language model, from 1 to 5, by a rubric"
     citation: ClassVar[str] = "Liu et al. 2023, G-Eval"
     range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    one_process: ClassVar[bool] = True
 
     model: str
     """The model's name at the endpoint."""

@@ -28,6 +28,7 @@ class Jury(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context, or no answer that could be used"
     range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    one_process: ClassVar[bool] = True
 
     members: tuple[str, ...]
     """Judges, such as 'judge(model=NAME, url=ADDRESS)'."""

@@ -30,7 +30,7 @@ from rejoinder.text.vocabulary import Vocabulary
 
 EMBEDDING_SIZE = 0.5
 """Root mean square of the numbers in word embeddings at the start."""
-_GRU_WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+_GRU_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors | None) -> PairScorer:
@@ -67,6 +67,7 @@ def from_hred(
         words=len(vocabulary),
         dims=hred.reader.gru.input_size,
         hidden=hred.reader.gru.hidden_size,
+        layers=hred.reader.gru.num_layers,
         hierarchical=hierarchical,
         context_hidden=hred.context.hidden,
         speaker=speaker,
@@ -93,9 +94,9 @@ def _hred_of(model: Any) -> tuple[Hred, Vocabulary]:
 
 def _copy_forward(gru: nn.GRU, start: nn.Module) -> None:
     """Copy a one-way GRU into the forward direction of another, whose additional inputs get weights of 0."""
-    for name in _GRU_WEIGHTS:
+    for name in (f"{weight}_l{layer}" for layer in range(gru.num_layers) for weight in _GRU_WEIGHTS):
         weight, found = getattr(gru, name), getattr(start, name)
-        if name == "weight_ih_l0":
+        if name.startswith("weight_ih"):
             weight.zero_()
             weight[:, : found.shape[1]] = found
         else:

@@ -90,7 +90,7 @@ class NetworkEvaluator(CorpusEvaluator):
         if self.start != NONE and not self.reads_words:
             raise CallError(f"{self.name}: start is for a GRU, and {self.encoder} is a pretrained encoder")
         if self.start != NONE and self.layers != 1:
-            raise CallError(f"{self.name}: a hred to start from has GRUs of 1 layer, not {self.layers}")
+            raise CallError(f"{self.name}: layers is for a GRU without start, whose hred has its own number of layers")
 
     @property
     def reads_words(self) -> bool:

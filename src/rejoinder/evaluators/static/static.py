@@ -52,6 +52,7 @@ class Static(Evaluator):
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = "no context"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
+    is_slow: ClassVar[bool] = False
     labels: ClassVar[Use] = "needed"
     trains_in_steps: ClassVar[bool] = True
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from rejoinder.language_models.recurrent.networks import Sizes
     from rejoinder.text.vocabulary import Vocabulary
 
+LUONG, BAHDANAU = "luong", "bahdanau"
+ATTENTIONS = (LUONG, BAHDANAU)
+"""Kinds of attention to the tokens of a context: `attention.py`."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecurrentModel(TrainingSettings, ABC):

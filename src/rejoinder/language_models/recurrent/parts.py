@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from rejoinder.language_models.recurrent.attention import BahdanauAttention, Memory, attention_of
 from rejoinder.language_models.recurrent.softmax import NextToken
 from rejoinder.language_models.recurrent.token_dialogues import packed, packed_like, shifted
 from rejoinder.text.vocabulary import DROPPED, START, Ids
@@ -64,80 +65,46 @@ class Words(nn.Embedding):
 class Reader(nn.Module):
     """A bidirectional GRU over the vectors of tokens; a row is a turn or a whole context."""
 
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+    def __init__(self, width: int, hidden: int, dropout: float, layers: int = 1) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.gru = nn.GRU(width, hidden // 2, bidirectional=True)
+        self.gru = nn.GRU(width, hidden // 2, layers, bidirectional=True)
 
     def forward(self, vectors: PackedSequence) -> tuple[Tensor, PackedSequence]:
-        """The last states of both directions (rows, hidden), and the states at each token."""
+        """The last states of both directions (rows, hidden), and the states at each token; those of the top layer."""
         states, last = self.gru(packed_like(self.dropout(vectors.data), vectors))
-        return torch.cat([last[0], last[1]], dim=1), states
+        return torch.cat([last[-2], last[-1]], dim=1), states
 
 
 class ContextReader(nn.Module):
     """A GRU over the vectors of turns: its state after a turn is the context of the next turn."""
 
-    def __init__(self, width: int, hidden: int, *, normalised: bool) -> None:
+    def __init__(self, width: int, hidden: int, *, normalised: bool, layers: int = 1) -> None:
         super().__init__()
-        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden)
-        self.hidden = hidden
+        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden, layers)
+        self.hidden, self.layers = hidden, layers
 
     def forward(self, turns: Tensor, lengths: Sequence[int]) -> Tensor:
-        """The state after every turn. Turns of all dialogues (turns, width) -> (dialogues, longest, hidden)"""
+        """The top layer's state after every turn. (turns of all dialogues, width) -> (dialogues, longest, hidden)"""
         padded = nn.utils.rnn.pad_sequence(list(torch.split(turns, list(lengths))), batch_first=True)
         rows = pack_padded_sequence(padded, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
-        zeros = turns.new_zeros(1, len(lengths), self.hidden)
+        zeros = turns.new_zeros(self.layers, len(lengths), self.hidden)
         states: Tensor = pad_packed_sequence(self.gru(rows, zeros)[0], batch_first=True)[0]
         return states
-
-
-class Memory(NamedTuple):
-    """The states at each token of the context, for attention."""
-
-    states: Tensor  # (rows, longest, width)
-    absent: Tensor  # (rows, longest), True beyond the end of a row
-
-    @classmethod
-    def of(cls, states: PackedSequence) -> Memory:
-        """From the states of a reader."""
-        padded, lengths = pad_packed_sequence(states, batch_first=True)
-        places = torch.arange(padded.shape[1], device=padded.device)
-        return cls(padded, places[None] >= lengths[:, None].to(padded.device))
-
-
-class Attention(nn.Module):
-    """tanh(W [h; c]) with c the mean of the states s, weighted by softmax(h^T M s) (Luong et al. 2015, "general")."""
-
-    def __init__(self, hidden: int, width: int) -> None:
-        super().__init__()
-        self.score = nn.Linear(hidden, width, bias=False)
-        self.mix = nn.Linear(hidden + width, hidden)
-
-    def forward(self, states: PackedSequence, memory: Memory) -> Tensor:
-        """For each token of each row. (tokens of all rows, hidden)"""
-        asked, lengths = pad_packed_sequence(packed_like(self.score(states.data), states), batch_first=True)
-        fit = asked @ memory.states.transpose(1, 2)  # (rows, tokens, longest)
-        weights = fit.masked_fill(memory.absent[:, None], -torch.inf).softmax(2)
-        found = weights @ memory.states  # (rows, tokens, width)
-        if states.sorted_indices is not None:  # in the exact order of the states: rows of equal length could be swapped
-            found, lengths = found[states.sorted_indices], lengths[states.sorted_indices.cpu()]
-        seen = pack_padded_sequence(found, lengths, batch_first=True).data
-        return torch.tanh(self.mix(torch.cat([states.data, seen], dim=1)))
 
 
 class Writing(NamedTuple):
     """The state of a decoder in some replies."""
 
-    hidden: Tensor  # (rows, hidden)
+    hidden: Tensor
+    """The states of all layers, one after the other, the top one last. (rows, layers * hidden)"""
     given: Tensor
     """The condition of each reply, projected to the width of a token, to which it is added. (rows, width)"""
     memory: Memory | None = None
 
-    def rows(self, wanted: Tensor) -> Writing:
+    def rows(self, wanted: Tensor | slice) -> Writing:
         """The state of some rows."""
-        memory = self.memory and Memory(self.memory.states[wanted], self.memory.absent[wanted])
-        return Writing(self.hidden[wanted], self.given[wanted], memory)
+        return Writing(self.hidden[wanted], self.given[wanted], self.memory and self.memory.rows(wanted))
 
 
 class Decoder(nn.Module):
@@ -153,20 +120,24 @@ class Decoder(nn.Module):
         dropout: float = 0.0,
         word_drop: float = 0.0,
         normalised: bool = False,
-        attention: int = 0,
+        attention: str = "",
+        layers: int = 1,
     ) -> None:
-        """`width`: of a token's vector; `attention`: width of the states that it attends to, 0 for no attention."""
+        """`width`: of a token's vector; `attention`: one of ATTENTIONS, to states as wide as the condition, or none."""
         super().__init__()
         self.words, self.word_drop, self.dropout = Words(tokens, width), word_drop, nn.Dropout(dropout)
-        self.begin = nn.Linear(condition, hidden)
+        self.layers = layers
+        self.begin = nn.Linear(condition, layers * hidden)
         self.give = nn.Linear(condition, width)
-        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden)
-        self.attend = Attention(hidden, attention) if attention else None
+        self.gru = NormalisedGru(width, hidden) if normalised else nn.GRU(width, hidden, layers)
+        self.attend = attention_of(attention, hidden, condition, width) if attention else None
         self.out = nn.Linear(hidden, width)
         self.next_token = NextToken(width, tokens)
 
     def start(self, condition: Tensor, memory: Memory | None = None) -> Writing:
         """The state before the first token. (rows, condition)"""
+        if memory is not None and isinstance(self.attend, BahdanauAttention):
+            memory = self.attend.prepared(memory)
         return Writing(torch.tanh(self.begin(condition)), self.give(condition), memory)
 
     def forward(self, replies: Sequence[Ids], condition: Tensor, memory: Memory | None = None) -> Tensor:
@@ -176,24 +147,59 @@ class Decoder(nn.Module):
         rows, wanted = packed([shifted(reply) for reply in replies], device), packed(replies, device).data
         given = packed_rows(begun.given, rows)
         inputs = self.dropout(self.words(self._hidden_at_random(rows.data))) + given
-        states = self.gru(packed_like(inputs, rows), begun.hidden[None])[0]
-        if self.attend is not None and memory is not None:
-            states = packed_like(self.attend(states, memory), states)
-        nats: Tensor = self.next_token(self.dropout(torch.tanh(self.out(states.data))), wanted)
+        states = self._states(packed_like(inputs, rows), begun)
+        nats: Tensor = self.next_token(self.dropout(torch.tanh(self.out(states))), wanted)
         return nats
 
     def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
         """Log-probabilities after one more token, and the new state: see `reply_models/neural/search.py`."""
-        inputs = self.words(last) + state.given
+        states, new = self._read(self.words(last) + state.given, state)
+        return self.next_token.logs(torch.tanh(self.out(states))), new
+
+    def _states(self, inputs: PackedSequence, begun: Writing) -> Tensor:
+        """What each next token is predicted from, in the order of the inputs. (tokens of all replies, hidden)"""
+        if isinstance(self.attend, BahdanauAttention):
+            return self._one_by_one(inputs, begun)
+        states = self.gru(inputs, self._by_layer(begun.hidden))[0]
+        found: Tensor = states.data
+        return found if self.attend is None or begun.memory is None else self.attend(states, begun.memory)
+
+    def _one_by_one(self, inputs: PackedSequence, begun: Writing) -> Tensor:
+        """The same, token by token, because what is attended to depends on the state before."""
+        state = begun if inputs.sorted_indices is None else begun.rows(inputs.sorted_indices)
+        found, at = [], 0
+        for size in inputs.batch_sizes.tolist():
+            # Rows are sorted by length, longest first: the last ones have ended.
+            states, state = self._read(inputs.data[at : at + size], state.rows(slice(size)))
+            found.append(states)
+            at += size
+        return torch.cat(found)
+
+    def _read(self, inputs: Tensor, state: Writing) -> tuple[Tensor, Writing]:
+        """What the next token is predicted from after one more input of each row, and the new state. (rows, hidden)"""
+        seen = None
+        if isinstance(self.attend, BahdanauAttention) and state.memory is not None:
+            seen = self.attend(self._top(state.hidden), state.memory)
+            inputs = inputs + self.attend.read(seen)
         if isinstance(self.gru, NormalisedGru):
             hidden = self.gru.cell(self.gru.read_norm(self.gru.read(inputs)), state.hidden)
         else:
-            hidden = self.gru(inputs[None], state.hidden[None])[1][0]
-        said = hidden
-        if self.attend is not None and state.memory is not None:
-            one_each = PackedSequence(hidden, torch.tensor([len(hidden)]))
-            said = self.attend(one_each, state.memory)
-        return self.next_token.logs(torch.tanh(self.out(said))), state._replace(hidden=hidden)
+            last: Tensor = self.gru(inputs[None], self._by_layer(state.hidden))[1]
+            hidden = last.transpose(0, 1).flatten(1)
+        found = self._top(hidden)
+        if isinstance(self.attend, BahdanauAttention):
+            found = found if seen is None else self.attend.mixed(found, seen)
+        elif self.attend is not None and state.memory is not None:
+            found = self.attend(PackedSequence(found, torch.tensor([len(found)])), state.memory)
+        return found, state._replace(hidden=hidden)
+
+    def _by_layer(self, hidden: Tensor) -> Tensor:
+        """(rows, layers * hidden) -> (layers, rows, hidden)"""
+        return hidden.view(len(hidden), self.layers, -1).transpose(0, 1).contiguous()
+
+    def _top(self, hidden: Tensor) -> Tensor:
+        """The state of the top layer. (rows, layers * hidden) -> (rows, hidden)"""
+        return hidden.chunk(self.layers, 1)[-1]
 
     def _hidden_at_random(self, ids: Tensor) -> Tensor:
         """The tokens with a share of them hidden, so that the decoder relies on its condition."""

@@ -26,8 +26,8 @@ from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import RowLabels, human_means, labels_by_row
 from rejoinder.meta.judged import read_labels
 from rejoinder.scoring.choosing import Choice, Metrics, choose
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.grouping import PAIR_FIELDS, GroupFinder
-from rejoinder.scoring.local import LocalRun
 from rejoinder.scoring.replay import Replay
 from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable

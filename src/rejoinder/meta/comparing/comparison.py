@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
+from rejoinder.figures.panels import IntervalPanel
+from rejoinder.figures.standalone import Figure
 from rejoinder.meta.comparing import comparison_text
 from rejoinder.meta.comparing.headline import Voice, headline
 from rejoinder.meta.comparing.ranking import Ranking
@@ -17,6 +19,9 @@ from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import HumanDifference, HumanMeans
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
+
+PLOTS = ("means", "differences")
+"""The kinds of figure that a comparison can draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,36 @@ class Comparison:
             if verdict.higher_is_better is not None and family != self.table.family_of(self.primary.metric):
                 members.setdefault(family, []).append(verdict)
         return tuple(Voice(family, tuple(verdicts)) for family, verdicts in members.items())
+
+    @property
+    def best_first(self) -> list[str]:
+        """The systems by the primary metric."""
+        metric = self.primary.metric
+        ranked = next((ranking for ranking in self.rankings if ranking.metric == metric), None)
+        if ranked is not None:
+            return [place.system for place in ranked.places]
+        cells = self.table.summary()[metric]
+        sign = -1 if self.table.higher_is_better.get(metric, True) else 1
+        return sorted(self.table.system_names, key=lambda name: sign * cells[name].mean)
+
+    def plot(self, metric: str | None = None, *, kind: str = "means") -> Figure:
+        """A figure of one metric, by default the primary one: the systems' "means", best first, or "differences".
+
+        Differences have one row per pair of systems, with the 95 % interval. The figure of the means is that of the
+        report. A notebook shows it; `save` writes it to an SVG file.
+        """
+        label = self.primary.metric if metric is None else metric
+        self.table[label]  # an unknown name is an error that lists the near ones
+        if kind not in PLOTS:
+            raise UnknownNameError("kind of plot", kind, PLOTS)
+        panel = self.table.means_panel(label, self.best_first) if kind == "means" else self._differences(label)
+        return Figure.of(panel.title, [panel])
+
+    def _differences(self, metric: str) -> IntervalPanel:
+        rows = tuple(
+            (f"{pair.b} minus {pair.a}", pair.result.difference) for pair in self.verdicts if pair.metric == metric
+        )
+        return IntervalPanel(f"Difference in mean {metric} with 95 % intervals", rows, (0,) * len(rows))
 
     def headline(self) -> list[str]:
         """The verdict in words, one sentence each."""

@@ -33,20 +33,27 @@ class JoinedSources:
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
     seen = [survey(source, quiet=quiet) for source in sources]
-    names: list[dict[str, str]] = []
-    for place, (survey_, label) in enumerate(zip(seen, labels, strict=True)):
-        others = {system for other, s in enumerate(seen) if other != place for system in s.systems}
-        names.append({system: _free_name(system, label, system in others) for system in survey_.systems})
+    names = unique_names([one.systems for one in seen], labels)
     systems = tuple(name for mapping in names for name in mapping.values())
-    if len(set(systems)) < len(systems):
-        raise CallError(f"two systems would have the same name ({', '.join(systems)}): give them different names")
     joined = Survey(
         count=sum(s.count for s in seen),
         digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
         has={need: sum(s.has[need] for s in seen) for need in seen[0].has},
         systems=systems,
     )
-    return JoinedSources(tuple(sources), tuple(names)), joined
+    return JoinedSources(tuple(sources), names), joined
+
+
+def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:
+    """For each source, its name for a system -> a name that no other source has; the same one where possible."""
+    names: list[dict[str, str]] = []
+    for place, (own, label) in enumerate(zip(systems, labels, strict=True)):
+        others = {system for other, each in enumerate(systems) if other != place for system in each}
+        names.append({system: _free_name(system, label, system in others) for system in own})
+    everything = [name for mapping in names for name in mapping.values()]
+    if len(set(everything)) < len(everything):
+        raise CallError(f"two systems would have the same name ({', '.join(everything)}): give them different names")
+    return tuple(names)
 
 
 def labels_of(origins: Sequence[object]) -> list[str]:

@@ -8,7 +8,7 @@ such tables, and their metadata say which columns are better when lower.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +21,13 @@ from rejoinder.data.record import FIELDS, FieldMap
 from rejoinder.data.results.reading import result_rows
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.values import FieldError, as_list, is_missing, label_of
-from rejoinder.errors import CallError, DataError, UnknownNameError, listed
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
+from rejoinder.meta.comparing.pairing import labels_of, unique_names
+from rejoinder.output.named import paths_of
 from rejoinder.scoring.choosing import Choice, Metrics
 from rejoinder.scoring.grouping import GroupFinder, Grouping
+from rejoinder.scoring.parts.folder import PartsFolder, is_parts_folder
+from rejoinder.scoring.parts.reading import joined_parts
 from rejoinder.scoring.score_file import metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -77,6 +81,11 @@ def read_score_table(
 
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
+    folders = [path for path in paths_of(origin) if is_parts_folder(path)]
+    if folders:
+        if len(folders) < len(paths_of(origin)) or pair_by is not None or cluster is not None:
+            raise CallError("scores in parts are compared with each other, paired by context: expected only folders")
+        return _parts_table(folders, metrics, seed=seed, resamples=resamples), ()
     results = result_rows(origin)
     finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
     by_context = False
@@ -90,24 +99,70 @@ def read_score_table(
             codes.append(systems.setdefault(example.system, len(systems)))
     if len(systems) < 2:
         raise DataError("has only one system: expected at least two to compare", file=source.name)
-    ours = results is None and isinstance(origin, str | Path) and str(origin) != "-"
-    meta = metadata_of(Path(origin))[0] if ours else {}
     columns, notes = _numbers(source, _named(metrics))
-    known = {label: values for label, values in meta.get("ranges", {}).items() if label in columns}
+    ours = results is None and str(origin) != "-"
+    meta = _metadata(source.files if ours else (), columns)
+    known = {label: values for label, values in meta["ranges"].items() if label in columns}
     table = ScoreTable(
         scores=columns,
-        signatures={label: meta.get("signatures", {}).get(label, label) for label in columns},
+        signatures={label: meta["signatures"].get(label, label) for label in columns},
         system_names=tuple(systems),
         system_of=np.array(codes, np.int32),
         ids=ids,
         ranges={label: range_of(ends) for label, ends in known.items()},
-        higher_is_better=meta.get("higher_is_better", {}),
+        higher_is_better=meta["higher_is_better"],
         notes=notes,
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
     )
     return table, tuple(map(str, source.skipped.values()))
+
+
+def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict[str, Any]]:
+    """What the metadata of the files say of their columns; CallError if a column was not computed in the same way."""
+    found: dict[str, dict[str, Any]] = {"signatures": {}, "ranges": {}, "higher_is_better": {}}
+    said_by: dict[str, Path] = {}
+    for file in files:
+        meta, _ = metadata_of(file)
+        for label, signature in meta.get("signatures", {}).items():
+            if label in columns and label in said_by:
+                check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
+            said_by.setdefault(label, file)
+        for key, known in found.items():
+            known |= meta.get(key, {})
+    return found
+
+
+def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:
+    """Raise a CallError unless two places (a file, a release) have the same signature of a metric."""
+    (first, before), (second, after) = signatures.items()
+    if before != after:
+        raise CallError(
+            f"{label} was not computed in the same way: {_difference(before, after)} in {first}, "
+            f"{_difference(after, before)} in {second}; expected equal signatures, so score one of them again"
+        )
+
+
+def _difference(signature: str, other: str) -> str:
+    """The first part of a signature that another does not have: "n:2"."""
+    parts = [part for part in signature.split("|") if part not in other.split("|")]
+    return shortened(parts[0] if parts else signature, 60)
+
+
+def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, seed: int, resamples: int) -> ScoreTable:
+    """The table of folders that `score --engine ray` wrote."""
+    opened = [PartsFolder(path) for path in folders]
+    names = unique_names([folder.complete().systems for folder in opened], labels_of(folders))
+    table = joined_parts(opened, names)
+    if len(table.system_names) < 2:
+        raise DataError("has only one system: expected at least two to compare", file=str(folders[0]))
+    named = _named(metrics)
+    for name in named or ():
+        if name not in table.scores:
+            raise UnknownNameError(f"column of {folders[0]}:", name, table.scores)
+    scores = table.scores if named is None else {name: table.scores[name] for name in named}
+    return replace(table, scores=scores, known_bounds={}, seed=seed, resamples=resamples)
 
 
 def _of_items(found: Grouping) -> Grouping:

@@ -11,12 +11,12 @@ import numpy as np
 
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
+from rejoinder.figures.panels import Curve, LinePanel
 from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import NONE, Folds, LabelledSet, Part
 from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, table_of
-from rejoinder.meta.panels import Curve, LinePanel
 from rejoinder.text.grid import number
 from rejoinder.types import Dialogue, Scores
 

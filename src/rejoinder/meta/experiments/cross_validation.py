@@ -10,12 +10,12 @@ import numpy as np
 
 from rejoinder.defaults import RESAMPLES
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.figures.panels import IntervalPanel, Panel, ScatterPanel
 from rejoinder.meta.experiments.cells import Cell
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import PUBLISHED, Folds, LabelledSet, Part
 from rejoinder.meta.experiments.result import LearningResult, Published, Row, measure, table_of
-from rejoinder.meta.panels import IntervalPanel, Panel, ScatterPanel
 from rejoinder.meta.study import shown
 from rejoinder.types import Dialogue, Scores
 

@@ -12,12 +12,12 @@ import numpy as np
 from rejoinder.arrays import Ints
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import NeedsError
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.experiments.cross_validation import fold_cell, gathered
 from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import Folds, LabelledSet, Part
 from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, table_of
-from rejoinder.meta.panels import IntervalPanel
 from rejoinder.meta.study import shown
 from rejoinder.types import Dialogue, Scores
 

@@ -13,6 +13,7 @@ from rejoinder.arrays import Ints
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.comparing.pairing import labels_of
 from rejoinder.meta.experiments.cells import Cell
 from rejoinder.meta.experiments.cross_validation import gathered
@@ -21,7 +22,6 @@ from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import NONE, PUBLISHED, Folds, LabelledSet, Part, shares_context
 from rejoinder.meta.experiments.result import LearningResult, Published, Row, measure, table_of
 from rejoinder.meta.judged import read_judged
-from rejoinder.meta.panels import IntervalPanel
 from rejoinder.text.grid import number
 from rejoinder.types import Dialogue
 

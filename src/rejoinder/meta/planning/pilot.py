@@ -15,7 +15,7 @@ from rejoinder.meta.comparing.pairing import join, labels_of
 from rejoinder.meta.judged import chosen_dimensions, read_judged
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.local import LocalRun
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.stats.planning.spread import PilotSpread, pilot_spread
 
 

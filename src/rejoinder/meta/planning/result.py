@@ -9,13 +9,15 @@ from functools import cached_property
 from typing import Any
 
 from rejoinder._version import __version__
-from rejoinder.meta.panels import Curve, LinePanel
+from rejoinder.figures.panels import Curve, LinePanel
+from rejoinder.figures.standalone import Figure
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.formatting import counted
 from rejoinder.stats.planning.power import MOST, contexts_needed, detectable_difference
 from rejoinder.stats.planning.spread import PilotSpread
 from rejoinder.text.grid import grid
 from rejoinder.text.latex import latex_safe, latex_table
+from rejoinder.text.notebook import text_html
 
 CURVE = (25, 50, 100, 200, 400, 800)
 """Contexts of the curve."""
@@ -44,7 +46,7 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def needed(self, raters: int, difference: float | None = None, *, variance_factor: float = 1.0) -> float:
-        """The contexts that detect the difference, if each reply has so many ratings."""
+        """The contexts that detect the difference, if each reply has this many ratings."""
         deviation = self.pilot.spread.deviation(raters) * math.sqrt(variance_factor)
         gap = self.difference if difference is None else difference
         return contexts_needed(gap, deviation, power=self.power, alpha=self.level)
@@ -54,7 +56,7 @@ class Plan:
         return self.needed(raters) * self.systems * raters
 
     def detectable(self, contexts: int, raters: int) -> float:
-        """The difference that so many contexts detect."""
+        """The difference that this many contexts detect."""
         deviation = self.pilot.spread.deviation(raters)
         return detectable_difference(deviation, contexts, power=self.power, alpha=self.level)
 
@@ -136,6 +138,14 @@ class Plan:
             for count in self.raters
         ]
         return LinePanel("Smallest difference that is detected", tuple(curves), "contexts", "difference")
+
+    def plot(self) -> Figure:
+        """The smallest difference that is detected, by the number of contexts."""
+        panel = self.panel()
+        return Figure.of(panel.title, [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

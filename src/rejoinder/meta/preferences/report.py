@@ -12,6 +12,8 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.errors import listed
+from rejoinder.figures.panels import IntervalPanel
+from rejoinder.figures.standalone import Figure
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.formatting import bounds_text, counted, interval_text, p_statement, share_text
 from rejoinder.stats.intervals import Interval
@@ -19,6 +21,7 @@ from rejoinder.stats.multiple import ALPHA
 from rejoinder.stats.preferences.length_control import LengthControlled
 from rejoinder.text.grid import grid, number
 from rejoinder.text.latex import latex_safe, latex_table
+from rejoinder.text.notebook import text_html
 
 MOST_IN_MATRIX = 12
 """With more systems, the table of win rates would not fit a terminal."""
@@ -144,6 +147,15 @@ class PreferenceReport:
                 f"{listed(extreme) or 'A set of systems'} won all comparisons, or lost all, so that the most likely "
                 "strengths are infinite; those shown use a prior of half a win, half a loss and half a tie per system."
             )
+
+    def plot(self) -> Figure:
+        """The strength of each system with its 95 % interval, best first."""
+        rows = tuple((row.system, row.strength) for row in self.systems)
+        panel = IntervalPanel("Strength (log-odds of beating the average system)", rows)
+        return Figure.of(panel.title, [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.meta.panels import IntervalPanel
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import comparable
 from rejoinder.meta.studies.perturbations import PERTURBATIONS, Perturbation, Words
 from rejoinder.meta.studies.true_replies import left_out, own_references

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.meta.panels import IntervalPanel
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable, normalised
 from rejoinder.meta.studies.true_replies import left_out, own_references
 from rejoinder.meta.studies.wording import above, below, listed_with, replies

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools
-from rejoinder.meta.panels import IntervalPanel
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
 from rejoinder.meta.studies.true_replies import left_out, own_references
 from rejoinder.meta.studies.wording import listed, replies

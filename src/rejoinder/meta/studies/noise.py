@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.meta.panels import Curve, LinePanel
+from rejoinder.figures.panels import Curve, LinePanel
 from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, scale_of
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult
 from rejoinder.stats.correlation import correlate, midranks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.meta.panels import ScatterPanel
+from rejoinder.figures.panels import ScatterPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import replies
 from rejoinder.meta.study import Cell, PValue, ScoredSet, StudyResult
@@ -29,15 +29,7 @@ def study(scored: ScoredSet) -> StudyResult | None:
     if part is None:
         return None
     scale = scale_of(scored)
-    chosen = np.arange(len(part.judged))
-    if len(chosen) > MOST_DOTS:
-        chosen = np.sort(np.random.default_rng(part.seed).choice(len(chosen), MOST_DOTS, replace=False))
-    dots = part.take(chosen)
-    drawn = "" if len(chosen) == len(part.judged) else f" ({len(chosen):,} of {replies(len(part.judged))})"
-    panels = tuple(
-        ScatterPanel(f"{label}{drawn}", dots.human, scores, f"people: {part.dimension}", label, jitter(scale))
-        for label, scores in dots.scores.items()
-    )
+    panels = tuple(scatter_panels(part, jitter(scale)).values())
     p_values = {kind: _p_values(part, kind) for kind in ("pearson", "spearman")}
     rows = tuple(
         _row(part, label, p_values["pearson"][place], p_values["spearman"][place])
@@ -45,6 +37,19 @@ def study(scored: ScoredSet) -> StudyResult | None:
     )
     source = "Lowe et al. 2017 (ADEM), Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018 (RUBER), Figure 4"
     return StudyResult("scatter", "Scores against people", source, HEADER, rows, tuple(_findings(part, scale)), panels)
+
+
+def scatter_panels(part: ScoredSet, noise: float) -> dict[str, ScatterPanel]:
+    """Metric -> the plot of its scores against the ratings; of many replies, a random sample."""
+    chosen = np.arange(len(part.judged))
+    if len(chosen) > MOST_DOTS:
+        chosen = np.sort(np.random.default_rng(part.seed).choice(len(chosen), MOST_DOTS, replace=False))
+    dots = part.take(chosen)
+    drawn = "" if len(chosen) == len(part.judged) else f" ({len(chosen):,} of {replies(len(part.judged))})"
+    return {
+        label: ScatterPanel(f"{label}{drawn}", dots.human, scores, f"people: {part.dimension}", label, noise)
+        for label, scores in dots.scores.items()
+    }
 
 
 def jitter(scale: HumanScale) -> float:

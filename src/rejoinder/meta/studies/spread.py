@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.meta.panels import HistogramPanel, IntervalPanel
+from rejoinder.figures.panels import HistogramPanel, IntervalPanel
 from rejoinder.meta.studies.human_scale import HumanScale, comparable, scale_of
 from rejoinder.meta.studies.wording import ROUNDING, above, below, listed
 from rejoinder.meta.study import Cell, ScoredSet, StudyResult

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats
-from rejoinder.meta.panels import IntervalPanel
+from rejoinder.figures.panels import IntervalPanel
 from rejoinder.meta.studies.human_scale import FEWEST, comparable
 from rejoinder.meta.studies.true_replies import of_true_systems, own_references
 from rejoinder.meta.studies.wording import above, below, listed_with, replies

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.errors import CallError, shortened
-from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
+from rejoinder.metrics.base import State, TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
@@ -105,6 +105,14 @@ class LongTextCounter:
         lengths = np.column_stack([tokens.responses.lengths[batch.owner], tokens.references.lengths])
         self.count += len(np.unique(batch.owner[(compared < lengths).any(axis=1)]))
 
+    def state(self) -> State:
+        """The number of replies."""
+        return {"count": np.array(self.count)}
+
+    def merge(self, state: State) -> None:
+        """Add the replies of another part of the corpus."""
+        self.count += int(state["count"])
+
     def notes(self) -> list[str]:
         """What a reader should know about all that was added."""
         if not self.count:
@@ -127,6 +135,15 @@ class MeteorCounter:
         if batch.reference_counts[rows].any():
             some = corpus_statistics(best)
             self.total = some if not len(self.total) else self.total + some
+
+    def state(self) -> State:
+        """The sums of the statistics, which are whole numbers; empty if nothing was added."""
+        return {"total": self.total}
+
+    def merge(self, state: State) -> None:
+        """Add the sums of another part of the corpus."""
+        if len(state["total"]):
+            self.total = state["total"] if not len(self.total) else self.total + state["total"]
 
     def value(self) -> float:
         """Corpus METEOR; NaN if nothing was added."""

@@ -25,13 +25,18 @@ class CausalLanguageModel(NeuralReplyModel):
 
     name: ClassVar[str] = "causal-lm"
     about: ClassVar[str] = "a pretrained causal language model, fine-tuned on dialogues as scripts"
-    citation: ClassVar[str] = "Radford et al. 2019, Language Models are Unsupervised Multitask Learners"
+    citation: ClassVar[str] = (
+        "Radford et al. 2019, Language Models are Unsupervised Multitask Learners; Wolf et al. 2019, TransferTransfo"
+    )
 
     model: str
     """Hugging Face name, folder, or GGUF file of the pretrained model."""
     turns: int = 20
     context_tokens: int = 512
     """Maximum number of tokens of a training script; a context is cut to half as many."""
+    speakers: bool = False
+    """Whether tokens also tell whose turn they are part of, as in TransferTransfo (Wolf et al. 2019): of the first or
+    the second speaker, who alternate, or of a persona, which are turns that begin with "your persona:"."""
     batch: int = 8
     epochs: int = 2
     learning_rate: float = 5e-5
@@ -52,7 +57,9 @@ class CausalLanguageModel(NeuralReplyModel):
         from rejoinder.learning.weights import seeded
         from rejoinder.reply_models.neural.causal_network import CausalReplies
 
-        network, tokens = seeded(data.seed, lambda: CausalReplies.pretrained(self.model, self.context_tokens))
+        network, tokens = seeded(
+            data.seed, lambda: CausalReplies.pretrained(self.model, self.context_tokens, speakers=self.speakers)
+        )
         return tokens, network
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
@@ -71,4 +78,5 @@ class CausalLanguageModel(NeuralReplyModel):
         from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens
 
         tokens = ScriptTokens.load(folder)
-        return {"vocabulary_": tokens, "network_": CausalReplies.load(folder, tokens, self.context_tokens)}
+        network = CausalReplies.load(folder, tokens, self.context_tokens, speakers=self.speakers)
+        return {"vocabulary_": tokens, "network_": network}

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from rejoinder.language_models.recurrent.attention import Memory
 from rejoinder.language_models.recurrent.networks import DecoderNetwork, Nats, ReplyNetwork, Sizes
-from rejoinder.language_models.recurrent.parts import ContextReader, Decoder, Memory, Reader, Words, Writing
+from rejoinder.language_models.recurrent.parts import ContextReader, Decoder, Reader, Words, Writing
 from rejoinder.language_models.recurrent.softmax import NextToken
 from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, context_of, targets_of
 from rejoinder.text.vocabulary import END, PAD, START
@@ -23,7 +24,8 @@ from rejoinder.text.vocabulary import END, PAD, START
 class Seq2Seq(DecoderNetwork):
     """One GRU reads the last turns as one row of tokens, another writes the reply (Vinyals and Le 2015)."""
 
-    def __init__(self, sizes: Sizes, *, attention: bool, turns: int, context_tokens: int) -> None:
+    def __init__(self, sizes: Sizes, *, attention: str, turns: int, context_tokens: int) -> None:
+        """`attention`: one of ATTENTIONS, or none if empty."""
         super().__init__()
         self.turns, self.context_tokens = turns, context_tokens
         self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
@@ -33,7 +35,7 @@ class Seq2Seq(DecoderNetwork):
             sizes.hidden,
             sizes.hidden,
             dropout=sizes.dropout,
-            attention=sizes.hidden if attention else 0,
+            attention=attention,
         )
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
@@ -60,11 +62,14 @@ class Seq2Seq(DecoderNetwork):
 class Hred(DecoderNetwork):
     """Turns to vectors, vectors to a context, the context to a reply (Serban et al. 2016)."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, layers: int = 1) -> None:
+        """`layers`: of each of the three GRUs."""
         super().__init__()
-        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
-        self.context = ContextReader(sizes.hidden, sizes.hidden, normalised=False)
-        self.decoder = Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout)
+        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout, layers)
+        self.context = ContextReader(sizes.hidden, sizes.hidden, normalised=False, layers=layers)
+        self.decoder = Decoder(
+            sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout, layers=layers
+        )
 
     def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
         """The negative log-likelihood of the replies."""

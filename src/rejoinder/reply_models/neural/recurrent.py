@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rejoinder.language_models.recurrent.model import RecurrentModel
+from rejoinder.errors import UnknownNameError
+from rejoinder.language_models.recurrent.model import ATTENTIONS, LUONG, RecurrentModel
 from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.neural.base import NeuralReplyModel
 
@@ -52,7 +53,6 @@ class Seq2SeqModel(RecurrentReplyModel):
     name: ClassVar[str] = "seq2seq"
     about: ClassVar[str] = "one GRU reads the last turns as one text, another writes the reply"
     citation: ClassVar[str] = "Vinyals and Le 2015, A Neural Conversational Model"
-    attention: ClassVar[bool] = False
 
     turns: int = 3
     context_tokens: int = 80
@@ -67,12 +67,17 @@ class Seq2SeqModel(RecurrentReplyModel):
         """Parameter -> its smallest allowed value."""
         return super().least() | {"turns": 1, "context_tokens": 1}
 
+    @property
+    def attends_by(self) -> str:
+        """The name of its attention; empty if it has none."""
+        return ""
+
     def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """Encoder and decoder."""
         from rejoinder.reply_models.neural.networks import Seq2Seq
 
         sizes = self.sizes(vocabulary)
-        return Seq2Seq(sizes, attention=self.attention, turns=self.turns, context_tokens=self.context_tokens)
+        return Seq2Seq(sizes, attention=self.attends_by, turns=self.turns, context_tokens=self.context_tokens)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,8 +86,26 @@ class Seq2SeqAttention(Seq2SeqModel):
 
     name: ClassVar[str] = "seq2seq-attention"
     about: ClassVar[str] = "seq2seq with attention to the tokens of the context"
-    citation: ClassVar[str] = "Luong et al. 2015, Effective Approaches to Attention-based Neural Machine Translation"
-    attention: ClassVar[bool] = True
+    citation: ClassVar[str] = (
+        "Luong et al. 2015, Effective Approaches to Attention-based Neural Machine Translation; Bahdanau et al. 2015, "
+        "Neural Machine Translation by Jointly Learning to Align and Translate"
+    )
+
+    attention: str = LUONG
+    """luong: softmax(s^T M h) over the states h of the context, with s the state after a token; bahdanau:
+    softmax(v^T tanh(W s + U h)), with s the state before it, so that tokens are learned one after the other, which is
+    slower."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        super().check()
+        if self.attention not in ATTENTIONS:
+            raise UnknownNameError("attention", self.attention, ATTENTIONS)
+
+    @property
+    def attends_by(self) -> str:
+        """The name of its attention."""
+        return self.attention
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,11 +116,18 @@ class HredModel(RecurrentReplyModel):
     about: ClassVar[str] = "a hierarchical encoder-decoder: words to turns, turns to a context, the context to a reply"
     citation: ClassVar[str] = "Serban et al. 2016, Building End-To-End Dialogue Systems"
 
+    layers: int = 1
+    """Layers of each GRU; 2 in Zhao et al. 2020."""
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its smallest allowed value."""
+        return super().least() | {"layers": 1}
+
     def make_network(self, vocabulary: Vocabulary) -> ReplyNetwork[Any]:
         """The hierarchical encoder-decoder."""
         from rejoinder.reply_models.neural.networks import Hred
 
-        return Hred(self.sizes(vocabulary))
+        return Hred(self.sizes(vocabulary), self.layers)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@
 | `bags` | texts as sparse rows of word counts |
 | `lexical` | what the models that compare words share |
 | `tfidf`, `bm25` | R-TFIDF and C-TFIDF, BM25 |
+| `rerank`, `rerank_features` | retrieve and rerank: candidates found by keywords, ordered by features |
 | `bilinear` | retrieval by sigmoid(c^T M r + b), which both dual encoders share |
 | `bilinear_training` | the training of M and b over fixed vectors |
 | `dual_encoder` | the dual encoder over a pretrained encoder |

@@ -69,6 +69,11 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words)}
 
 
+def tfidf_rows(counts: Any, weights: NDArray[np.floating]) -> Any:
+    """TF-IDF vectors of length 1, from word counts and the weight of each word; sparse. (texts, words)"""
+    return of_length_one(times_columns(counts, weights))
+
+
 def times_columns(matrix: Any, weights: NDArray[np.floating]) -> Any:
     """The sparse matrix with each column multiplied by its weight."""
     return csr_matrix(matrix @ diags_array(weights.astype(np.float32)))

@@ -27,6 +27,7 @@ class Bm25(Lexical):
     name: ClassVar[str] = "bm25"
     about: ClassVar[str] = "copies the reply that BM25 finds with the words of the context"
     citation: ClassVar[str] = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
+    learned_numbers: ClassVar[tuple[str, ...]] = ("mean_length_",)
 
     k1: float = 1.2
     """How soon repetitions of a word stop adding to the score: the smaller, the sooner."""

@@ -10,7 +10,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ _BLOCK_CELLS = 1 << 23  # contexts times rows compared at once: 32 MiB
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Lexical(Retrieval):
     """Compares the words of a context with those of each row."""
+
+    learned_numbers: ClassVar[tuple[str, ...]] = ()
+    """Learned fields that are numbers above 0, which are saved in config.json."""
 
     turns: int | None = None
     """How many of a context's last turns are read; by default all."""
@@ -72,8 +75,7 @@ class Lexical(Retrieval):
             similarity[some, here[some]] = -1
             found = similarity.argmax(axis=1)
             for place in np.flatnonzero(similarity.max(axis=1) <= 0):
-                drawn = seeds[start + int(place)] % max(1, rows - 1)
-                found[place] = drawn if drawn != here[place] else rows - 1
+                found[place] = random_row(seeds[start + int(place)], rows, int(here[place]))
             best[start : start + size] = found
         return best
 
@@ -91,17 +93,15 @@ class Lexical(Retrieval):
         self.vocabulary_.save(folder)
         arrays = {**plain_arrays(self.matrix_.T.tocsr()), "word_weights": self.word_weights_}
         write_arrays(folder / MATRIX, arrays)
-        kept = {"corpus_", "vocabulary_", "word_weights_", "matrix_"}
-        return {name: getattr(self, name) for name in self._learned_names() - kept}
+        return {name: getattr(self, name) for name in self.learned_numbers}
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
         corpus, vocabulary, path = Corpus.load(folder), Vocabulary.load(folder), folder / MATRIX
         expected = {**saved_matrix(len(vocabulary)), "word_weights": Array("f", ("words",), low=0)}
         arrays = read_arrays(path, expected, words=len(vocabulary), offsets=len(corpus) + 1)
-        kept = {"corpus_", "vocabulary_", "word_weights_", "matrix_"}
         return {
-            **{name: self._saved_number(plain, name, folder) for name in self._learned_names() - kept},
+            **{name: self._saved_number(plain, name, folder) for name in self.learned_numbers},
             "corpus_": corpus,
             "vocabulary_": vocabulary,
             "word_weights_": arrays["word_weights"],
@@ -115,3 +115,9 @@ class Lexical(Retrieval):
         if value <= 0:
             raise DataError(f"must be above 0, not {value}", file=str(folder / CONFIG), field=f"learned.{name}")
         return value
+
+
+def random_row(seed: int, rows: int, left_out: int) -> int:
+    """A random row, by the seed, other than the one left out if there is another; -1: none is left out."""
+    drawn = seed % max(1, rows - 1)
+    return drawn if drawn != left_out else rows - 1

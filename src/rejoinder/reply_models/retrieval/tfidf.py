@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder.learning.fitted import DialogueData
 from rejoinder.reply_models.base import Context
-from rejoinder.reply_models.retrieval.bags import Vocabulary, document_frequencies, of_length_one, times_columns
+from rejoinder.reply_models.retrieval.bags import Vocabulary, document_frequencies, tfidf_rows
 from rejoinder.reply_models.retrieval.base import Corpus, context_text, places_to_learn
 from rejoinder.reply_models.retrieval.lexical import Lexical
 from rejoinder.types import Scores
@@ -26,14 +26,14 @@ _BLOCK = 64
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Tfidf(Lexical):
+class Tfidf(Lexical):
     """Compares by the cosine of TF-IDF vectors."""
 
     citation: ClassVar[str] = _CITATION
 
     def query_rows(self, counts: Any) -> Any:
         """TF-IDF vectors of length 1."""
-        return of_length_one(times_columns(counts, self.word_weights_))
+        return tfidf_rows(counts, self.word_weights_)
 
     def reply_rows(self, counts: Any) -> Any:
         """TF-IDF vectors of length 1."""
@@ -46,7 +46,7 @@ class _Tfidf(Lexical):
         weights = np.log(len(whole) / document_frequencies(vocabulary.counts(whole)))
         if not weights.any():  # a single dialogue, or all with the same words: every word gets the same weight
             weights = np.ones(len(vocabulary))
-        rows = of_length_one(times_columns(vocabulary.counts(texts), weights))
+        rows = tfidf_rows(vocabulary.counts(texts), weights)
         return {
             "corpus_": corpus,
             "vocabulary_": vocabulary,
@@ -56,7 +56,7 @@ class _Tfidf(Lexical):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ResponseTfidf(_Tfidf):
+class ResponseTfidf(Tfidf):
     """R-TFIDF: the reply whose own words are nearest to those of the context."""
 
     name: ClassVar[str] = "r-tfidf"
@@ -69,7 +69,7 @@ class ResponseTfidf(_Tfidf):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ContextTfidf(_Tfidf):
+class ContextTfidf(Tfidf):
     """C-TFIDF: the reply that was given to the context nearest to this one."""
 
     name: ClassVar[str] = "c-tfidf"

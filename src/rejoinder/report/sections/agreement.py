@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import UNKNOWN, shown
+from rejoinder.figures.plots import drawn, interval_plot
 from rejoinder.meta.correlations import LevelTable, WithinContext
 from rejoinder.meta.human import HumanCeiling
 from rejoinder.meta.study import ScoredSet
 from rejoinder.meta.study import shown as shown_cell
-from rejoinder.report.figures import interval_plot
 from rejoinder.report.glossary import TERMS, term
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import UNKNOWN, shown
 from rejoinder.report.page import Section
 from rejoinder.report.panels import figure_card
 from rejoinder.report.tables import fact_list, html_table
@@ -71,8 +71,7 @@ def _method_note(level: LevelTable, scored: ScoredSet) -> Html:
 
 
 def _plot(level: LevelTable, kind: str) -> Html:
-    rows = [(row.metric, row.measured[kind].interval) for row in level.rows]
-    return interval_plot(rows, label=f"{kind.capitalize()} correlation of each metric with people, {level.level} level")
+    return drawn(level.panel(kind))
 
 
 def _ceiling_caption(level: LevelTable, ceiling: HumanCeiling, kind: str) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import UNKNOWN, decimals_for, shown
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.report.glossary import term
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import UNKNOWN, decimals_for, shown
 from rejoinder.report.page import Section
 from rejoinder.report.sections.names import system_badge, system_label
-from rejoinder.report.sections.verdict import best_first
 from rejoinder.report.tables import html_table
 from rejoinder.scoring.table import CAUTION, ScoreTable
 from rejoinder.stats.formatting import counted, interval_text, names_text, p_text, share_text, signed
 
 MOST_COLUMNS = 6
 """Systems that fit next to each other; more are rows, and the metrics are columns."""
+MOST_WITH_BOUNDS = 4
+"""Systems up to which the table has room for intervals beside the means."""
 
 
 def comparison_section(comparison: Comparison) -> Section:
@@ -90,7 +92,10 @@ def _reading(comparison: Comparison) -> str:
     metric = comparison.primary.metric
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     bold = "significantly better than the other" if _two(comparison) else "significantly better than all others"
-    return f"{decided} A mean in colour is {bold} by that metric; a plain one is not, even if it is the highest."
+    bounds = " 95 % intervals are in brackets." if len(comparison.table.system_names) <= MOST_WITH_BOUNDS else ""
+    return (
+        f"{decided} A mean in colour is {bold} by that metric; a plain one is not, even if it is the highest.{bounds}"
+    )
 
 
 def _two(comparison: Comparison) -> bool:
@@ -99,7 +104,7 @@ def _two(comparison: Comparison) -> bool:
 
 def _means(comparison: Comparison) -> Html:
     """One row per metric with a column per system, or the other way round where there are many systems."""
-    table, systems = comparison.table, best_first(comparison)
+    table, systems = comparison.table, comparison.best_first
     labels = list(_representatives(comparison))
     cells = {(label, name): _mean(comparison, label, name) for label, _ in labels for name in systems}
     names = {label: _metric(comparison, label, variants) for label, variants in labels}
@@ -137,11 +142,17 @@ def _metric(comparison: Comparison, label: str, variants: int) -> Html:
 
 def _mean(comparison: Comparison, label: str, system: str) -> Html:
     table = comparison.table
-    text = shown(table.summary()[label][system].mean, decimals_for(table[label]))
+    cell, decimals = table.summary()[label][system], decimals_for(table[label])
+    text = shown(cell.mean, decimals)
     own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
     if all(verdict.better == system for verdict in own):
-        return element("strong", text, class_="best")
-    return element("span", text)
+        mean = element("strong", text, class_="best")
+    else:
+        mean = element("span", text)
+    if len(table.system_names) > MOST_WITH_BOUNDS or math.isnan(cell.high - cell.low):
+        return mean
+    bounds = f"[{shown(cell.low, decimals)}, {shown(cell.high, decimals)}]"
+    return joined([mean, element("small", f" {bounds}", class_="bounds")])
 
 
 def _human(comparison: Comparison) -> Html:

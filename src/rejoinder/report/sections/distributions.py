@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.report.bins import bins_for
-from rejoinder.report.figures import histogram
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import decimals_for, shown
+from rejoinder.figures.bins import bins_for
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import decimals_for, shown
+from rejoinder.figures.plots import drawn
 from rejoinder.report.page import Section
 from rejoinder.report.sections.names import system_label
 from rejoinder.report.sections.summary import direction
@@ -23,7 +23,7 @@ INTRO = (
 def distributions_section(table: ScoreTable, primary: str) -> Section:
     """One figure per metric, the primary one first, with the number of replies that could not be scored."""
     others = [label for label in table.metrics if label != primary]
-    parts = [element("p", INTRO, class_="intro"), element("div", _panel(table, primary), class_="panels")]
+    parts = [element("div", _panel(table, primary), element("p", INTRO, class_="intro"), class_="panels")]
     if others:
         panels = element("div", *(_panel(table, label) for label in others), class_="panels")
         parts.append(element("details", element("summary", counted(len(others), "other metric")), panels))
@@ -32,9 +32,8 @@ def distributions_section(table: ScoreTable, primary: str) -> Section:
 
 def _panel(table: ScoreTable, label: str) -> Html:
     column = table[label]
-    groups = [(system_label(name), column[table.rows_of(name)]) for name in table.system_names]
     heading = element("h3", own_text(label), " ", element("small", direction(table, label)))
-    figure = histogram(groups, label=f"Distribution of {label} for each system")
+    figure = drawn(table.histogram_panel(label))
     caption = element("figcaption", " ".join(filter(None, [missing(table, label), _beyond(column, label, table)])))
     return element("article", heading, element("figure", figure, caption), class_="panel")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rejoinder.report.axes import middle_cut
-from rejoinder.report.figures import series_class
-from rejoinder.report.markup import Html, element, joined, own_text
+from rejoinder.figures.axes import middle_cut
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.plots import series_class
 
 LONGEST_NAME = 80
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import decimals_of, ordinal, shown
 from rejoinder.report.chosen import ChosenRows, percentile_of, ranked_metrics
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import decimals_of, ordinal, shown
 from rejoinder.report.page import Section
 from rejoinder.report.reasons import Reasons
 from rejoinder.report.sections.names import system_badge, system_label

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder._version import __version__
+from rejoinder.figures.markup import Html, element, joined, own_text
 from rejoinder.report.glossary import glossary
-from rejoinder.report.markup import Html, element, joined, own_text
 from rejoinder.report.page import Section
 from rejoinder.report.tables import html_table
 from rejoinder.stats.formatting import counted, inflected

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from rejoinder.figures.markup import Html, element, joined, own_text
+from rejoinder.figures.numbers import decimals_for, shown, shown_interval
+from rejoinder.figures.plots import interval_plot
 from rejoinder.report.chosen import ranked_metrics
-from rejoinder.report.figures import interval_plot
-from rejoinder.report.markup import Html, element, joined, own_text
-from rejoinder.report.numbers import decimals_for, shown, shown_interval
 from rejoinder.report.page import Section
 from rejoinder.report.sections.names import system_badge, system_label
 from rejoinder.report.tables import html_table

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rejoinder.errors import cut
-from rejoinder.meta.comparing.comparison import Comparison
-from rejoinder.report.figures import interval_plot
+from rejoinder.figures.markup import Html, element, own_text
+from rejoinder.figures.plots import drawn
 from rejoinder.report.glossary import explained
-from rejoinder.report.markup import Html, element, own_text
-from rejoinder.report.numbers import decimals_for
 from rejoinder.report.sections.names import system_label
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.stats.intervals import Interval
 
 LONGEST_SENTENCE = 700
 MOST_PLOTTED = 12
@@ -42,29 +39,10 @@ def answer(sentences: Sequence[str], figure: Html | None = None) -> Html:
 
 def standing_figure(table: ScoreTable, label: str, order: Sequence[str] | None = None) -> Html:
     """The mean of each system by one metric with its interval, in the given order."""
-    cells = table.summary()[label]
     systems = list(order or table.system_names)[:MOST_PLOTTED]
-    rows = [(system_label(name), Interval(cells[name].mean, cells[name].low, cells[name].high)) for name in systems]
-    colours = [table.system_names.index(name) for name in systems]
-    figure = interval_plot(
-        rows,
-        label=f"Mean {label} of each system with its interval",
-        decimals=decimals_for(table[label]),
-        series=colours,
-    )
+    figure = drawn(table.means_panel(label, systems))
     lower = "" if table.higher_is_better.get(label, True) else ", lower is better"
     more = len(table.system_names) - len(systems)
     rest = f" The {more} others are in the table below." if more > 0 else ""
     caption = element("figcaption", f"Means with 95 % intervals{lower}.{rest}")
     return element("figure", element("h2", "Mean ", own_text(label)), figure, caption, class_="panel")
-
-
-def best_first(comparison: Comparison) -> list[str]:
-    """The systems by the primary metric."""
-    metric = comparison.primary.metric
-    ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
-    if ranked is not None:
-        return [place.system for place in ranked.places]
-    cells = comparison.table.summary()[metric]
-    sign = -1 if comparison.table.higher_is_better.get(metric, True) else 1
-    return sorted(comparison.table.system_names, key=lambda name: sign * cells[name].mean)

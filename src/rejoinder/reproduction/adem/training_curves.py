@@ -10,10 +10,10 @@ from rejoinder.arrays import Floats
 from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
 from rejoinder.evaluators.adem.vectors import Projection, Reading
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import line_plot
+from rejoinder.figures.standalone import standalone
 from rejoinder.meta.experiments.partition import LabelledSet
-from rejoinder.meta.panels import Curve
-from rejoinder.report.figures import line_plot
-from rejoinder.reproduction.drawing import standalone
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.meta.panels import Curve
-from rejoinder.report.figures import line_plot, scatter
-from rejoinder.reproduction.drawing import panels, standalone
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import line_plot, scatter
+from rejoinder.figures.standalone import panels, standalone
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rejoinder.arrays import Ints
+from rejoinder.figures.plots import scatter
 from rejoinder.meta.study import StudyResult, shown
-from rejoinder.report.figures import scatter
 from rejoinder.reproduction.documents import Document
 from rejoinder.stats.agreement.ceiling import half_means
 from rejoinder.types import Scores

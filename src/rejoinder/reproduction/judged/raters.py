@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
+from rejoinder.figures.plots import box_plot, histogram
+from rejoinder.figures.standalone import panels, standalone
 from rejoinder.meta.judged import JudgedSet, Ratings
 from rejoinder.meta.raters.dimension import kappa_matrix
 from rejoinder.meta.study import shown
-from rejoinder.report.figures import box_plot, histogram
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.drawing import panels, standalone
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published.adem import TABLE_2
 from rejoinder.reproduction.published.zhao2020 import APPENDIX_A, DAILYDIALOG

@@ -10,6 +10,8 @@ import numpy as np
 
 from rejoinder.arrays import Bools
 from rejoinder.defaults import RESAMPLES
+from rejoinder.figures.plots import line_plot, scatter
+from rejoinder.figures.standalone import panels, standalone
 from rejoinder.meta.correlations import system_level
 from rejoinder.meta.experiments.low_resource import low_resource
 from rejoinder.meta.experiments.partition import PUBLISHED
@@ -18,10 +20,8 @@ from rejoinder.meta.studies.noise import study as noise
 from rejoinder.meta.studies.spread import study as spread
 from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, shown
-from rejoinder.report.figures import line_plot, scatter
 from rejoinder.reproduction.adem.study import BY_REPLY
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.drawing import panels, standalone
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people
@@ -120,7 +120,7 @@ Pearson / Spearman on the 90 published test replies, with the mean of ratings wi
 NOISE_TEXT = """\
 ## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
 
-On the 90 published test replies. Theirs, for RoBERTa-eval: {theirs}."""
+On the 90 published test replies. The paper's figures for RoBERTa-eval: {theirs}."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,5 +5,7 @@ In reading order:
 models    the trained models and their scores
 study     scores shared by all sections, and their comparison
 findings  claims and targets, each with our result
+trainings what the models were trained on
 page      the page `ruber-figures`
+transfer  the page `ruber-transfer`
 """

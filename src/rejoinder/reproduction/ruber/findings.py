@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from rejoinder.meta.study import shown
-from rejoinder.reproduction.ruber.models import SETS, TUNED
+from rejoinder.reproduction.ruber.models import OTHER, SETS, TUNED
 from rejoinder.reproduction.ruber.study import Study
 from rejoinder.stats.intervals import Interval
+from rejoinder.types import Scores
 
 TARGETS = {
     ("DailyDialog", "arithmetic"): ("unsupervised blend on DailyDialog", 0.30),
@@ -34,10 +35,13 @@ def claims(study: Study) -> list[list[str]]:
             rising += [name] if (np.diff(study.quantiles(corpus, encoder)) > 0).all() else []
     holds = "yes" if len(rising) == len(worse) else "in part" if rising else "no"
     return [
-        ["max is the worst blend: the next worst is above it", *_verdict(worse)],
-        ["the arithmetic blend is above the better part", *_verdict(above)],
-        ["labels help the arithmetic blend", *_verdict(labels)],
-        ["transfer DailyDialog -> PersonaChat costs the arithmetic blend", *_verdict(_transfer_costs(study))],
+        ["max is the worst blend: the next worst is above it", *verdict(worse)],
+        ["the arithmetic blend is above the better part", *verdict(above)],
+        ["labels help the arithmetic blend", *verdict(labels)],
+        [
+            "transfer DailyDialog -> PersonaChat costs the arithmetic blend",
+            *verdict(transfer_costs(study, "PersonaChat")),
+        ],
         ["s_R collapses without true replies", *_collapse(study)],
         [
             "mean s_U rises with each fifth of human scores",
@@ -62,16 +66,21 @@ def targets(study: Study) -> list[list[str]]:
     return rows
 
 
-def _transfer_costs(study: Study) -> dict[str, Interval]:
-    """By how much a model of PersonaChat is above one of DailyDialog on PersonaChat."""
+def transfer_costs(study: Study, corpus: str) -> dict[str, Interval]:
+    """Encoder -> by how much a model of the corpus is above one of the other corpus, on the replies of the corpus."""
     return {
         encoder: study.compared_on(
-            "PersonaChat",
-            study.transferred[encoder]["arithmetic"],
-            study.column("PersonaChat", encoder, "arithmetic"),
+            corpus,
+            transferred(study, corpus, encoder, "arithmetic"),
+            study.untuned(corpus, corpus, encoder)["arithmetic"],
         ).difference
         for encoder in study.encoders
     }
+
+
+def transferred(study: Study, corpus: str, encoder: str, score: str) -> Scores:
+    """Scores of the replies of a corpus by the model of the other."""
+    return study.untuned(OTHER[corpus], corpus, encoder)[score]
 
 
 def _collapse(study: Study) -> tuple[str, str]:
@@ -83,7 +92,7 @@ def _collapse(study: Study) -> tuple[str, str]:
     return "yes" if after.high < before / 2 else "no", f"DailyDialog: {before:.3f}; without them {shown(after)}"
 
 
-def _verdict(differences: Mapping[str, Interval]) -> tuple[str, str]:
+def verdict(differences: Mapping[str, Interval]) -> tuple[str, str]:
     """Whether the intervals of differences are above 0: all, some or none; and the differences."""
     clear = [interval.low > 0 for interval in differences.values()]
     said = "yes" if all(clear) else "in part" if any(clear) else "not shown"

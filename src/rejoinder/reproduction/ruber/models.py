@@ -26,6 +26,8 @@ FOLDS = 5
 TUNED = ("s_U, tuned", "arithmetic, tuned")
 SETS = {"DailyDialog": DAILYDIALOG, "PersonaChat": PERSONACHAT}
 """Corpus -> judged set."""
+OTHER = {"DailyDialog": "PersonaChat", "PersonaChat": "DailyDialog"}
+"""Corpus -> the other one."""
 CORPORA = {"DailyDialog": "dailydialog.train", "PersonaChat": "personachat.valid"}
 """Corpus -> the dialogues that are learned from."""
 ENCODERS = ("GRU", "hierarchical", "MiniLM")
@@ -48,6 +50,10 @@ class Budget:
 BUDGETS = {
     "small": Budget(
         {"GRU": 10_000, "hierarchical": 300, "MiniLM": 200}, {"GRU": 3, "hierarchical": 3, "MiniLM": 15}, 1, 5
+    ),
+    # About as many pairs of DailyDialog as of PersonaChat, so that both directions of transfer can be compared.
+    "equal": Budget(
+        dict.fromkeys(("GRU", "hierarchical", "MiniLM"), 2_000), {"GRU": 3, "hierarchical": 3, "MiniLM": 30}, 1, 30
     ),
     "full": Budget(
         {"GRU": 10_000, "hierarchical": 3_000, "MiniLM": 10_000}, {"GRU": 10, "hierarchical": 3, "MiniLM": 30}, 3, 30

@@ -11,22 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import UnknownNameError
-from rejoinder.evaluators.ruber.unref import NONE
-from rejoinder.meta.panels import Curve
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import line_plot
+from rejoinder.figures.standalone import standalone
 from rejoinder.meta.study import shown
-from rejoinder.report.figures import line_plot
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.drawing import standalone
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import zhao2020
 from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.published.ruber import RETRIEVAL, SEQ2SEQ, TABLE_2
-from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, FULL, PERSONACHAT, RUBER, WITHOUT_TRUE
+from rejoinder.reproduction.published.zhao2020 import FULL, PERSONACHAT, RUBER, WITHOUT_TRUE
 from rejoinder.reproduction.ruber.findings import claims, targets
-from rejoinder.reproduction.ruber.models import CORPORA, ENCODERS, SETS, TUNED, Models, Replies, pooled
-from rejoinder.reproduction.ruber.study import QUANTILES, Study
-from rejoinder.stats.correlation import correlate
+from rejoinder.reproduction.ruber.models import ENCODERS, SETS, TUNED, Models, Replies, pooled
+from rejoinder.reproduction.ruber.study import QUANTILES, Study, check_encoders, correlations, pair
+from rejoinder.reproduction.ruber.trainings import trainings
+from rejoinder.reproduction.ruber.transfer import transfer_rows
 from rejoinder.stats.formatting import p_text
 from rejoinder.types import Scores
 
@@ -48,14 +47,14 @@ INTRODUCTION = """\
 How RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900 replies to 100
 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is Pearson's, rho
 Spearman's correlation. Brackets are 95 % intervals over contexts. What RUBER is and how it is trained:
-[ruber.md](../reference/ruber.md).
+[ruber.md](../reference/ruber.md); both ways between the corpora: [ruber-transfer.md](ruber-transfer.md).
 
 - *all*: 900 replies, the mean of all ratings. Tuned scores are from five folds: each model is tuned on the replies to
   other contexts.
 - *test split*: the 90 replies that Zhao et al. report, without ratings far from the reply's median, which they drop
   too. The split was made by reply, so that other replies to a tested context are in the training split: it serves
   comparison with the paper, and no more.
-- *theirs*: the RUBER of Zhao et al., a hierarchical one. Which blend it has, the paper does not say.
+- *theirs*: the RUBER of Zhao et al., a hierarchical one. The paper does not say how it combines the two scores.
 
 The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
 left out; the last column counts judged replies whose context a model was trained on all the same."""
@@ -114,36 +113,20 @@ class Settings:
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """The trained models, then all sections in order."""
-    for encoder in settings.encoders:
-        if encoder not in ENCODERS:
-            raise UnknownNameError("encoder", encoder, ENCODERS)
+    check_encoders(settings.encoders)
     study = Study(Models(inputs, settings.budget, settings.hred), settings.encoders, settings.resamples)
     document = Document("ruber-figures")
     document.text(INTRODUCTION)
-    _trainings(study, document)
+    trainings(study, document)
+    document.text(TRAININGS_TEXT)
     for section in sections:
         SECTIONS[section](study, document)
     return document
 
 
-def _trainings(study: Study, document: Document) -> None:
-    """What each model was trained on."""
-    rows = []
-    for corpus in CORPORA:
-        for encoder in study.encoders:
-            model = study.models.model(corpus, encoder)
-            seen = sum(int(model.trained_contexts.holds(each.examples).sum()) for each in study.replies.values())
-            start = "" if model.start == NONE else "a trained `hred`"
-            sizes = (f"{model.fitted.dialogues:,}", start, str(model.epochs), str(model.turns_read), str(seen))
-            rows.append([corpus, encoder, *sizes])
-    header = ["dialogues", "started from", "epochs at most", "turns read", "judged replies seen"]
-    document.table(["corpus", "encoder", *header], rows)
-    document.text(TRAININGS_TEXT)
-
-
 def sets(study: Study, document: Document) -> None:
     """Each judged set: all replies, and the published test split."""
-    for corpus, theirs in {"DailyDialog": _theirs(FULL), "PersonaChat": _theirs_between(PERSONACHAT)}.items():
+    for corpus, theirs in {"DailyDialog": _theirs(FULL), "PersonaChat": _theirs_on_personachat()}.items():
         replies = study.replies[corpus]
         pool = pooled(replies)
         rows = [_row(study, replies, ("", "pool"), (pool, pool), None)]
@@ -166,9 +149,9 @@ def _theirs(part: str) -> dict[str, Correlations]:
     return {score: figures[row] for score, row in ZHAO_ROWS.items() if row in figures}
 
 
-def _theirs_between(train: str) -> dict[str, Correlations]:
-    """The figures of Zhao et al. for RUBER on PersonaChat, trained on one of the corpora."""
-    return {"arithmetic": zhao2020.TABLE_4.correlations(RUBER)[train, PERSONACHAT]}
+def _theirs_on_personachat() -> dict[str, Correlations]:
+    """The figures of Zhao et al. for RUBER on PersonaChat, trained on PersonaChat."""
+    return {"arithmetic": zhao2020.TABLE_4.correlations(RUBER)[PERSONACHAT, PERSONACHAT]}
 
 
 def _row(
@@ -179,7 +162,7 @@ def _row(
     both = study.agreement(everything, replies.human, replies, np.ones(len(everything), np.bool_))
     tested = study.agreement(split, replies.cleaned, replies, replies.test)
     ours = [shown(each[kind]) for each in (both, tested) for kind in ("pearson", "spearman")]
-    return [*names, *ours, _pair(theirs, 2)]
+    return [*names, *ours, pair(theirs, 2)]
 
 
 def ruber(study: Study, document: Document) -> None:
@@ -187,10 +170,10 @@ def ruber(study: Study, document: Document) -> None:
     theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
     rows = []
     for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
-        cells = [_pair(each[score], 3) for each in theirs]
+        cells = [pair(each[score], 3) for each in theirs]
         for corpus, replies in study.replies.items():
             column = pooled(replies) if score == "pool" else study.column(corpus, study.encoders[0], score)
-            cells.append(_pair(_correlations(column, replies.human), 3))
+            cells.append(pair(correlations(column, replies.human), 3))
         rows.append([score, *cells])
     ours = [f"ours, {study.encoders[0]}, {corpus}" for corpus in study.replies]
     document.text(RUBER_TEXT)
@@ -213,18 +196,9 @@ def encoders(study: Study, document: Document) -> None:
 
 def transfer(study: Study, document: Document) -> None:
     """PersonaChat by models of DailyDialog."""
-    replies, rows = study.replies["PersonaChat"], []
-    published = _theirs_between(DAILYDIALOG)
-    for encoder in study.encoders:
-        for score in PARTS:
-            other = study.transferred[encoder][score]
-            found = study.compared_on("PersonaChat", study.column("PersonaChat", encoder, score), other)
-            on_test = _correlations(other[replies.test], replies.cleaned[replies.test])
-            theirs = published.get(score) if encoder != "MiniLM" else None
-            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
-            rows.append([encoder, score, *ours, _pair(on_test, 2), _pair(theirs, 2)])
     document.text(TRANSFER_TEXT)
-    document.table(["encoder", "score", "PC, r", "DD -> PC, r", "difference", "test split", "theirs"], rows)
+    header = ["encoder", "score", "PC, r", "DD -> PC, r", "difference", "test split", "theirs"]
+    document.table(header, transfer_rows(study, "PersonaChat", PARTS))
 
 
 def without_true(study: Study, document: Document) -> None:
@@ -265,17 +239,6 @@ def findings(study: Study, document: Document) -> None:
     """The papers' claims and our targets, each with our result."""
     document.text(FINDINGS_TEXT)
     document.table(["claim", "holds", "figures"], [*claims(study), *targets(study)])
-
-
-def _correlations(column: Scores, human: Scores) -> Correlations:
-    """Pearson and Spearman over the scored replies."""
-    known = ~np.isnan(column)
-    both = (correlate(column[known], human[known], kind).coefficient for kind in ("pearson", "spearman"))
-    return Correlations(*both)
-
-
-def _pair(figures: Correlations | None, digits: int) -> str:
-    return "" if figures is None else f"{figures.pearson:.{digits}f} / {figures.spearman:.{digits}f}"
 
 
 SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from rejoinder.arrays import Bools
 from rejoinder.defaults import RESAMPLES
-from rejoinder.reproduction.ruber.models import Columns, Models, Replies, by_split, grouped, untuned
+from rejoinder.errors import UnknownNameError
+from rejoinder.reproduction.published.records import Correlations
+from rejoinder.reproduction.ruber.models import ENCODERS, Columns, Models, Replies, by_split, grouped, untuned
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
 from rejoinder.stats.correlation import correlate
@@ -40,15 +43,20 @@ class Study:
         for corpus, replies in self.replies.items():
             for encoder in self.encoders:
                 model = self.models.model(corpus, encoder)
-                columns = untuned(model, replies)
+                columns = self.untuned(corpus, corpus, encoder)
                 found[corpus, encoder] = (columns | grouped(model, replies), columns | by_split(model, replies))
         return found
 
+    def untuned(self, trained_on: str, corpus: str, encoder: str) -> Columns:
+        """The scores of a corpus's replies by a model of this or another corpus, without labels."""
+        if (trained_on, corpus, encoder) not in self._untuned:
+            model = self.models.model(trained_on, encoder)
+            self._untuned[trained_on, corpus, encoder] = untuned(model, self.replies[corpus])
+        return self._untuned[trained_on, corpus, encoder]
+
     @cached_property
-    def transferred(self) -> dict[str, Columns]:
-        """Encoder -> its DailyDialog model's scores of the replies of PersonaChat."""
-        replies = self.replies["PersonaChat"]
-        return {encoder: untuned(self.models.model("DailyDialog", encoder), replies) for encoder in self.encoders}
+    def _untuned(self) -> dict[tuple[str, str, str], Columns]:
+        return {}
 
     def column(self, corpus: str, encoder: str, score: str) -> Scores:
         """One column over all replies."""
@@ -79,3 +87,22 @@ class Study:
         order = np.argsort(self.replies[corpus].human, kind="stable")
         column = self.column(corpus, encoder, "s_U")
         return [float(np.nanmean(column[part])) for part in np.array_split(order, QUANTILES)]
+
+
+def check_encoders(encoders: Sequence[str]) -> None:
+    """Raise an UnknownNameError for an encoder that no RUBER has."""
+    for encoder in encoders:
+        if encoder not in ENCODERS:
+            raise UnknownNameError("encoder", encoder, ENCODERS)
+
+
+def correlations(column: Scores, human: Scores) -> Correlations:
+    """Pearson and Spearman over the scored replies."""
+    known = ~np.isnan(column)
+    both = (correlate(column[known], human[known], kind).coefficient for kind in ("pearson", "spearman"))
+    return Correlations(*both)
+
+
+def pair(figures: Correlations | None, digits: int) -> str:
+    """`r / rho`; nothing for None."""
+    return "" if figures is None else f"{figures.pearson:.{digits}f} / {figures.spearman:.{digits}f}"

@@ -1,0 +1,1 @@
+"""Commands about releases: their history, and a comparison with one that was recorded."""

@@ -1,0 +1,131 @@
+"""The page `ruber-transfer`: RUBER trained on one corpus and tested on another, both ways.
+
+Table 4 of Tao et al. 2018, who go from Douban to Baidu Tieba, and the rows of RUBER in Table 4 of Zhao et al. 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rejoinder.defaults import RESAMPLES
+from rejoinder.meta.study import shown
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published import ruber, zhao2020
+from rejoinder.reproduction.published.records import Correlations
+from rejoinder.reproduction.ruber.findings import transfer_costs, transferred, verdict
+from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, SETS, Models
+from rejoinder.reproduction.ruber.study import Study, check_encoders, correlations, pair
+from rejoinder.reproduction.ruber.trainings import trainings
+
+SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
+
+INTRODUCTION = """\
+# RUBER from one corpus to another
+
+RUBER (Tao et al. 2018) learns from dialogues without human scores. How much does it lose on replies of another corpus
+than it was trained on? Table 4 of Tao et al. goes from Douban to Baidu Tieba, neither of which is public with human
+scores; Table 4 of Zhao et al. 2020 goes from DailyDialog to PersonaChat and back, on the replies that are judged here.
+r is Pearson's, rho Spearman's correlation with the mean of all ratings over 900 replies; brackets are 95 % intervals
+over contexts.
+
+Of PersonaChat only the validation and test dialogues are at hand, not the training dialogues that Zhao et al. had. The
+models of PersonaChat learn from the validation dialogues; those of DailyDialog from as many dialogues as give about the
+same number of replies, so that both directions can be compared. They have learned little: with all training dialogues
+of DailyDialog and more epochs, much less is lost on PersonaChat ([ruber-figures.md](ruber-figures.md)).
+
+The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
+left out; the last column counts judged replies whose context a model was trained on all the same."""
+
+BOTH_WAYS_TEXT = """\
+## Both ways
+
+*own*: trained on the corpus of the tested replies; *other*: trained on the other corpus. *test split*: r / rho of the
+model of the other corpus on the 90 replies that Zhao et al. report, without ratings far from the reply's median, which
+they drop too; *theirs*: what they report for it, for a hierarchical RUBER whose blend the paper does not name."""
+
+TAO_TEXT = """\
+## Beside the figures of Tao et al.
+
+r / rho of the models of the other corpus, on all replies."""
+
+FINDINGS_TEXT = """\
+## What holds
+
+By r over all replies; brackets are 95 % intervals of differences, which count where they exclude 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is trained."""
+
+    budget: str = "equal"
+    """`equal`: about as many replies of both corpora; `full` and `small` as on the page `ruber-figures`."""
+    encoders: tuple[str, ...] = ENCODERS
+    """The encoders that are measured."""
+    resamples: int = RESAMPLES
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
+    """The trained models, then all sections in order."""
+    check_encoders(settings.encoders)
+    study = Study(Models(inputs, settings.budget), settings.encoders, settings.resamples)
+    document = Document("ruber-transfer")
+    document.text(INTRODUCTION)
+    trainings(study, document)
+    for section in sections:
+        SECTIONS[section](study, document)
+    return document
+
+
+def both_ways(study: Study, document: Document) -> None:
+    """Each set by a model of its own corpus and by one of the other."""
+    rows = [[corpus, *row] for corpus in study.replies for row in transfer_rows(study, corpus, SCORES)]
+    document.text(BOTH_WAYS_TEXT)
+    document.table(["tested on", "encoder", "score", "own", "other", "difference", "test split", "theirs"], rows)
+
+
+def transfer_rows(study: Study, corpus: str, scores: Sequence[str]) -> list[list[str]]:
+    """Encoder, score, r of a model of this corpus and of one of the other, their difference, the test split, theirs."""
+    published = zhao2020.TABLE_4.correlations(zhao2020.RUBER)[SETS[OTHER[corpus]], SETS[corpus]]
+    replies, rows = study.replies[corpus], []
+    for encoder in study.encoders:
+        for score in scores:
+            own, other = study.untuned(corpus, corpus, encoder)[score], transferred(study, corpus, encoder, score)
+            found = study.compared_on(corpus, own, other)
+            on_test = correlations(other[replies.test], replies.cleaned[replies.test])
+            theirs: Correlations | None = published if score == "arithmetic" and encoder != "MiniLM" else None
+            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
+            rows.append([encoder, score, *ours, pair(on_test, 2), pair(theirs, 2)])
+    return rows
+
+
+def tao(study: Study, document: Document) -> None:
+    """The figures of Tao et al. next to ours."""
+    published = ruber.TABLE_4.correlations()
+    rows = []
+    for score in SCORES:
+        ours = [
+            pair(correlations(transferred(study, corpus, encoder, score), replies.human), 3)
+            for corpus, replies in study.replies.items()
+            for encoder in study.encoders
+        ]
+        rows.append([score, pair(published[score], 3), *ours])
+    names = [f"{OTHER[corpus]} -> {corpus}, {encoder}" for corpus in study.replies for encoder in study.encoders]
+    document.text(TAO_TEXT)
+    document.table(["", "Tao et al., Douban -> Baidu Tieba", *names], rows)
+
+
+def findings(study: Study, document: Document) -> None:
+    """What the papers claim, and what these replies show."""
+    rows = [
+        [f"{OTHER[corpus]} -> {corpus} costs the arithmetic blend", *verdict(transfer_costs(study, corpus))]
+        for corpus in study.replies
+    ]
+    document.text(FINDINGS_TEXT)
+    document.table(["claim", "holds", "figures"], rows)
+
+
+SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {"both_ways": both_ways, "tao": tao, "findings": findings}
+"""In the order of the page."""

@@ -1,0 +1,205 @@
+"""Several processes score as one does: the same numbers, errors, interruptions; and none is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rejoinder
+from odd_metrics import DyingLength, FailingLength, OneProcessLength, PrivateCounter
+from rejoinder.data.source import Source
+from rejoinder.data.survey import survey
+from rejoinder.errors import CallError, WorkerError
+from rejoinder.metrics.base import Metric
+from rejoinder.scoring.choosing import choose
+from rejoinder.scoring.engines import local, sizes
+from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring.engines.sizes import processes_for
+from rejoinder.scoring.scorer import Scorer
+from rejoinder.threads import thread_limits, usable_cores
+from rejoinder.types import Example
+from running import Run
+
+pytestmark = pytest.mark.timeout(600)
+
+WORDS = "some words go round and round until the end of a long day".split()
+EXAMPLES = [
+    Example(
+        str(number),
+        ("how are you?",),
+        " ".join(WORDS[number % 5 : number % 12]),
+        ("some words go and come",) if number % 5 else (),
+        system="AB"[number % 2],
+    )
+    for number in range(70)
+]
+SHARED = ["bleu-2", "cider", "meteor", "distinct-1", "default-fast"]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "BATCH", 16)
+
+
+def make_run(
+    metrics: Mapping[str, Metric] | list[str], jobs: int | None, examples: list[Example] | None = None
+) -> LocalRun:
+    source = Source(EXAMPLES if examples is None else examples)
+    chosen = choose(metrics).metrics
+    return LocalRun(source, survey(source), chosen, resamples=20, quiet=True, jobs=jobs)
+
+
+def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
+    written = {}
+    for jobs in (1, 3):
+        folder = tmp_path / str(jobs)
+        folder.mkdir()
+        make_run(SHARED, jobs).score(folder / "scores.jsonl")
+        written[jobs] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert written[1] == written[3]
+
+
+def test_the_time_is_estimated_before_several_processes_score() -> None:
+    """This process scores some replies as well, to measure: also by a metric that must know the corpus."""
+    examples = [replace(EXAMPLES[number % 70], id=str(number)) for number in range(600)]
+    assert len(replace(make_run(["cider", "length"], 2, examples), quiet=False).score()) == 600
+
+
+def test_an_evaluator_on_onnx_runtime_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "SLOW_BATCH", 6)
+    examples = [Example(str(number), ("how are you?",), " ".join(WORDS[: number + 1])) for number in range(12)]
+    one, two = (rejoinder.score(examples, "default", jobs=jobs)["default"] for jobs in (1, 2))
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_a_process_that_dies_is_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    examples = [*EXAMPLES[:40], Example("x", (), "die", system="A"), *EXAMPLES[40:]]
+    once = str(tmp_path / "died")
+    run = make_run({"dying": DyingLength(once=once), "bleu": rejoinder.load("bleu-2")}, 2, examples)
+    target = tmp_path / "scores.jsonl"
+    with pytest.raises(
+        WorkerError, match=r"^process \d+, one of those that score, was ended by the signal SIGKILL"
+    ) as died:
+        run.score(target)
+    assert "\n" not in str(died.value)
+    assert len((tmp_path / "scores.jsonl.part").read_text().splitlines()) == 32
+    table = run.score(target, resume=True)
+    assert len(table) == 71
+    assert not np.isnan(table["dying"]).any()
+
+
+def test_an_error_in_a_process_is_that_of_one_process() -> None:
+    examples = [*EXAMPLES, Example("x", (), "fail", system="A")]
+    with pytest.raises(ValueError, match="the word fail"):
+        make_run({"failing": FailingLength()}, 2, examples).score()
+
+
+def test_metrics_that_cannot_be_shared() -> None:
+    for metric in (PrivateCounter(), OneProcessLength()):
+        with pytest.raises(CallError, match="expected jobs=1"):
+            make_run({"odd": metric}, 2).score()
+        assert len(make_run({"odd": metric}, None).score()) == len(EXAMPLES)
+
+
+@pytest.mark.parametrize(("jobs", "metric", "count", "expected"), [
+    (None, "length", 1000, 1),
+    (None, "length", sizes.FEWEST_FAST, usable_cores()),
+    (None, "default-fast", 1000, 1),
+    (None, "default", 5120, usable_cores()),
+    (None, "default", 100, 1),
+    (None, "default", 512 * usable_cores() + 1, 1),
+    (8, "length", 1000, 2),
+    (3, "length", 10_000, 3),
+])  # fmt: skip
+def test_how_many_processes_pay(jobs: int | None, metric: str, count: int, expected: int) -> None:
+    scorer = Scorer({metric: rejoinder.load(metric)}, ("A",))
+    assert processes_for(jobs, scorer, count, 512) == expected
+
+
+def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_THREADS", "8")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    limits = thread_limits(2)
+    assert (limits["POLARS_MAX_THREADS"], limits["OMP_NUM_THREADS"], limits["OPENBLAS_NUM_THREADS"]) == ("4", "1", "1")
+    assert thread_limits(64)["REJOINDER_THREADS"] == "1"
+
+
+SCRIPT = """
+import sys
+import rejoinder
+from rejoinder.scoring.engines import local
+from odd_metrics import SlowLength
+
+local.BATCH = 16
+rows = [{"id": str(n), "response": "word " * (n % 9)} for n in range(400)]
+table = rejoinder.score(rows, {"slow": SlowLength(pause=float(sys.argv[1]))}, jobs=2)
+print(table["slow"].sum())
+"""
+
+
+def started(tmp_path: Path, pause: float) -> subprocess.Popen[str]:
+    """A script without `if __name__ == "__main__"` that scores in two processes."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "script.py", str(pause)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children_of(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in found.read_text().split()] if found.exists() else []
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs: one that has ended may wait as a zombie for whoever started it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    out, err = started(tmp_path, 0.0).communicate()
+    assert (float(out), err) == (sum(n % 9 for n in range(400)), "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of child processes")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+def test_no_process_is_left_behind(number: int, tmp_path: Path) -> None:
+    process = started(tmp_path, 30.0)
+    while len(children := children_of(process.pid)) < 2:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    time.sleep(1.0)  # some are busy, some still start
+    process.send_signal(number)
+    process.communicate()
+    until = time.monotonic() + 60
+    while any(map(is_running, children)):
+        assert time.monotonic() < until, "a process outlived the one that started it"
+        time.sleep(0.05)
+
+
+def test_the_command_line(run: Run, demo: Path) -> None:
+    outputs = []
+    for jobs in (1, 2):
+        ran = run("score", demo, "-m", "bleu-2", "-m", "cider", "--jobs", jobs, "--json", "--quiet")
+        assert ran.code == 0, ran.err
+        outputs.append(json.loads(ran.out))
+    assert outputs[0] == outputs[1]
+    assert run("score", demo, "--jobs", 0).code == 2
