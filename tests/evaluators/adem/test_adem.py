@@ -198,7 +198,14 @@ def test_gradient_descent_comes_near(encoder: str) -> None:
 def test_the_preset_of_the_paper_is_its_settings(encoder: str) -> None:
     items = judged(examples(), encoder)
     # Lowe et al. 2017, section 5.1 and appendix D
-    stated = {"components": 7, "gamma": 0.02, "towards": "zero", "solver": "sgd", "learning_rate": 0.01, "batch": 16}
+    stated: dict[str, Any] = {
+        "components": 7,
+        "gamma": 0.02,
+        "towards": "zero",
+        "solver": "sgd",
+        "learning_rate": 0.01,
+        "batch": 16,
+    }
     found, expected = Adem(encoder=encoder, preset="paper"), Adem(encoder=encoder, **stated)
     assert (found.learning_rate, found.batch) == (0.01, 16)
     np.testing.assert_array_equal(found.fit((), items).score(examples()), expected.fit((), items).score(examples()))
