@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills other-servers fuzz mutants reproduce lint types format clean
+.PHONY: demo docs test test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -55,6 +55,18 @@ fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
 
+# Thousands of generated requests against the service's own OpenAPI document.
+api-check: .venv/test
+	$(PYTHON) -m venv build/schemathesis
+	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis
+	$(BIN)/rejoinder serve -m rouge-l -m length --port 8798 --quiet & server=$$!; trap "kill $$server" EXIT; \
+	cd build/schemathesis; bin/schemathesis --config-file ../../.ci/schemathesis.toml run --wait-for-schema 60 \
+		--suppress-health-check all http://127.0.0.1:8798/openapi.json
+
+# The commands of the Dockerfile, without Docker, in a temporary folder.
+dockerfile:
+	$(PYTHON) .ci/dockerfile.py
+
 # Would the tests notice a wrong equation? 1,000 small changes of the source, each against its tests, in about two hours.
 # An interrupted run is resumed. cosmic-ray, which makes the changes, has an environment of its own.
 MUTANTS ?= 1000
@@ -72,12 +84,17 @@ mutants: .venv/test .venv-mutants/ready
 # The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Scores and
 # models are kept in models-cache/reproduction; evaluator-studies needs the encoder models-cache/minilm.
 DATA ?= ../shared/data
-QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6
+QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6 adem-speed
 
-reproduce: .venv/test
+reproduce: .venv/test models-cache/skip-thought
 	set -e; for page in $(QUICK_PAGES); do \
 		$(BIN)/rejoinder reproduce $$page --data $(DATA) -o docs/results/$$page.md; \
 	done
+
+# A row of am-fm-table1.
+models-cache/skip-thought: | .venv/test
+	$(BIN)/rejoinder train skip-thought --dialogues $(DATA)/dialogues/dailydialog.train.jsonl.gz --vocabulary 2000 \
+		--embedding 64 --hidden 128 --batch 32 --epochs 1 --learning-rate 0.003 --seed 1 -o $@
 
 lint: .venv/test
 	$(BIN)/ruff check .

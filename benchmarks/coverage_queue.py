@@ -16,6 +16,7 @@ import tempfile
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def covered(number: int, design: str, share: float = 1.0) -> tuple[bool, bool, f
     return mean.covers(true_mean), gap.covers(true_gap), 2 * mean.half_width, 2 * gap.half_width
 
 
-def _rated(folder: Path, parts: dict[str, Replies], design: str, seed: int, share: float) -> list[dict[str, object]]:
+def _rated(folder: Path, parts: dict[str, Replies], design: str, seed: int, share: float) -> list[dict[str, Any]]:
     """The export of a study in which raters answered a share of all items."""
     (folder / "replies.jsonl").write_text(_replies_file(), encoding="utf-8")
     rows = [
@@ -99,12 +100,12 @@ def _rated(folder: Path, parts: dict[str, Replies], design: str, seed: int, shar
         return [json.loads(line) for line in exported(study, store, assigner.items)]
 
 
-def _chosen(part: Replies, judged: list[dict[str, object]], system: str) -> ChosenLabels:
+def _chosen(part: Replies, judged: list[dict[str, Any]], system: str) -> ChosenLabels:
     labels, p = np.full(N_CONTEXTS, np.nan), np.zeros(N_CONTEXTS)
     for record in judged:
         if record["system"] == system:
-            row = int(str(record["id"])[:-1])
-            labels[row], p[row] = record["scores"]["overall"][0], record["probability"]  # type: ignore[index]
+            row = int(record["id"][:-1])
+            labels[row], p[row] = record["scores"]["overall"][0], record["probability"]
     return ChosenLabels(labels, part.scores, p, np.arange(N_CONTEXTS))
 
 

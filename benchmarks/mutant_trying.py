@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -63,6 +64,8 @@ class Known:
     functions: set[Key] = field(default_factory=set)
     alone: float = 0.0
     """The time without fixtures that it shares."""
+    file: int = 0
+    """The digest of the file that it is in."""
     usable: bool = True
     """Whether it passes, quickly enough."""
 
@@ -103,7 +106,7 @@ class Session:
             raise pytest.UsageError("some tests could not be collected")
         items = {item.nodeid: item for item in session.items}
         known = _read_known(self.known_file)
-        unknown = [item for test, item in items.items() if test not in known]
+        unknown = [item for test, item in items.items() if test not in known or known[test].file != _digest(item)]
         if unknown and _in_child(lambda: self._observe(session, unknown), None) != 0:
             raise pytest.UsageError("the unmutated run failed")
         known = {test: one for test, one in _read_known(self.known_file).items() if one.usable and test in items}
@@ -227,7 +230,7 @@ class Observer:
             for shared in (self.fixtures[one] for one in definitions if one in self.fixtures and one not in self.made):
                 known.functions |= shared.functions
                 known.seconds += shared.seconds
-        known.usable = item.nodeid not in self.unusable
+        known.usable, known.file = item.nodeid not in self.unusable, _digest(item)
         self.known[item.nodeid] = known
 
     @pytest.hookimpl(wrapper=True)
@@ -316,12 +319,16 @@ def _children_seconds() -> float:
     return times.children_user + times.children_system
 
 
+def _digest(item: pytest.Item) -> int:
+    return crc32(item.path.read_bytes())
+
+
 def _read_known(path: Path) -> dict[str, Known]:
     known = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         row = json.loads(line)
-        row["functions"] = {tuple(key) for key in row["functions"]}
-        known[row.pop("test")] = Known(**row)
+        test, functions = row.pop("test"), {tuple(key) for key in row.pop("functions")}
+        known[test] = Known(functions=functions, **row)
     return known
 
 

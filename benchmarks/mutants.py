@@ -194,6 +194,7 @@ def main() -> None:
     one.add_argument("--room", choices=list(TESTS), help="mutants of this room only")
     one.add_argument("--most", type=int, help="how many of each room")
     one.add_argument("--seconds", type=float, default=6, help="tests of one mutant take at most so long unmutated")
+    one.add_argument("--numbers", type=int, nargs="+", help="try these mutants, again if need be")
     one.add_argument("--survivors", action="store_true", help="try again what no test killed")
     one.add_argument(
         "--fresh", action="store_true", help="a new process for every mutant; to build/mutants/fresh.jsonl"

@@ -1,11 +1,12 @@
 """What scoring many replies costs: per metric, with more workers, and in memory.
 
-    python benchmarks/scale.py [--only costs workers memory] [--large 2000000] [--markdown scale.md]
+    python benchmarks/scale.py [--only costs workers memory driver] [--large 2000000] [--markdown scale.md]
 
 *costs*: CPU seconds per million replies on one thread, of reading and checking the input and of each metric, on real
 replies of DailyDialog with up to four turns before them, the true reply to the same turn of another dialogue as the
 reference. *workers*: the same run by one and two processes and by Ray with one and two workers, in CPU seconds and by
-the clock. *memory*: peak resident size of the driver, of `compare --scores` and of `report`, for more and more replies.
+the clock. *memory*: peak resident size of `compare --scores` and of `report`, for more and more replies; *driver*: that
+of a run on Ray.
 CPU time is the basis of all costs, because it hardly depends on what else runs on the machine.
 """
 
@@ -15,19 +16,24 @@ import argparse
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from memory import peak
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.spans import Span
+from rejoinder.scoring.engines.ray_run import FAST_PART
+from rejoinder.scoring.parts.folder import Manifest, PartsFolder
 from rejoinder.text.grid import grid
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +49,7 @@ FAST = (
     "length",
     "default-fast",
 )
-METRICS = {"default": 2048, "meteor": 20_000, **dict.fromkeys(FAST, 100_000)}
+METRICS = {"default": 1536, **dict.fromkeys(FAST, 50_000), "meteor": 20_000}
 """Metric -> replies that it is measured on."""
 MILLION = 1_000_000
 FIFTY = 50 * MILLION
@@ -51,6 +57,13 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "REJOINDER_THREADS"), "1"
 )
 COMMAND = [sys.executable, "-m", "rejoinder"]
+BARE = [
+    sys.executable,
+    "-c",
+    "import sys; import numpy as np; import rejoinder.metrics.length as length; from rejoinder.cli import main; "
+    "length.Length.score_batch = lambda self, batch: np.zeros(len(batch)); sys.exit(main(sys.argv[1:]))",
+]
+"""The command with a metric that does nothing: two passes over the input, groups, rows of scores."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +77,15 @@ class Spent:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory"])
+    parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory", "driver"])
     parser.add_argument("--replies", type=float, default=1.0, help="a factor for the number of replies that are timed")
-    parser.add_argument("--large", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000])
+    parser.add_argument("--large", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000])
+    parser.add_argument("--driven", type=int, nargs="+", default=[250_000, 1_000_000])
     parser.add_argument("--markdown", type=Path, help="also write the tables to a file")
     dialogues = ROOT.parent / "shared" / "data" / "dialogues" / "dailydialog.train.jsonl.gz"
     parser.add_argument("--dialogues", type=Path, default=dialogues)
     arguments = parser.parse_args()
-    sections = {"costs": costs, "workers": workers, "memory": memory}
+    sections = {"costs": costs, "workers": workers, "memory": memory, "driver": driver}
     with tempfile.TemporaryDirectory(prefix="rejoinder-scale-") as folder:
         for name in arguments.only:
             text = f"{name}, load average {os.getloadavg()[0]:.1f}\n{sections[name](arguments, Path(folder))}\n"
@@ -84,19 +98,12 @@ def main() -> None:
 def costs(arguments: argparse.Namespace, folder: Path) -> str:
     """CPU seconds per million replies, of reading and of each metric."""
     rows = []
-    nothing = spent([*COMMAND, "score", str(written(arguments, folder, 2)), "-m", "length", "--quiet"], ONE_THREAD)
     baseline: dict[int, float] = {}
     for metric, wanted in METRICS.items():
         count = int(wanted * arguments.replies)
         if count not in baseline:
-            baseline[count] = reading(arguments, folder, count)
-        file = written(arguments, folder, count)
-        output = folder / "scores.parquet"
-        took = spent(
-            [*COMMAND, "score", str(file), "-m", metric, "-o", str(output), "--jobs", "1", "--quiet"], ONE_THREAD
-        )
-        each = (took.cpu - nothing.cpu) / count - baseline[count]
-        rows.append((metric, count, each))
+            baseline[count] = per_reply(arguments, folder, count, BARE)
+        rows.append((metric, count, per_reply(arguments, folder, count, COMMAND, metric) - baseline[count]))
     largest = max(baseline)
     lines = [("reading, checking, writing", f"{largest:,}", *_costs(baseline[largest]))]
     lines += [(metric, f"{count:,}", *_costs(each)) for metric, count, each in rows]
@@ -107,33 +114,28 @@ def _costs(seconds: float) -> tuple[str, str]:
     return f"{seconds * MILLION:,.0f}", f"{seconds * FIFTY / 3600:,.1f}"
 
 
-def reading(arguments: argparse.Namespace, folder: Path, count: int) -> float:
-    """CPU seconds per reply of everything but the metric: two passes over the input, groups, rows of scores."""
-    code = (
-        "import sys; from pathlib import Path; from rejoinder.cli import main; import rejoinder.metrics.length as l;"
-        "import numpy as np; l.Length.score_batch = lambda self, batch: np.zeros(len(batch)); sys.exit(main(sys.argv[1:]))"
-    )
-    bare = [
-        sys.executable,
-        "-c",
-        code,
-        "score",
-        "-m",
-        "length",
-        "--quiet",
-        "--jobs",
-        "1",
-        "-o",
-        str(folder / "bare.parquet"),
-    ]
-    nothing = spent([*bare, str(written(arguments, folder, 2))], ONE_THREAD)
-    return (spent([*bare, str(written(arguments, folder, count))], ONE_THREAD).cpu - nothing.cpu) / count
+def per_reply(
+    arguments: argparse.Namespace, folder: Path, count: int, command: list[str], metric: str = "length"
+) -> float:
+    """CPU seconds per reply, without those for starting and loading: the difference between many replies and few."""
+    options = ["score", "-m", metric, "--quiet", "--jobs", "1", "-o", str(folder / "scores.parquet")]
+    few = max(2, count // 100)
+    taken = [waited([*command, *options, str(written(arguments, folder, size))], ONE_THREAD) for size in (few, count)]
+    return (taken[1] - taken[0]) / (count - few)
+
+
+def waited(command: list[str], environment: dict[str, str]) -> float:
+    """CPU seconds of one process, which starts no others."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def workers(arguments: argparse.Namespace, folder: Path) -> str:
     """One and two processes, and Ray with one and two workers, on the same replies."""
     lines = []
-    for metric, wanted in (("default", 4096), ("meteor", 131_072)):
+    for metric, wanted in (("default", 2048), ("cider", 65_536)):
         file = written(arguments, folder, int(wanted * arguments.replies))
         for engine in ("local", "ray"):
             for jobs in (1, 2):
@@ -146,28 +148,80 @@ def workers(arguments: argparse.Namespace, folder: Path) -> str:
 
 
 def memory(arguments: argparse.Namespace, folder: Path) -> str:
-    """Peak resident size of the commands that see all scores."""
+    """Peak resident size of the commands that see all scores, which are made up, in parts as a run leaves them."""
     lines = []
     for count in arguments.large:
-        file = made_up(folder, count)
-        scores = folder / f"scores-{count}"
-        options = ["-m", "length", "-m", "distinct-2", "--engine", "ray", "--jobs", "2", "-o", str(scores), "--quiet"]
-        sizes = [peak([*COMMAND, "score", str(file), *options])]
-        sizes.append(peak([*COMMAND, "compare", "--scores", str(scores), "--quiet"]))
-        sizes.append(peak([*COMMAND, "report", str(scores), "-o", str(folder / "report.html"), "--quiet"]))
+        scores = made_up_scores(folder / f"scores-{count}", count)
+        sizes = [
+            peak([*COMMAND, "compare", "--scores", str(scores), "--quiet"]),
+            peak([*COMMAND, "report", str(scores), "-o", str(folder / "report.html"), "--quiet"]),
+        ]
         lines.append((f"{count:,}", *(f"{size:,.0f} MB, {seconds:,.0f} s" for size, seconds in sizes)))
-        file.unlink()
-    return grid(["replies", "score (driver)", "compare --scores", "report"], lines, left=1)
+        shutil.rmtree(scores)
+    return grid(["replies", "compare --scores", "report"], lines, left=1)
+
+
+def driver(arguments: argparse.Namespace, folder: Path) -> str:
+    """Peak resident size of the process that plans a run on Ray, and puts its results together."""
+    lines = []
+    for count in arguments.driven:
+        file = made_up(folder, count)
+        options = ["-m", "length", "-m", "distinct-2", "--engine", "ray", "--jobs", "2", "--quiet"]
+        size, seconds = peak([*COMMAND, "score", str(file), *options, "-o", str(folder / f"driven-{count}")])
+        lines.append((f"{count:,}", f"{size:,.0f} MB, {seconds:,.0f} s"))
+    return grid(["replies", "score --engine ray, driver"], lines, left=1)
+
+
+def made_up_scores(path: Path, count: int) -> Path:
+    """A folder of scores of two systems on the same contexts, by two metrics."""
+    chosen = np.random.default_rng(0)
+    spans = [Span(first, min(FAST_PART, count - first), "", 1, 1, 1, 1) for first in range(0, count, FAST_PART)]
+    signatures = {"length": "length|v:0", "share": "share|v:0"}
+    planned = Manifest.planned({"signatures": signatures}, ("A", "B"), tuple(signatures), (), spans)
+    folder = PartsFolder(path)
+    folder.start(planned)
+    for number, span in enumerate(spans):
+        rows = np.arange(span.first, span.first + span.count)
+        scores = {"length": chosen.integers(0, 30, span.count).astype(float), "share": chosen.random(span.count)}
+        columns = {"id": (rows // 2).astype(str), "system": np.array(["A", "B"])[rows % 2], "context": rows // 2}
+        frame = pl.DataFrame({**columns, "dialogue": np.zeros(span.count, np.int64), **scores})
+        frame.select(*columns, "dialogue", scores=pl.struct(*scores)).write_parquet(folder.part(number))
+    folder.finish(replace(planned, meta={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}}))
+    return path
 
 
 def spent(command: list[str], environment: dict[str, str]) -> Spent:
-    """What a command took, with all processes that it started and waited for."""
-    before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    # `time` of the shell sees the processes of Ray as well: they are children of children.
-    subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Spent(cpu, time.perf_counter() - clock)
+    """What a command took, with all processes below it.
+
+    Ray's are not waited for by those that start them, so their CPU time is read while they run, twice a second.
+    """
+    clock, seconds = time.perf_counter(), dict[int, float]()
+    process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        seconds |= _running_below(process.pid)
+        time.sleep(0.5)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} failed with exit code {process.returncode}")
+    return Spent(sum(seconds.values()), time.perf_counter() - clock)
+
+
+def _running_below(pid: int) -> dict[int, float]:
+    """Process -> its CPU seconds so far, for a process and all below it (Linux)."""
+    found: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        ticks = int(fields[11]) + int(fields[12])
+        found[int(path.parent.name)] = (int(fields[1]), ticks / os.sysconf("SC_CLK_TCK"))
+    below, waiting = dict[int, float](), [pid]
+    while waiting:
+        one = waiting.pop()
+        if one in found:
+            below[one] = found[one][1]
+        waiting += [child for child, (parent, _) in found.items() if parent == one]
+    return below
 
 
 def written(arguments: argparse.Namespace, folder: Path, count: int) -> Path:

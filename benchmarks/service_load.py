@@ -5,6 +5,9 @@ each answer. Rounds of the service alternate with rounds of the same replies sco
 other work on the machine changes from minute to minute; the ratio is that of each round, and the table has its median.
 The clients write and read bytes themselves: a client library would use more of the processor than the server does.
 
+On a machine that is busy with other work, and because clients share the cores with the server, processor time is the
+steadier measure: the table also has the processor time per reply of both, and their ratio.
+
 With `--kills N`, the server is then killed (SIGKILL) N times under load and started again. A client whose connection
 breaks sends the same reply again. In the end every reply has an answer, and every answer is the offline score.
 """
@@ -68,6 +71,11 @@ class Server:
             else:
                 return
         raise SystemExit("the service could not be started")
+
+    def processor_seconds(self) -> float:
+        """Processor time of all its threads since it was started."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> float:
         """MB of memory that it holds."""
@@ -165,12 +173,14 @@ def main() -> None:
     server.start()
     try:
         ratios, rates, times, memory, failed = [], [], [], [], 0
+        efforts: list[tuple[float, float]] = []
         for _ in range(given.rounds):
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             expected = metric.score(examples)
-            offline = len(records) / (time.perf_counter() - start)
-            load = Load(server.port, given.metric, records)
+            offline, effort = len(records) / (time.perf_counter() - start), time.process_time() - used
+            load, used = Load(server.port, given.metric, records), server.processor_seconds()
             rate = len(records) / asyncio.run(load.run(given.clients))
+            efforts.append((effort / len(records), (server.processor_seconds() - used) / len(records)))
             if not same(load.scores, expected):
                 raise SystemExit("the service's scores differ from the offline ones")
             ratios.append(rate / offline)
@@ -188,6 +198,9 @@ def main() -> None:
         ["offline, replies/s in each round", ", ".join(f"{offline:.0f}" for offline, _ in rates)],
         ["service, replies/s in each round", ", ".join(f"{rate:.0f}" for _, rate in rates)],
         ["service / offline, median", f"{statistics.median(ratios):.0%} ({min(ratios):.0%} to {max(ratios):.0%})"],
+        ["processor time per reply, offline", ", ".join(f"{1000 * effort:.2f} ms" for effort, _ in efforts)],
+        ["processor time per reply, service", ", ".join(f"{1000 * effort:.2f} ms" for _, effort in efforts)],
+        ["offline / service, median", f"{statistics.median(a / b for a, b in efforts):.0%}"],
         ["p50, p99", f"{centiles[49] * 1000:.0f} ms, {centiles[98] * 1000:.0f} ms"],
         ["answers that were not 200", str(failed)],
         ["memory after each round", ", ".join(f"{size:.0f} MB" for size in memory)],

@@ -62,7 +62,7 @@ class LogLines:
         self._over.set()
 
     def update(self, count: int) -> None:
-        """Say that so many more are done."""
+        """Count what was done since the last call."""
         self.done += count
         self.say_where()
 

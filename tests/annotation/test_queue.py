@@ -153,6 +153,21 @@ def test_a_wrong_queue_is_told_before_raters_come(tmp_path: Path, run: Run, chan
     assert done.err.count("\n") == 1
 
 
+def test_other_tools_get_no_study_whose_queue_they_would_not_follow(tmp_path: Path, run: Run) -> None:
+    write_study(tmp_path)
+    done = run("annotate", "export", "study.toml", "--to", "batch", "-o", "batch.csv")
+    assert done.code == 2
+    assert "replies that `rejoinder sample` chose" in done.err
+    assert not (tmp_path / "batch.csv").exists()
+
+
+def test_every_reply_can_be_chosen_however_few_the_labels() -> None:
+    frame = LabelFrame(np.arange(50.0), np.ones(50))
+    labels = np.where(np.arange(50) > 40, np.tile([0.0, 100.0], 25), np.arange(50.0))
+    p, _ = wave_probabilities("stratified", frame, np.arange(50), 4, labels)
+    assert p == pytest.approx(np.full(50, 4 / 50))
+
+
 def test_weighting_by_the_probabilities_undoes_the_choice() -> None:
     """Two waves, the second of which learns from the first: 1/p-weighted means are right, plain means are not."""
     rng = np.random.default_rng(0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from rejoinder.annotation.study import read_study
+from rejoinder.annotation.study import Queue, read_study
 from rejoinder.annotation.template import study_text
 from rejoinder.errors import RejoinderError
 
@@ -38,6 +39,12 @@ def test_the_study_that_new_writes_can_be_read(tmp_path: Path) -> None:
     assert study.examples == 'odd "name".jsonl'
     assert [[question.name for question in page] for page in study.pages] == [["overall"], ["relevance"]]
     assert (study.items_per_rater, study.shared_items) == (12, 5)
+    assert (study.queue, study.comprehension) == (None, ())
+    assert "{code}" in path.read_text()
+    path.write_text(re.sub(r"^# (\[|\w+ = )", r"\1", path.read_text(), flags=re.MULTILINE))
+    whole = read_study(path)
+    assert whole.queue == Queue(labels=200, scores="scores.jsonl")
+    assert [one.right for one in whole.comprehension] == ["the reply alone"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A call that cannot be carried out is told on one line with exit code 2, before any work is done."""
+"""A call that cannot be carried out is reported on one line with exit code 2, before any work is done."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_resume_needs_a_file(run: Run, replies: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "the following arguments are required: VERB"),
-        (["scroe", "x"], "argument VERB: invalid choice: 'scroe'"),
+        (["scroe", "x"], "rejoinder: unknown verb 'scroe'; did you mean score?"),
+        (["frobnicate"], "unknown verb 'frobnicate'; expected demo, check, score"),
         (["score"], "the following arguments are required: replies"),
         (["score", "x", "--seed", "-1"], "must be a whole number of at least 0, not '-1'"),
         (["score", "x", "--seed", "1.5"], "must be a whole number of at least 0, not '1.5'"),
@@ -138,14 +138,24 @@ def test_resume_needs_a_file(run: Run, replies: Path) -> None:
         (["train", "encoder", "--seed", str(2**64)], "must be a whole number of at most 4294967295"),
         (["score", "x", "--resamples", "0"], "must be a whole number of at least 1, not '0'"),
         (["score", "x", "--on-error", "ignore"], "argument --on-error: invalid choice: 'ignore'"),
-        (["score", "x", "--nonsense"], "unrecognized arguments: --nonsense"),
+        (["score", "x", "--nonsense"], "rejoinder score: unrecognized arguments: --nonsense"),
+        (["score", "x", "--metrc", "bleu"], "unrecognized arguments: --metrc bleu; did you mean --metric"),
+        (["train", "encoder"], "the following arguments are required: -o/--output, --encoder"),
     ],
 )
 def test_what_the_parser_refuses(arguments: list[str], complaint: str, run: Run) -> None:
     ran = run(*arguments)
     assert ran.code == 2
     assert complaint in ran.err
+    assert ran.err.count("\n") == 1  # one line, without the usage
     assert ran.out == ""
+
+
+def test_the_command_alone_explains_itself(run: Run) -> None:
+    ran = run()
+    assert (ran.code, ran.err) == (0, "")
+    assert "rejoinder demo" in ran.out
+    assert all(f"\n  {verb} " in ran.out for verb in rejoinder.cli.VERBS)
 
 
 def test_a_failure_of_the_machine_is_exit_code_1(run: Run, replies: Path, monkeypatch: pytest.MonkeyPatch) -> None:

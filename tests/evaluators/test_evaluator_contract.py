@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from places import DOCS
 from registered_evaluators import REGISTERED, SMALL
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
@@ -22,7 +23,7 @@ from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import EVALUATORS
+from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED
 from rejoinder.types import Example, JudgedExample, Scores
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
@@ -55,6 +56,11 @@ def fitted(name: str) -> Evaluator:
 def test_every_registered_evaluator_is_tested() -> None:
     assert REGISTERED.keys() == EVALUATORS.keys()
     assert [make().name for make in REGISTERED.values()] == list(REGISTERED)
+
+
+def test_every_evaluator_is_on_the_page_on_determinism() -> None:
+    page = (DOCS / "reference" / "determinism.md").read_text(encoding="utf-8")
+    assert [name for name in (*EVALUATORS, *JUDGES, *SHIPPED) if f"`{name}`" not in page] == []
 
 
 def test_fit_gives_the_same_object_back(unfitted: Evaluator) -> None:

@@ -22,6 +22,7 @@ CALLS = re.compile(
 """Calls that open files with another library, or that run or ask something."""
 ELSEWHERE = {
     ("loading/sources.py", "snapshot_download"),  # finds a folder in the cache, or downloads data into it
+    ("scoring/engines/channel.py", "pickle.load"),  # what a process of the same run has sent over its own pipe
 }
 
 

@@ -12,6 +12,7 @@ import scipy.stats
 from places import JUDGED
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.meta.correlations import system_level, utterance_level, within_context
+from rejoinder.meta.human import outlier_note
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.meta.meta import meta_evaluate
 from rejoinder.meta.study import ScoredSet
@@ -177,7 +178,7 @@ def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None
     plain = report.to_dict()
     assert set(plain["dimensions"]["overall"]["utterance"]["metrics"]) == {"rouge-l", "length"}
     assert plain["contexts"] == 40
-    assert "Utterance level, 200 replies" in str(report)
+    assert "Correlation with people over 200 replies" in str(report)
     json.dumps(plain, allow_nan=False)
 
 
@@ -200,6 +201,24 @@ def test_agreement_of_zhao_as_published() -> None:
     assert krippendorff_alpha(judged.ratings["overall"]) == pytest.approx(0.431, abs=5e-4)
     cleaned = judged.without_outliers()
     assert krippendorff_alpha(cleaned.ratings["overall"]) == pytest.approx(0.815, abs=5e-4)
+    # Appendix A: 3,600 ratings, of which 2,705 remain
+    told = outlier_note(judged, cleaned, "overall")
+    assert told.startswith("overall: 895 of 3600 ratings were removed as outliers; ")
+    assert "alpha is 0.431 with them and 0.815 without" in told
+
+
+def test_the_agreement_before_and_after_outliers_is_told(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "response": "a " * (n % 5 + 1), "scores": {"overall": [n % 5, n % 5, n % 5, (n + 3) % 5]}}
+        for n in range(20)
+    ]
+    (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = meta_evaluate(tmp_path / "judged.jsonl", ["length"], remove_outliers=True)
+    [note] = [note for note in found.notes if "outliers" in note]
+    assert note.startswith("overall: 20 of 80 ratings were removed as outliers; Krippendorff's alpha is ")
+    assert " and 1.000 without" in note
+    assert note in found.to_dict()["warnings"]
+    assert not any("outliers" in note for note in meta_evaluate(tmp_path / "judged.jsonl", ["length"]).notes)
 
 
 def test_human_means_of_dstc6_as_published() -> None:

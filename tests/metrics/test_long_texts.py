@@ -39,6 +39,12 @@ def test_chrf_by_sorting_equals_chrf_by_tables(bundled: list[Example], monkeypat
     np.testing.assert_array_equal(ChrF().score(bundled), by_tables)
 
 
+@pytest.mark.parametrize("length", [199, 200, 201])
+def test_chrf_where_short_texts_end(length: int) -> None:
+    text = "".join(chr(97 + step * step % 26) for step in range(length))
+    assert ChrF().score([Example("1", (), text, (text,))])[0] == pytest.approx(1)
+
+
 def test_chrf_by_sorting_with_many_characters() -> None:
     # 20,000 different characters take 15 bits each: six of them do not fit next to the pair's number.
     texts = ["".join(chr(0x4E00 + (start * 37 + step * 101) % 20000) for step in range(230)) for start in range(90)]

@@ -28,7 +28,7 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         page.on("dialog", lambda dialog: problems.append("dialog"))
 
         def requested(request: Any) -> None:
-            if request.url.split("#")[0] != path.as_uri() and not request.url.startswith("data:"):
+            if request.url.split("#")[0] != path.as_uri() and not request.url.startswith(("data:", "blob:")):
                 problems.append(f"request: {request.url[:200]}")
 
         page.on("request", requested)

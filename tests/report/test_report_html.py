@@ -17,7 +17,7 @@ from rejoinder.errors import CallError
 from rejoinder.figures.markup import Html
 from rejoinder.report.chosen import rows_to_show
 from rejoinder.report.html import render_report
-from rejoinder.report.page import Section, render_page
+from rejoinder.report.page import SCRIPTS, Section, render_page
 from rejoinder.report.sections.thread import turns_of
 from rejoinder.types import Example
 from scored_replies import NAN, examples_for, hostile_table, random_table, table_of
@@ -69,7 +69,7 @@ def test_the_policy_names_our_scripts_and_nothing_else() -> None:
     scripts = re.findall(r"<script>(.*?)</script>", report, re.DOTALL)
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    assert len(scripts) == 2
+    assert len(scripts) == len(SCRIPTS)
     assert policy.startswith("default-src 'none'; ")
     assert f"; script-src {allowed}; " in policy
     assert "http" not in policy

@@ -36,7 +36,8 @@ def unfolded(page: Any) -> Any:
 
 
 def column(page: Any, place: int) -> list[str]:
-    texts: list[str] = page.locator(f"#browser tbody tr > td:nth-child({place})").all_inner_texts()
+    inside = " > :last-child" if place == 3 else ""  # the reply, without the turn before it
+    texts: list[str] = page.locator(f"#browser tbody tr > td:nth-child({place}){inside}").all_inner_texts()
     return texts
 
 

@@ -26,4 +26,6 @@ def test_a_page_and_the_code_agree(name: str, tmp_path: Path) -> None:
 
 def test_the_signatures_of_am_fm_table_1_are_todays() -> None:
     page = (RESULTS / "am-fm-table1.md").read_text(encoding="utf-8")
-    assert re.findall(r"^- `(.*)`$", page, re.MULTILINE) == [metric_of(name).signature for name in METRICS.values()]
+    found = re.findall(r"^- `(.*)`$", page, re.MULTILINE)
+    untrained = [signature for signature in found if not signature.startswith("skip-thought|")]
+    assert untrained == [metric_of(name).signature for name in METRICS.values()]

@@ -57,7 +57,8 @@ def test_dstc6(make: Maker) -> None:
 def test_am_fm_table_1(make: Maker) -> None:
     rows = {row[0]: row for row in table_with(make("am-fm-table1"), ["metric"])}
     assert rows["embedding-average"][1] == "0.7768"
-    assert len(rows) == 7
+    assert rows["skip-thought"][1] == "-0.4563"
+    assert len(rows) == 8
 
 
 def test_am_fm(make: Maker) -> None:
@@ -94,6 +95,25 @@ def test_ruber(make: Maker) -> None:
     ]
 
 
+def test_ruber_between_corpora(make: Maker) -> None:
+    page = make("ruber-transfer", "budget=small", "encoders=GRU", FEW)
+    rows = table_with(page, ["tested on", "encoder"])
+    assert [row[0] for row in rows] == ["DailyDialog"] * 6 + ["PersonaChat"] * 6
+    assert {row[0]: row[-1] for row in rows if row[2] == "arithmetic"} == {
+        "DailyDialog": "0.06 / 0.06",
+        "PersonaChat": "0.12 / 0.17",
+    }
+    assert {row[0]: row[1] for row in table_with(page, ["", "Tao et al., Douban -> Baidu Tieba"])}[
+        "s_U"
+    ] == "0.291 / 0.256"
+    assert [row[0].split(" costs")[0] for row in table_with(page, ["claim"])] == [
+        "PersonaChat -> DailyDialog",
+        "DailyDialog -> PersonaChat",
+    ]
+    assert "`margin=0.5`" in page
+    assert table_with(make("zhao2020-table-4", "budget=small", "encoders=GRU", FEW), ["tested on", "encoder"]) == rows
+
+
 def test_ruber_over_turns(make: Maker) -> None:
     page = make("ruber-figures", "budget=small", "encoders=hierarchical", FEW, sections=("figure_1",))
     assert [row[1] for row in table_with(page, ["set", "encoder", "1"])] == ["hierarchical"] * 2
@@ -107,6 +127,13 @@ def test_adem(make: Maker) -> None:
     assert table_with(page, ["", "within 6 words"])[1] == ["ADEM", "2.072", "2.015", "0.23"]
     assert table_with(page, ["set", "encoder", "area"])
     assert "Zhao et al. 2020 ADEM's standard deviation is 0.51 (0.30 without" in page
+
+
+def test_the_time_of_adem(make: Maker) -> None:
+    rows = table_with(make("adem-table-11"), ["", "replies", "seconds"])
+    assert [row[0] for row in rows] == ["Lowe et al. 2017, CPU", "Lowe et al. 2017, GPU", "ours, minilm, CPU"]
+    assert rows[0][2] == "2,861"
+    assert float(rows[2][2]) >= 0
 
 
 def test_one_figure_of_adem(make: Maker) -> None:

@@ -55,3 +55,12 @@ def test_a_metric_that_hardly_agrees_with_people_is_named(table: ScoreTable, mon
     )
     [caution] = [each for each in meaning(table) if each.startswith("Little agreement with people")]
     assert "below 0.2): length. " in caution
+
+
+def test_a_handful_of_replies_is_too_few(table: ScoreTable) -> None:
+    few = "2 replies are too few for a useful mean: the intervals show how little is known."
+    assert few in meaning(table)
+    enough = rejoinder.score([replace(EXAMPLES[0], id=str(n)) for n in range(10)], ["length"])
+    assert not any("too few" in sentence for sentence in meaning(enough))
+    one = rejoinder.score([replace(EXAMPLES[0], id=str(n), system="ab"[n // 10]) for n in range(11)], ["length"])
+    assert meaning(one)[0].startswith("1 reply of a system is too few")

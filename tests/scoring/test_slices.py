@@ -46,7 +46,7 @@ def test_numbers_are_those_of_the_slice_alone() -> None:
     assert table.to_dict()["slices"]["topic"]["sport"] == part.to_dict()["summary"]
     text = str(table)
     assert "sport" in text
-    assert "6 slices: among many, some stand out by chance" in text
+    assert "6 rows: among many, some stand out by chance" in text
 
 
 def test_compare_corrects_over_all_slices() -> None:

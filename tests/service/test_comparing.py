@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -96,26 +94,3 @@ def test_too_many_replies_and_too_many_comparisons(client: TestClient) -> None:
     with TestClient(make_app(METRICS, Limits(comparisons=0))) as full:
         answer = full.post("/compare", json={"systems": {"old": replies(GOOD), "new": replies(BAD)}})
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
-
-
-def test_a_request_that_does_not_arrive_is_given_up() -> None:
-    """Straight to the application: no client sends half of a body."""
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        if not sent:
-            sent.append("first part")
-            return {"type": "http.request", "body": b"[", "more_body": True}
-        return await asyncio.sleep(60)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b""}
-
-    async def ask() -> None:
-        await make_app(METRICS, Limits(seconds=0.01))(scope, receive, send)
-
-    asyncio.run(ask())
-    assert sent[1]["status"] == 408
-    assert json.loads(sent[2]["body"]) == {"error": "the request did not arrive within 0.01 seconds"}

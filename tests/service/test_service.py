@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,9 @@ def test_one_example_and_several(client: TestClient) -> None:
     ("body", "status", "message"),
     [
         (b"oops", 400, "the request is not valid JSON: expected an example, or a list of examples"),
+        (b'{"response": "\xff"}', 400, "the request is not valid JSON"),
+        (b'{"response": NaN}', 400, "the request is not valid JSON"),
+        (b"[" * 1900, 400, "the request is not valid JSON"),
         (b"[]", 400, "the request has no example: expected at least one"),
         (b'[{"response": "x"}, {"response": 3}]', 400, "example:2: field 'response': "),
         (b"[" + b" " * 3000 + b"]", 413, "the request is larger than 2,000 bytes"),
@@ -156,3 +160,85 @@ def test_a_metric_that_fails_does_not_stop_the_service(monkeypatch: pytest.Monke
             failed = client.post("/score", json=REPLY)
             assert (failed.status_code, failed.json()) == (500, {"error": "the service failed; its log says why"})
         assert client.post("/score", json=REPLY).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        (None, "the request did not arrive within 0.01 seconds"),
+        ({"type": "http.disconnect"}, "the connection was closed before the whole request had arrived"),
+    ],
+)
+def test_a_request_that_does_not_arrive_is_given_up(then: Any, message: str) -> None:
+    """Straight to the application: no client sends half of a body."""
+    parts, sent = [{"type": "http.request", "body": b"[", "more_body": True}, then], []
+
+    async def receive() -> Any:
+        part = parts.pop(0)
+        return await asyncio.sleep(60) if part is None else part
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b""}
+        await make_app(ROUGE, Limits(seconds=0.01))(scope, receive, send)
+
+    asyncio.run(ask())
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"]) == {"error": message}
+
+
+def test_a_large_request_lets_small_ones_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    async def ask() -> None:
+        async with Batcher(ROUGE, Limits(batch=4)) as batcher:
+
+            async def score(name: str, count: int) -> None:
+                found = await batcher.score([Example(str(n), (), "word " * (n + 1)) for n in range(count)])
+                assert found["length"] == [n + 1.0 for n in range(count)]
+                order.append(name)
+
+            with batcher._arrived:  # the scoring thread begins when all requests are there
+                waiting = [asyncio.create_task(score(name, count)) for name, count in (("large", 18), ("small", 2))]
+                await asyncio.sleep(0)
+            await asyncio.gather(*waiting)
+
+    asyncio.run(ask())
+    assert order == ["small", "large"]
+
+
+def test_retry_after_is_the_time_that_what_waits_will_take() -> None:
+    batcher = Batcher(ROUGE, Limits())
+    assert batcher.retry_after() == 1
+    batcher.scored, batcher.busy, batcher.waiting = 100, 10.0, 55
+    assert batcher.retry_after() == 6
+    batcher.waiting = 10_000
+    assert batcher.retry_after() == 60
+
+
+def test_explanations(client: TestClient) -> None:
+    found = client.post("/explain", json=REPLY).json()
+    words = [found["response"][part["start"] : part["end"]] for part in found["parts"]]
+    assert words == ["Yes", "tea", "please"]
+    without_tea = rejoinder.load("rouge-l").score([Example("a", ("Tea?",), "Yes, please.", ("Yes, please.",))])[0]
+    assert found["without"]["rouge-l"][1] == without_tea == 1.0
+    assert found["scores"]["rouge-l"]["why"][-1] == "“tea” lowers it the most: without it the score is 1.00."
+    assert found["scores"]["length"] == {"score": 5.0, "interval": None, "range": [0.0, None], "why": []}
+    long = client.post("/explain", json={"response": "word " * 300}).json()
+    assert len(long["parts"]) == 38  # of eight words each
+    with TestClient(make_app(ROUGE)) as roomy:
+        answer = roomy.post("/explain", json={"response": "x" * 20_001})
+        assert answer.status_code == 413
+        assert answer.json() == {"error": "the texts have 20,001 characters: expected at most 20,000"}
+
+
+def test_the_default_evaluator_says_whether_a_reply_fits_its_context() -> None:
+    with TestClient(make_app({"default": rejoinder.load("default")})) as client:
+        found = client.post("/explain", json={"context": ["Do you want tea?"], "response": "Yes, with milk please."})
+    told = found.json()["scores"]["default"]
+    assert told["why"][0].startswith("The reply fits this context: after unrelated turns its mean score is ")
+    assert any(sentence.startswith("For orientation, means on other conversations: human ") for sentence in told["why"])
+    low, high = told["interval"]
+    assert low < told["score"] < high

@@ -270,7 +270,25 @@ def test_swaps_are_fair_and_memberships_exact(monkeypatch: pytest.MonkeyPatch) -
         next(permutation.swap_chunks(3, 0, seed=0))
 
 
+def test_the_detectable_difference_by_hand() -> None:
+    gains = np.arange(12.0)
+    found = compare_paired(np.zeros(12), gains)
+    error = gains.std(ddof=1) / math.sqrt(12)
+    assert found.detectable() == pytest.approx((stats.t.ppf(0.975, 11) + stats.t.ppf(0.8, 11)) * error)
+    assert math.isnan(compare_paired(gains, gains).detectable())
+    assert found.paired
+    assert not compare_unpaired(np.zeros(12), gains).paired
+
+
+def test_five_losses_of_five_are_no_significant_difference() -> None:
+    """Bonett and Price's upper bound is below 0, but p cannot be below 2 / 2^5."""
+    found = compare_paired(np.ones(5), np.zeros(5), limits=(0, 1))
+    assert found.p_value == found.smallest_p == 2 / 2**5
+    assert found.difference.high == 0
+
+
 def test_few_units_are_permuted_in_every_way_but_one() -> None:
+    assert (permutation.n_swaps(4, 5000), permutation.n_memberships(6, 2, 5000)) == (15, 14)
     (swaps,) = permutation.swap_chunks(4, 5000, seed=0)
     assert {tuple(row) for row in swaps} == set(product((0.0, 1.0), repeat=4)) - {(0.0,) * 4}
     (members,) = permutation.membership_chunks(6, 2, 5000, seed=0)

@@ -9,6 +9,7 @@ import pytest
 from rejoinder.stats.formatting import (
     bounds_text,
     counted,
+    decimals_of,
     inflected,
     interval_text,
     p_statement,
@@ -56,3 +57,8 @@ def test_shares_and_counts() -> None:
     assert (share_text(0.625), share_text(math.nan)) == ("62%", "-")
     assert (counted(1, "reply", "replies"), counted(5000, "reply", "replies")) == ("1 reply", "5,000 replies")
     assert (counted(0, "pair"), inflected(2, "pair")) == ("0 pairs", "pairs")
+
+
+def test_a_bound_beside_zero_is_not_shown_as_zero() -> None:
+    assert decimals_of(Interval(0.5, 0.0004, 0.9)) == decimals_of(Interval(-0.5, -0.9, -0.0004)) == 4
+    assert decimals_of(Interval(0.5, -0.0004, 0.9)) == 3

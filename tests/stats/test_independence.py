@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.independence import MOST_FOR_KENDALL, independence_p_values
+from rejoinder.stats.independence import MOST_FOR_KENDALL, _block_permutations, independence_p_values
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -20,6 +20,19 @@ def test_independent_examples_agree_with_scipy(kind: str) -> None:
     ours = independence_p_values(scores, human, kind=kind, n_permutations=4999)
     theirs = [correlate(column, human, kind).p_value for column in scores.T]
     assert ours == pytest.approx(theirs, abs=0.02)
+
+
+def test_a_context_gets_replies_of_one_context() -> None:
+    codes = np.repeat(np.arange(4), 3)
+    drawn = _block_permutations(codes, 50, np.random.default_rng(0))
+    assert (np.sort(drawn, axis=1) == np.arange(12)).all()
+    assert (np.ptp(codes[drawn].reshape(50, 4, 3), axis=2) == 0).all()
+    assert len(np.unique(drawn, axis=0)) == 50
+
+
+def test_the_smallest_p_value_counts_the_data_as_one_permutation() -> None:
+    line = np.arange(30.0)
+    assert independence_p_values(line[:, None], line, n_permutations=99).tolist() == [1 / 100]
 
 
 def test_the_p_value_is_that_of_scipys_permutation_test() -> None:

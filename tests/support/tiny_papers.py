@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.evaluators.skip_thought import SkipThought
 from rejoinder.registry import build_reply_model
 from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_3
 from rejoinder.types import Dialogue
@@ -65,10 +66,13 @@ def write_data(folder: Path) -> Path:
 
 
 def write_models(folder: Path) -> Path:
-    """A folder of models: an encoder, characters for ADEM, two reply models per corpus, and out-of-fold scores."""
+    """A folder of models: encoders for ADEM and skip-thought, two reply models per corpus, and out-of-fold scores."""
     folder.mkdir()
     write_encoder(folder / "minilm", positions=128)
     shutil.copytree(tiny_characters(), folder / "adem" / "tweet2vec")
+    SkipThought(vocabulary=320, embedding=8, hidden=12, epochs=1).fit(dialogues("dailydialog.train")).save(
+        folder / "skip-thought"
+    )
     for corpus in ("dailydialog", "empatheticdialogues"):
         home = folder / "reply-models" / corpus
         home.mkdir(parents=True)

@@ -56,6 +56,7 @@ SHARED: dict[str, list[Any]] = {
     "seed": SEEDS,
     "by": [3, True, {"a": 1}, [3], None, "no such field"],
     "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
+    "jobs": [*but_none(NO_NUMBERS), 0, -1, 1.5, True, math.inf, 10**6],
     "on_error": ["ignore", "RAISE", None, True, 1, ["skip"]],
     "fields": FIELDS,
     "metrics": METRIC_NAMES,

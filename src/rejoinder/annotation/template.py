@@ -42,10 +42,10 @@ link = ""  # such as https://app.prolific.com/submissions/complete?cc={{code}}
 # scores = "scores.jsonl"
 
 # A question about the instructions, asked before the first reply.
-[[comprehension]]
-text = "What do you judge?"
-choices = ["the whole conversation", "the reply alone"]
-right = "the reply alone"
+# [[comprehension]]
+# text = "What do you judge?"
+# choices = ["the whole conversation", "the reply alone"]
+# right = "the reply alone"
 
 # The overall score comes first, on a page of its own, so that the other questions do not influence it.
 [[questions]]

@@ -10,7 +10,9 @@ import importlib
 import io
 import logging
 import os
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,38 +22,70 @@ from rejoinder._version import __version__
 from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.errors import RejoinderError
 
-# Verb -> what it is for. The verb's module is imported only when it is called, and heavy libraries only when it runs.
-VERBS = {
-    "demo": "compare four invented systems, check the metrics against ratings, and write both reports",
-    "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
-    "score": "score replies with metrics and evaluators",
-    "compare": "test whether one system's replies are better than another's",
-    "history": "record the scores of each release, and show how they change from release to release",
-    "prefer": "rank systems by pairwise preferences: which of two replies is better",
-    "meta": "measure which metrics agree with people, on judged replies",
-    "check": "show what was understood of a file of replies, what it contains and what is missing",
-    "convert": "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
-    "report": "turn a file of scores into report.html",
-    "train": "train an evaluator, a sentence encoder or a reply model",
-    "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
-    "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
-    "distill": "train a small evaluator to predict the scores of larger ones",
-    "sample": "choose the replies that people should label, each with a known probability",
-    "setup": "set up an evaluator that needs models which do not come with the package",
-    "annotate": "collect human scores of replies in a browser",
-    "agree": "measure how well raters agree, and turn their ratings into one score per reply",
-    "serve": "score replies over HTTP",
-    "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
-    "reproduce": "make a table or figure of the papers again, with our results next to theirs",
-    "metrics": "list metrics, evaluators and reply models, or explain one of them",
-    "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
-    "completion": "print a script that lets the shell complete verbs and options",
+VERB_GROUPS: dict[str, dict[str, str]] = {
+    "Judge replies": {
+        "demo": "compare four invented systems, check the metrics against ratings, and write both reports",
+        "check": "show what was understood of a file of replies, what it contains and what is missing",
+        "score": "score replies with metrics and evaluators",
+        "compare": "test whether one system's replies are better than another's",
+        "history": "record the scores of each release, and show how they change from release to release",
+        "meta": "measure which metrics agree with people, on judged replies",
+        "metrics": "list metrics, evaluators and reply models, or explain one of them",
+        "report": "turn a file of scores into report.html",
+        "convert": "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
+    },
+    "Ask people": {
+        "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
+        "sample": "choose the replies that people should label, each with a known probability",
+        "annotate": "collect human scores of replies in a browser",
+        "agree": "measure how well raters agree, and turn their ratings into one score per reply",
+        "prefer": "rank systems by pairwise preferences: which of two replies is better",
+    },
+    "Train": {
+        "train": "train an evaluator, a sentence encoder or a reply model",
+        "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
+        "distill": "train a small evaluator to predict the scores of larger ones",
+        "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
+        "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
+        "reproduce": "make a table or figure of the papers again, with our results next to theirs",
+    },
+    "Run": {
+        "serve": "score replies over HTTP",
+        "setup": "set up an evaluator that needs models which do not come with the package",
+        "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
+        "completion": "print a script that lets the shell complete verbs and options",
+    },
 }
+"""Heading -> verb -> what it is for, in the order of `rejoinder --help`."""
+# A verb's module is imported only when it is called, and heavy libraries only when it runs.
+VERBS = {verb: purpose for verbs in VERB_GROUPS.values() for verb, purpose in verbs.items()}
+START = """\
+To begin:
+  rejoinder demo                          a comparison of four invented systems
+  rejoinder check replies.csv             how a file of yours is read
+  rejoinder compare old.jsonl new.jsonl   which version is better"""
+
+
+class MainParser(LazyParser):
+    """The parser of the whole command line, whose help lists the verbs in groups."""
+
+    def format_help(self) -> str:
+        """What rejoinder is for, how to begin, and all verbs."""
+        width = min(shutil.get_terminal_size((80, 24)).columns, 100) - 2
+        parts = [self.format_usage().rstrip(), textwrap.fill(str(self.description), width), START]
+        for heading, verbs in VERB_GROUPS.items():
+            lines = [
+                textwrap.fill(purpose, max(width, 40), initial_indent=f"  {verb:<12}", subsequent_indent=" " * 14)
+                for verb, purpose in verbs.items()
+            ]
+            parts.append("\n".join([f"{heading}:", *lines]))
+        parts.append("`rejoinder VERB --help` explains one of them; `rejoinder --version` prints the version.")
+        return "\n\n".join(parts) + "\n"
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = LazyParser(
+    parser = MainParser(
         prog="rejoinder",
         description="Measures how good a chatbot's replies are, and whether the new version is better.",
     )
@@ -63,7 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 GROUPS = {
-    "people": ("plan", "prefer", "sample", "annotate", "agree"),
+    "people": tuple(VERB_GROUPS["Ask people"]),
     "models": ("generate", "calibrate", "distill", "setup"),
     "releases": ("history",),
 }
@@ -84,7 +118,11 @@ def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bo
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
     try:
         with _warnings_on_one_line():
-            namespace = build_parser().parse_args(given)
+            parser = build_parser()
+            if not given:
+                parser.print_help()
+                return 0
+            namespace = parser.parse_args(given)
             with _notes_of_readers(namespace):
                 code: int = namespace.run(namespace)
             sys.stdout.flush()

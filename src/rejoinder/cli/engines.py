@@ -59,11 +59,12 @@ def prepared_ray(source: Source, wanted: Choice, arguments: argparse.Namespace, 
     from rejoinder.scoring.engines.ray_run import RayRun, part_size
 
     require_extra("scale", "--engine ray")
-    spans = SpanFinder(source, part_size(wanted.metrics))
+    spans = SpanFinder(source)
     seen = survey(source, quiet=arguments.quiet, visitor=spans)
     chosen = wanted.served_by(seen, source.name)
     settings = _settings(source, seen, chosen, arguments)
-    run = RayRun(source, **settings, spans=spans.found(), skip_failed=arguments.on_error == "skip")
+    parts = spans.found(part_size(chosen.metrics, seen))
+    run = RayRun(source, **settings, spans=parts, skip_failed=arguments.on_error == "skip")
 
     def score(target: Path | None) -> ScoreTable:
         if target is None:

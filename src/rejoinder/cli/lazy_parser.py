@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 
@@ -31,12 +31,37 @@ class LazyParser(argparse.ArgumentParser):
         self.filled()
         return super().parse_known_args(args, namespace)
 
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Parse everything; an argument that is left over is an error, with the options that are spelled like it."""
+        found, extra = self.parse_known_args(args, namespace)
+        if extra:
+            verb = self._verbs.get(getattr(found, "verb", ""), self)
+            near = difflib.get_close_matches(extra[0].partition("=")[0], verb._option_string_actions)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            verb.error(f"unrecognized arguments: {' '.join(extra)}{hint}")
+        return found
+
+    @property
+    def _verbs(self) -> Mapping[str, LazyParser]:
+        """Verb -> its parser."""
+        below = [action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction)]
+        return below[0] if below else {}
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error for a value that is none of the choices; for a verb, with those that are spelled like it."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            near = difflib.get_close_matches(str(value), action.choices)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"expected {', '.join(action.choices)}"
+            self.error(f"unknown {str(action.metavar).lower()} {value!r}; {hint}")
+        super()._check_value(action, value)
+
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, which may quote what was given, and exit with code 2."""
+        """Print the message, which may quote what was given, and exit with code 2."""
         from rejoinder.text.terminal import one_line
 
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
+        self.exit(2, f"{self.prog}: {one_line(message)} (`{self.prog} --help` explains)\n")
 
 
 def sentence(purpose: str) -> str:

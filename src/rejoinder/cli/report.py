@@ -106,18 +106,18 @@ def _with_replies(
 def _with_parts(table: ScoreTable, arguments: argparse.Namespace) -> tuple[ChosenRows, dict[int, Example]]:
     """The rows of scores in parts to show, and their texts, which are read from the parts of the replies that have
     them; a CallError where these are not the replies that were scored."""
-    from rejoinder.data.spans import SpanFinder, SpanReader
+    from rejoinder.data.spans import UNIT, SpanFinder, SpanReader
     from rejoinder.data.survey import survey
     from rejoinder.report.chosen import rows_to_show
     from rejoinder.scoring.parts.folder import PartsFolder
 
     told = PartsFolder(Path(arguments.scores)).complete()
     with closing(open_source(arguments.replies, arguments)) as source:
-        spans = SpanFinder(source, told.rows[0])
+        spans = SpanFinder(source, min(UNIT, told.rows[0]))
         if survey(source, visitor=spans).digest != told.run.get("digest"):
             raise _other_replies(arguments)
         say_skipped([str(error) for error in source.skipped.values()], arguments)
-        chosen, found = rows_to_show(table, seed=table.seed), spans.found()
+        chosen, found = rows_to_show(table, seed=table.seed), spans.found(told.rows[0])
         return chosen, SpanReader.of(source).take([found[number] for number in told.present], chosen.needed)
 
 

@@ -11,7 +11,9 @@ _TURN_ROLES = {"user", "assistant", "human", "bot"}
 REPLY_ROLES = {"assistant", "bot"}
 ASIDE_ROLES = {"system", "developer", "tool", "function"}
 """Instructions and what tools returned: not part of the conversation."""
-_BODY = {"content", "tool_calls", "function_call"}
+ROLES = frozenset(_TURN_ROLES | ASIDE_ROLES)
+BODY = ("content", "tool_calls", "function_call")
+"""What a message may consist of; a call of a tool has no content."""
 
 
 def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
@@ -34,10 +36,10 @@ def turns_of_messages(messages: Any, name: str) -> list[tuple[str, str]]:
     turns = []
     for place, message in enumerate(messages):
         where = f"{name}[{place}]"
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message.keys() & _BODY:
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message.keys() & set(BODY):
             raise FieldError(where, "expected an object with 'role' and 'content'")
         role = message["role"].lower()
-        if role not in _TURN_ROLES | ASIDE_ROLES:
+        if role not in ROLES:
             known = "user, assistant, system, developer or tool"
             raise FieldError(f"{where}.role", f"expected {known}, found {shortened(message['role'], 40)}")
         # Calls of tools have no content.

@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pathlib import Path
 
+from rejoinder.data.formats.documents import is_document
 from rejoinder.data.formats.rows import Row, is_parquet, line_offsets, rows_after
 from rejoinder.data.importers.reading import Reading
 from rejoinder.data.record import FieldMap
 from rejoinder.data.source import Source
-from rejoinder.data.survey import bytes_of
+from rejoinder.data.survey import bytes_of, in_batches
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
 
+UNIT = 1024
+"""Examples of the smallest span."""
 READABLE = (".parquet", ".pq", ".jsonl", ".ndjson")
 """Files that can be read from the middle."""
 
@@ -39,7 +42,9 @@ class Span:
     """The number of its first record."""
     first_on_line: int
     """The number of the first record of that line: a line may hold several."""
-    digest: str = ""
+    unit: int
+    digests: tuple[str, ...] = ()
+    """One per unit, so that spans can be joined after the survey."""
     offset: int = 0
     """Where the line begins in a file of lines, in bytes."""
 
@@ -47,9 +52,9 @@ class Span:
 class SpanFinder:
     """Finds spans of a number of examples during a survey of a source."""
 
-    def __init__(self, source: Source, size: int) -> None:
+    def __init__(self, source: Source, unit: int = UNIT) -> None:
         _check_files(source)
-        self._source, self._size = source, size
+        self._source, self._unit = source, unit
         self.begin()
 
     def begin(self) -> None:
@@ -62,32 +67,41 @@ class SpanFinder:
         """Take one example into account."""
         if (self._source.file, line) != self._place:
             self._place, self._first_on_line = (self._source.file, line), number
-        if self._count % self._size == 0:
+        if self._count % self._unit == 0:
             self._close()
-            self._spans.append(Span(self._count, 0, self._source.file, line, number, self._first_on_line))
+            self._spans.append(Span(self._count, 0, self._source.file, line, number, self._first_on_line, self._unit))
         self._content.update(content)
         self._count += 1
 
-    def found(self) -> tuple[Span, ...]:
-        """All spans, in order."""
+    def found(self, size: int) -> tuple[Span, ...]:
+        """Spans of this many examples, a multiple of the unit, in order."""
         self._close()
+        each = size // self._unit
+        spans = [_joined(self._spans[start : start + each]) for start in range(0, len(self._spans), each)]
         offsets: dict[str, Mapping[int, int]] = {}
         for name, path in self._source.named_files.items():
-            lines = [span.line for span in self._spans if span.file == name]
+            lines = [span.line for span in spans if span.file == name]
             offsets[name] = {} if is_parquet(name) or not lines else line_offsets(path, name, lines)
-        return tuple(replace(span, offset=offsets[span.file].get(span.line, 0)) for span in self._spans)
+        return tuple(replace(span, offset=offsets[span.file].get(span.line, 0)) for span in spans)
 
     def _close(self) -> None:
         if self._spans and not self._spans[-1].count:
             last = self._spans[-1]
-            self._spans[-1] = replace(last, count=self._count - last.first, digest=self._content.hexdigest())
+            self._spans[-1] = replace(last, count=self._count - last.first, digests=(self._content.hexdigest(),))
             self._content = hashlib.blake2b(digest_size=16)
+
+
+def _joined(spans: Sequence[Span]) -> Span:
+    """Spans that follow each other as one."""
+    digests = tuple(digest for span in spans for digest in span.digests)
+    return replace(spans[0], count=sum(span.count for span in spans), digests=digests)
 
 
 def _check_files(source: Source) -> None:
     """Raise a CallError for a source that cannot be read in parts."""
     for name, path in source.named_files.items() or [(source.name, None)]:
-        if path is None or not name.lower().endswith(READABLE):
+        suffix = Path(name).suffix.lower()
+        if path is None or suffix not in READABLE or (not is_parquet(name) and is_document(path, suffix)):
             raise CallError(
                 f"{name} cannot be read in parts: expected {', '.join(READABLE)}, or a folder or pattern of these "
                 "(`rejoinder convert` makes them)"
@@ -126,12 +140,17 @@ class SpanReader:
     def read(self, span: Span) -> list[Example]:
         """The examples of a span; DataError if they are not those that were surveyed."""
         examples = list(islice(_SpanSource(self, span), span.count))
-        content = hashlib.blake2b(digest_size=16)
-        for example in examples:
-            content.update(bytes_of(example))
-        if len(examples) != span.count or content.hexdigest() != span.digest:
+        found = tuple(_digest(some) for some in in_batches(examples, span.unit))
+        if len(examples) != span.count or found != span.digests:
             raise DataError("changed while it was read", file=span.file)
         return examples
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    content = hashlib.blake2b(digest_size=16)
+    for example in examples:
+        content.update(bytes_of(example))
+    return content.hexdigest()
 
 
 class _SpanSource(Source):
@@ -141,7 +160,7 @@ class _SpanSource(Source):
         super().__init__([], reader.given)
         self._reader, self._span = reader, span
         self.readings = dict(reader.readings)
-        self._files = dict(reader.files)
+        self._files, self._all_examples = dict(reader.files), False
         self._first_number, self._reads_all = span.first_on_line, False
         before = DataError("was left out", file=span.file)
         left_out = reader.skipped[bisect_left(reader.skipped, span.number) :]

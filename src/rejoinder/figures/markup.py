@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 # Control characters and lone surrogates, which neither HTML nor UTF-8 allows. Tabs and line breaks are kept.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_VOID = frozenset({"input"})
+"""Elements without content, which have no end tag."""
 _CONTROL_PICTURES = 0x2400
 _DELETE_PICTURE = "\u2421"
 _REPLACEMENT = "\ufffd"
@@ -40,7 +42,7 @@ def element(tag: str, *children: object, **attributes: object) -> Html:
     Underscores in an attribute's name become hyphens; None and False omit it, True gives an attribute without value.
     """
     shown = "".join(_attribute(name, value) for name, value in attributes.items())
-    return Html(f"<{tag}{shown}>{joined(children)}</{tag}>")
+    return Html(f"<{tag}{shown}>" if tag in _VOID else f"<{tag}{shown}>{joined(children)}</{tag}>")
 
 
 def own_text(text: str) -> Html:

@@ -5,13 +5,14 @@ In reading order:
 | module | contents |
 |---|---|
 | `comparing` | `compare`: is B better than A? |
+| `history` | releases of a chatbot: recorded scores, and what changed from one to the next |
 | `judged` | `JudgedSet`: examples with human ratings |
 | `human_means` | mean human scores from a few labels and many automatic scores |
 | `human` | how well the raters agree |
 | `raters` | `agreement`: who agrees with whom, filters, and one score per reply |
 | `sample` | `sample`: which replies people should label next |
 | `calibrate` | `calibrate`: an evaluator's scores mapped to the human scale |
-| `study`, `panels` | what studies start from and return, and the contents of their figures |
+| `study` | what studies start from and return |
 | `correlations` | how well metrics agree with people, by reply, system and context |
 | `meta`, `finding` | `meta_evaluate`: the whole report, and what it found in words |
 | `meta_analysis` | `meta_analyse`: the correlations of several judged sets, pooled |

@@ -95,6 +95,24 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
     )
 
 
+def outlier_note(rated: JudgedSet, cleaned: JudgedSet, dimension: str) -> str:
+    """How many ratings were removed as outliers, and Krippendorff's alpha before and after."""
+    before, after = rated.ratings[dimension], cleaned.ratings[dimension]
+    counts = [int((~np.isnan(ratings)).sum()) for ratings in (before, after)]
+    alphas = [_alpha(ratings) for ratings in (before, after)]
+    return (
+        f"{dimension}: {counts[0] - counts[1]} of {counts[0]} ratings were removed as outliers; Krippendorff's alpha "
+        f"is {alphas[0]:.3f} with them and {alphas[1]:.3f} without, which is not the raters' reliability, because the "
+        "ratings that remain were chosen for being alike"
+    )
+
+
+def _alpha(ratings: Ratings) -> float:
+    """Krippendorff's alpha of the items with several ratings; NaN with fewer than three."""
+    several = (~np.isnan(ratings)).sum(axis=1) >= 2
+    return krippendorff_alpha(ratings[several], level="interval") if several.sum() >= 3 else float("nan")
+
+
 def _intervals(ratings: Ratings, contexts: Ints, counts: Ints, seed: int) -> dict[str, Interval]:
     alpha = alpha_interval(ratings, groups=contexts, seed=seed)
     bounds = (perfect_correlation(value, counts) for value in (alpha.estimate, alpha.low, alpha.high))

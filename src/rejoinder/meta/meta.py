@@ -28,7 +28,7 @@ from rejoinder.meta.correlations import (
     within_context,
 )
 from rejoinder.meta.finding import finding
-from rejoinder.meta.human import HumanCeiling, human_ceiling
+from rejoinder.meta.human import HumanCeiling, human_ceiling, outlier_note
 from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.meta.studies import STUDIES, run_study
 from rejoinder.meta.studies.human_scale import scale_of
@@ -216,6 +216,7 @@ def meta_evaluate(
         _check_enough(scored)
         report, without_data = _dimension_report(scored, rated, studies)
         reports.append(report)
+        notes += [outlier_note(rated, judged, name)] if remove_outliers else []
         notes += _coverage_notes(scored)
         notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
     return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
@@ -324,7 +325,7 @@ def _level_text(table: LevelTable, width: int | None = None) -> str:
         ]
         for row in table.rows
     ]
-    title = f"{table.level.capitalize()} level, {n} {table.unit}, ranked by {table.kind.capitalize()}"
+    title = f"Correlation with people over {n} {table.unit}, ranked by {table.kind.capitalize()}"
     pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
     header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
     return f"{title}\n{grid(header, rows, fit=width)}"

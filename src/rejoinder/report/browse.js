@@ -1,122 +1,24 @@
 "use strict";
-// The table of replies: search, filter, sort and pages over the data embedded in the page.
-// Texts are inserted by textContent only, so a reply is never parsed as markup.
+// The table of replies, its controls and keys, and downloads of what it lists.
 (() => {
-  const source = document.getElementById("replies-data");
-  const browser = document.getElementById("browser");
-  if (!source || !browser) return;
-
-  const PAGE_SIZE = 25;
-  const UNKNOWN = "–";
-  const data = JSON.parse(source.textContent);
+  if (!replyRows) return;
+  const { data, state, matching, matchingGroups, contextOf, referencesOf, readAddress, writeAddress } = replyRows;
+  const { make, quoted, systemBadge, scoreText, details, sideBySide } = replyCells;
+  const PAGE_SIZE = { rows: 25, contexts: 10 };
   const byId = (id) => document.getElementById(id);
+  const browser = byId("browser");
   const heads = [...browser.querySelectorAll("th[data-key]")];
   const body = browser.querySelector("tbody");
-  const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-  const state = { query: "", system: "", slice: "", metric: 0, lowest: "", highest: "", key: null, descending: false, page: 0 };
-
-  const folded = (text) => text.normalize("NFKC").toLowerCase();
-  const contextOf = (row) => (data.texts ? data.contexts[row.context] : []);
-  const haystack = (row) => {
-    const texts = [row.id, data.systems[row.system], row.response || ""];
-    return folded(texts.concat(contextOf(row).map((turn) => turn[2])).join("\n"));
+  const hidden = new Set();
+  const CONTROLS = {
+    search: "query",
+    "system-filter": "system",
+    "slice-filter": "slice",
+    "range-metric": "metric",
+    lowest: "lowest",
+    highest: "highest",
+    view: "view",
   };
-  const haystacks = data.rows.map(haystack);
-  const columns = new Map(heads.map((head) => [head.dataset.key, valueReader(head.dataset.key)]));
-
-  function valueReader(key) {
-    if (key.startsWith("metric-")) {
-      const number = Number(key.slice("metric-".length));
-      return (row) => row.scores[number];
-    }
-    return key === "system" ? (row) => data.systems[row.system] : (row) => row[key];
-  }
-
-  // Rows without a score come last in both sort directions; equal rows keep the order of the data.
-  function compare(a, b) {
-    const read = columns.get(state.key);
-    const x = read(data.rows[a]);
-    const y = read(data.rows[b]);
-    if (x === null || y === null) return (x === null) - (y === null) || a - b;
-    const order = typeof x === "number" ? x - y : collator.compare(x, y);
-    return (state.descending ? -order : order) || a - b;
-  }
-
-  function matching() {
-    const query = folded(state.query.trim());
-    const found = [];
-    data.rows.forEach((row, number) => {
-      if (state.system !== "" && row.system !== Number(state.system)) return;
-      if (!inSlice(row) || !inRange(row)) return;
-      if (query === "" || haystacks[number].includes(query)) found.push(number);
-    });
-    return state.key === null ? found : found.sort(compare);
-  }
-
-  function inSlice(row) {
-    if (state.slice === "") return true;
-    const [field, value] = state.slice.split(":").map(Number);
-    return row.slices[field] === value;
-  }
-
-  // A reply without a score is in no range.
-  function inRange(row) {
-    if (state.lowest === "" && state.highest === "") return true;
-    const score = row.scores[state.metric];
-    if (score === null) return false;
-    return (state.lowest === "" || score >= Number(state.lowest)) && (state.highest === "" || score <= Number(state.highest));
-  }
-
-  function make(tag, className, text) {
-    const node = document.createElement(tag);
-    if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  }
-
-  function quoted(tag, className, text) {
-    const node = make(tag, className, text);
-    node.dir = "auto";
-    return node;
-  }
-
-  function systemBadge(number) {
-    const badge = make("span", `system series-${number % 6}`);
-    badge.append(make("bdi", "", data.systems[number]));
-    return badge;
-  }
-
-  function bubble(speaker, role, text, className, ifEmpty) {
-    const item = make("li", className);
-    const label = make("span", "speaker");
-    label.append(make("bdi", "", speaker), role);
-    item.append(label, text.trim() === "" ? make("p", "bubble empty", ifEmpty) : quoted("p", "bubble", text));
-    return item;
-  }
-
-  function details(row) {
-    const box = make("div", "details");
-    const name = make("p", "id");
-    name.append("id: ", make("bdi", "", row.id));
-    box.append(name);
-    if (!data.texts) return box;
-    const thread = make("ol", "thread");
-    for (const [speaker, own, text] of contextOf(row)) {
-      thread.append(bubble(speaker, "", text, own ? "own" : "", "(empty)"));
-    }
-    thread.append(bubble(data.systems[row.system], ", reply", row.response, "own reply", "(empty reply)"));
-    box.append(thread);
-    const references = data.references[row.references];
-    if (references.length) {
-      const list = make("ul", "references");
-      for (const text of references) list.append(quoted("li", "", text));
-      box.append(make("p", "", references.length === 1 ? "Reference" : "References"), list);
-    }
-    for (const [label, said] of row.reasons ?? []) {
-      box.append(make("p", "", `Reason given by ${label}`), quoted("p", "reason", said));
-    }
-    return box;
-  }
 
   function makeRow(className) {
     const row = make("tr", className);
@@ -131,19 +33,18 @@
     return cell;
   }
 
-  function scoreCell(score, metric) {
-    const number = make("span", "", score === null ? UNKNOWN : shown(score, metric.decimals));
+  function scoreCell(row, place) {
+    const metric = data.metrics[place];
+    const score = row.scores[place];
+    const number = make("span", "", scoreText(row, place));
     if (score !== null && metric.high > metric.low) {
       number.className = "measured";
       number.style.setProperty("--share", ((score - metric.low) / (metric.high - metric.low)).toFixed(3));
     }
     const cell = makeCell("number", number);
     cell.dataset.label = metric.label;
+    cell.hidden = hidden.has(place);
     return cell;
-  }
-
-  function shown(score, decimals) {
-    return score.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   }
 
   function rowNodes(number) {
@@ -153,16 +54,19 @@
     opener.type = "button";
     opener.setAttribute("aria-expanded", "false");
     opener.setAttribute("aria-label", `Details of ${row.id}`);
-    line.append(makeCell("", opener), makeCell("from", systemBadge(row.system)), makeCell("text", textOf(row)));
-    row.scores.forEach((score, place) => line.append(scoreCell(score, data.metrics[place])));
+    line.append(makeCell("", opener), makeCell("from", systemBadge(row.system)), makeCell("text", ...textOf(row)));
+    row.scores.forEach((_, place) => line.append(scoreCell(row, place)));
     opener.addEventListener("click", () => toggle(opener, line, row));
     return line;
   }
 
+  // The last turn of the context, and the reply.
   function textOf(row) {
-    if (!data.texts) return make("bdi", "", row.id);
-    if (row.response.trim() === "") return make("div", "empty", "(empty reply)");
-    return quoted("div", "clamped", row.response);
+    if (!data.texts) return [make("bdi", "", row.id)];
+    const context = contextOf(row);
+    const before = context.length ? [quoted("div", "before", context[context.length - 1][2])] : [];
+    const empty = row.response.trim() === "";
+    return [...before, empty ? make("div", "empty", "(empty reply)") : quoted("div", "clamped", row.response)];
   }
 
   function toggle(opener, line, row) {
@@ -180,57 +84,140 @@
   }
 
   function draw() {
-    const found = matching();
-    const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
-    state.page = Math.min(state.page, pages - 1);
-    const start = state.page * PAGE_SIZE;
-    body.replaceChildren(...found.slice(start, start + PAGE_SIZE).map(rowNodes));
+    const side = state.view === "contexts" && data.sides;
+    const found = side ? matchingGroups() : matching();
+    const all = side ? new Set(data.rows.map((row) => row.group)).size : data.rows.length;
+    const size = side ? PAGE_SIZE.contexts : PAGE_SIZE.rows;
+    const pages = Math.max(1, Math.ceil(found.length / size));
+    state.page = Math.max(0, Math.min(Number(state.page) || 0, pages - 1));
+    const some = found.slice(state.page * size, (state.page + 1) * size);
+    byId("rows").hidden = side;
+    byId("contexts").hidden = !side;
+    body.replaceChildren(...(side ? [] : some.map(rowNodes)));
+    byId("contexts").replaceChildren(...(side ? some.map(sideBySide) : []));
     for (const head of heads) {
       const order = state.descending ? "descending" : "ascending";
       head.setAttribute("aria-sort", head.dataset.key === state.key ? order : "none");
     }
-    const count = found.length.toLocaleString("en");
-    const all = data.rows.length.toLocaleString("en");
-    byId("found").textContent = found.length === data.rows.length ? `${all} listed` : `${count} of ${all} match`;
+    const [count, total] = [found.length, all].map((number) => number.toLocaleString("en"));
+    const unit = side ? " contexts" : "";
+    byId("found").textContent = found.length === all ? `${total}${unit} listed` : `${count} of ${total}${unit} match`;
     byId("page").textContent = `Page ${state.page + 1} of ${pages}`;
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
+    writeAddress();
   }
 
   function sortBy(key) {
     // The first click sorts scores from the highest and texts alphabetically; a second click reverses the order.
-    state.descending = state.key === key ? !state.descending : key.startsWith("metric-");
-    state.key = key;
-    state.page = 0;
+    const descending = state.key === key ? !state.descending : key.startsWith("metric-");
+    Object.assign(state, { key, descending: descending ? "1" : "", page: 0 });
     draw();
   }
 
   function turnPage(step) {
-    state.page += step;
+    state.page = Number(state.page) + step;
     draw();
     browser.scrollIntoView({ block: "start" });
   }
 
+  function cell(value) {
+    // A spreadsheet would run a cell that begins like a formula.
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function record(row) {
+    const texts = data.texts
+      ? { context: contextOf(row).map((turn) => turn[2]), response: row.response, references: referencesOf(row) }
+      : {};
+    const scores = Object.fromEntries(data.metrics.map((metric, place) => [metric.label, row.scores[place]]));
+    return { id: row.id, system: data.systems[row.system], ...texts, scores };
+  }
+
+  function download(kind) {
+    const records = matching().map((number) => record(data.rows[number]));
+    const lines =
+      kind === "csv"
+        ? [Object.keys(flat(records[0] ?? { scores: {} })), ...records.map((one) => Object.values(flat(one)))].map((line) => line.map(cell).join(","))
+        : records.map((one) => JSON.stringify(one));
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/plain;charset=utf-8" }));
+    link.download = `replies.${kind}`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function flat({ scores, context, references, ...rest }) {
+    const texts = context ? { context: context.join("\n"), references: references.join("\n") } : {};
+    return { ...rest, ...texts, ...scores };
+  }
+
+  // Keys work while the focus is within the table, so that they never surprise a reader elsewhere.
+  function onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+    const openers = [...browser.querySelectorAll(".opener")];
+    const at = openers.indexOf(document.activeElement);
+    const keys = {
+      "/": () => byId("search").focus(),
+      j: () => openers[Math.min(at + 1, openers.length - 1)]?.focus(),
+      k: () => openers[Math.max(at - 1, 0)]?.focus(),
+      n: () => byId("next").disabled || turnPage(1),
+      p: () => byId("previous").disabled || turnPage(-1),
+    };
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+
+  function showState() {
+    for (const [id, name] of Object.entries(CONTROLS)) {
+      if (byId(id)) byId(id).value = state[name];
+    }
+    const opened = state.open && data.rows.findIndex((row) => row.id === state.open);
+    if (state.open && opened >= 0) state.page = Math.max(0, Math.floor(matching().indexOf(opened) / PAGE_SIZE.rows));
+    const wanted = state.open;
+    state.open = "";
+    draw();
+    if (!wanted) {
+      browser.scrollIntoView({ block: "start" });
+      return;
+    }
+    const opener = browser.querySelector(`.opener[aria-label="${CSS.escape(`Details of ${wanted}`)}"]`);
+    if (!opener) return;
+    opener.click();
+    opener.scrollIntoView({ block: "center" });
+  }
+
+  function followAddress() {
+    if (!readAddress()) return false;
+    const folded = browser.closest("details");
+    if (folded) folded.open = true;
+    showState();
+    return true;
+  }
+
   for (const head of heads) head.querySelector("button").addEventListener("click", () => sortBy(head.dataset.key));
-  const controls = {
-    search: "query",
-    "system-filter": "system",
-    "slice-filter": "slice",
-    "range-metric": "metric",
-    lowest: "lowest",
-    highest: "highest",
-  };
-  for (const [id, name] of Object.entries(controls)) {
-    const control = byId(id);
-    if (!control) continue;
-    control.addEventListener("input", () => {
-      state[name] = control.value;
-      state.page = 0;
+  for (const [id, name] of Object.entries(CONTROLS)) {
+    byId(id)?.addEventListener("input", (event) => {
+      Object.assign(state, { [name]: event.target.value, page: 0 });
       draw();
     });
   }
+  for (const box of browser.querySelectorAll("#columns input")) {
+    box.addEventListener("change", () => {
+      const place = Number(box.value);
+      if (box.checked) hidden.delete(place);
+      else hidden.add(place);
+      heads.find((head) => head.dataset.key === `metric-${place}`).hidden = !box.checked;
+      draw();
+    });
+  }
+  for (const kind of ["csv", "jsonl"]) byId(`download-${kind}`).addEventListener("click", () => download(kind));
   byId("previous").addEventListener("click", () => turnPage(-1));
   byId("next").addEventListener("click", () => turnPage(1));
-  draw();
+  browser.addEventListener("keydown", onKey);
+  window.addEventListener("hashchange", followAddress);
   browser.hidden = false;
+  if (!followAddress()) draw();
 })();

@@ -27,7 +27,7 @@ def render_history(history: History, title: str) -> str:
         )
         header = ["release", "recorded", "replies", "mean, 95 % interval", "change from the release before"]
         table = html_table(header, history.rows(label), caption=f"Releases by {label}", class_="glance")
-        sections.append(Section(label, joined([element("div", figure, class_="figure"), spaced(table)])))
+        sections.append(Section(label, joined([figure, spaced(table)])))
     notes = [element("p", note, class_="note") for note in history.notes]
     lead = joined([element("p", history.headline(), dir="auto"), *notes])
     return render_page(title, sections, question="How good is each release?", lead=lead)

@@ -73,7 +73,7 @@ def render_report(
         sections,
         question=question_of(table.system_names),
         lead=_lead(table, comparison, primary, notes),
-        data=browse_data(table, examples, chosen, reasons or {}),
+        data=browse_data(table, examples, chosen, reasons or {}, primary),
     )
 
 

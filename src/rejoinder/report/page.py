@@ -17,7 +17,8 @@ from string import Template
 from rejoinder._version import __version__
 from rejoinder.figures.markup import Html, element, escaped, joined
 
-SCRIPTS = ("theme.js", "browse.js")
+SCRIPTS = ("theme.js", "rows.js", "cells.js", "browse.js")
+"""In the order in which they run: the later ones use what the earlier ones define."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,10 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "two minutes",
         ),
         "am-fm-table1": Page(
-            "am_fm.table_1", "Metrics against people over the DSTC6 systems", "judged/dstc6_t2", "a minute"
+            "am_fm.table_1",
+            "Metrics against people over the DSTC6 systems",
+            "judged/dstc6_t2; a trained skip-thought for one row",
+            "two minutes",
         ),
         "am-fm-dstc6": Page(
             "am_fm.page",
@@ -97,6 +100,12 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "ADEM, its variants and baselines over several encoders",
             "judged/zhao2020_*, judged/humod; models adem/vhred, adem/hred, adem/tweet2vec, minilm",
             "several hours (estimated)",
+        ),
+        "adem-speed": Page(
+            "adem.speed",
+            "The time that ADEM takes to score 616 replies",
+            "judged/zhao2020_dailydialog; model minilm",
+            "a minute",
         ),
         "reply-model-figures": Page(
             "reply_models.page",

@@ -9,6 +9,7 @@ from rejoinder.reproduction.conclusions import CONCLUSIONS
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import PAPERS, Paper
+from rejoinder.reproduction.published.records import Item
 
 SECTIONS = ("papers", "pages")
 
@@ -72,7 +73,12 @@ def _pages(document: Document) -> None:
 
 def page_link(page: str) -> str:
     """The page as a link."""
-    return f"[{page}]({page}.md)" if page else "none"
+    return f"[{page}]({page}.md)" if page else "-"
+
+
+def _state(item: Item) -> str:
+    """Whether it can be reproduced; if no page shows it, also why."""
+    return item.state.value if item.page else f"{item.state.value}: {item.data}"
 
 
 def listing() -> str:
@@ -81,9 +87,5 @@ def listing() -> str:
     from rejoinder.text.grid import grid
 
     pages = grid(["page", "what it shows", "time"], [[name, page.title, page.time] for name, page in PAGES.items()], 3)
-    rows = [
-        [item.key(paper), item.title, item.state.value, item.page or f"none: {item.data}"]
-        for paper in PAPERS
-        for item in paper.items
-    ]
+    rows = [[item.key(paper), item.title, _state(item), item.page or "-"] for paper in PAPERS for item in paper.items]
     return f"{pages}\n\n{grid(['table or figure', 'what it shows', 'state', 'page'], rows, 4)}"

@@ -26,7 +26,7 @@ MEASURED = 32
 ENOUGH = 0.05
 """Seconds that can be measured well."""
 LONG = 20.0
-"""Seconds from which the reader is told."""
+"""Seconds from which a note is printed."""
 FASTER = {"default": "default-fast", "default@1": "default-fast", "default-large": "default"}
 """Evaluator that comes with the package -> a faster one with the same purpose."""
 SAMPLE = 2000

@@ -145,7 +145,10 @@ def wave_probabilities(
     enough = int((~np.isnan(labels) & ~np.isnan(frame.scores)).sum()) >= FEWEST_TO_LEARN
     deviations = stratum_deviations(frame.scores, strata, labels) if enough else None
     present, within = np.unique(strata[rows], return_inverse=True)
-    return stratified_probabilities(within, n_labels, None if deviations is None else deviations[present]), within
+    found = stratified_probabilities(within, n_labels, None if deviations is None else deviations[present])
+    if (found == 0).any():  # too few labels for so many strata: what cannot be chosen cannot be estimated
+        return equal_probabilities(len(rows), n_labels), np.zeros(len(rows), np.int64)
+    return found, within
 
 
 def label_strata(scores: Scores) -> Ints:

@@ -8,15 +8,18 @@ from statistics import median
 from rejoinder.evaluators.reference_points import points_of_signature
 from rejoinder.scoring.advice import agreement
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.formatting import counted, inflected
 from rejoinder.text.grid import number
 
+FEW = 10
+"""Replies below which a mean says little."""
 WEAK = 0.2
 """Rank correlation with people below which a score says little about a reply."""
 
 
 def meaning(table: ScoreTable) -> list[str]:
-    """Sentences about the scale of the scores, and about metrics that are known not to agree with people."""
-    return [*_scale(table), *_caution(table)]
+    """Sentences about the scale of the scores, too few replies, and metrics that are known not to agree with people."""
+    return [*_scale(table), *_few(table), *_caution(table)]
 
 
 def _scale(table: ScoreTable) -> Iterator[str]:
@@ -27,6 +30,16 @@ def _scale(table: ScoreTable) -> Iterator[str]:
             known = ", ".join(f"{point.name} {number(point.mean, 2)}" for point in points)
             scale = f"{label} is on a scale from {limits[0]:g} to {limits[1]:g}"
             yield f"{scale}; for orientation, means on other conversations: {known}."
+
+
+def _few(table: ScoreTable) -> Iterator[str]:
+    """A caution where a system has only a handful of replies."""
+    fewest = min((len(table.rows_of(system)) for system in table.system_names), default=FEW)
+    if 0 < fewest < FEW:
+        every = "" if len(table.system_names) == 1 else " of a system"
+        replies = counted(fewest, "reply", "replies")
+        verb = inflected(fewest, "is", "are")
+        yield f"{replies}{every} {verb} too few for a useful mean: the intervals show how little is known."
 
 
 def _caution(table: ScoreTable) -> Iterator[str]:

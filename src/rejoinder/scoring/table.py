@@ -31,8 +31,8 @@ _MANY_ROWS = 1_000_000
 """Rows from which columns are summarised one by one."""
 
 CAUTION = (
-    "{count} slices: among many, some stand out by chance, and small ones have wide intervals. A slice that stands out "
-    "is a question for new data, not a result."
+    "{count} rows: among many, some stand out by chance, and small slices have wide intervals. Test a slice that "
+    "stands out on new data before you rely on it."
 )
 
 

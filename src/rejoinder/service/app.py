@@ -38,7 +38,7 @@ from rejoinder.service.bodies import (
 from rejoinder.service.comparing import SystemReplies
 from rejoinder.service.description import OPERATIONS, document
 from rejoinder.service.limits import Limits
-from rejoinder.service.why import COST, explained
+from rejoinder.service.why import COST, LONGEST, explained
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -141,7 +141,7 @@ class _Service:
     async def explain(self, request: Request) -> Response:
         """The scores of one reply, and why."""
         self._check_token(request)
-        example = example_of_body(await body_of(request, self.limits))
+        example = example_of_body(await body_of(request, self.limits), LONGEST)
         request.state.replies = 1
         return JSONResponse(await self.batcher.run(lambda: explained(example, self.batcher.metrics), COST))
 
@@ -178,7 +178,7 @@ class _Service:
 
     async def openapi(self, _: Request) -> Response:
         """The OpenAPI document."""
-        return JSONResponse(document(self.limits, needs_token=self.token is not None))
+        return JSONResponse(document(self.limits, tuple(self.signatures), needs_token=self.token is not None))
 
     async def page(self, _: Request) -> Response:
         """The page where a person pastes a dialogue."""

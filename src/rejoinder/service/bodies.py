@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from rejoinder.arguments import fitting, one_of
 from rejoinder.data.record import FieldMap, data_error, example_of
@@ -41,14 +41,19 @@ async def body_of(request: Request, limits: Limits) -> Any:
                 parts.append(part)
     except TimeoutError:
         raise TooSlowError(f"the request did not arrive within {limits.seconds:g} seconds") from None
+    except ClientDisconnect:
+        raise TooSlowError("the connection was closed before the whole request had arrived") from None
     try:
-        return json.loads(b"".join(parts), parse_constant=_no_number)
+        return _DECODER.decode(b"".join(parts).decode())
     except (ValueError, RecursionError):
         raise CallError("the request is not valid JSON: expected an example, or a list of examples") from None
 
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def _too_large(limits: Limits) -> TooLargeError:
@@ -64,9 +69,12 @@ def examples_of(found: Any, limits: Limits) -> list[Example]:
     return _examples(records, "example")
 
 
-def example_of_body(found: Any) -> Example:
-    """The only example of a request."""
+def example_of_body(found: Any, longest: int) -> Example:
+    """The only example of a request, whose texts may have so many characters together."""
     (example,) = _examples([found], "example")
+    size = sum(map(len, (example.response, *example.context, *example.references)))
+    if size > longest:
+        raise TooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
     return example
 
 

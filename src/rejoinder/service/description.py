@@ -12,6 +12,7 @@ from typing import Any
 
 from rejoinder._version import __version__
 from rejoinder.arguments import HIGHEST_SEED
+from rejoinder.data.messages import BODY, ROLES
 from rejoinder.service.bodies import FAIL_IF
 from rejoinder.service.limits import Limits
 
@@ -22,6 +23,7 @@ _NUMBER: Schema = {"type": "number"}
 _KNOWN: Schema = {"type": ["number", "null"]}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _LABEL: Schema = {"type": ["string", "integer", "null"]}
+_CONTENT: Schema = {"type": ["string", "array", "null"], "items": {"type": ["string", "object", "null"]}}
 _TEXTS: Schema = {"type": ["array", "string", "null"], "items": _TEXT}
 
 
@@ -95,10 +97,10 @@ def _map(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-def schemas(limits: Limits) -> dict[str, Schema]:
-    """Name -> JSON schema of everything that requests and answers contain."""
+def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
+    """Name -> JSON schema of everything that requests and answers contain; `served` are the names of the metrics."""
     return {
-        **_request_schemas(limits),
+        **_request_schemas(limits, list(served)),
         "Scores": _object(
             results=_list(_object(("id", "scores"), id=_TEXT, system=_TEXT, scores=_map(_KNOWN))),
             signatures=_map(_TEXT),
@@ -148,28 +150,23 @@ def schemas(limits: Limits) -> dict[str, Schema]:
     }
 
 
-def _request_schemas(limits: Limits) -> dict[str, Schema]:
-    message = _object(("role", "content"), others=True, role=_TEXT, content={})
+def _request_schemas(limits: Limits, served: list[str]) -> dict[str, Schema]:
+    message = {
+        **_object(("role",), others=True, role={"enum": sorted(ROLES)}, content=_CONTENT),
+        "anyOf": [{"required": [name]} for name in BODY],
+    }
     return {
-        "Example": _object(
-            ("response",),
-            others=True,
-            response=_TEXT,
-            context=_TEXTS,
-            references=_TEXTS,
-            id=_LABEL,
-            system=_LABEL,
-            context_id=_LABEL,
-            dialogue_id=_LABEL,
-            speakers=_TEXTS,
-            messages={**_list(message), "type": ["array", "null"]},
-        ),
+        "Example": {**_example(message), "anyOf": [{"required": ["response"]}, {"required": ["messages"]}]},
         "OneOrMore": {"anyOf": [_of("Example"), _list(_of("Example"), minItems=1, maxItems=limits.examples)]},
         "ComparisonRequest": _object(
             ("systems",),
-            systems={**_map(_list(_of("Example"), minItems=1)), "minProperties": 2},
-            metrics={**_list(_TEXT, minItems=1), "type": ["array", "null"], "uniqueItems": True},
-            primary={"type": ["string", "null"]},
+            systems={
+                **_map(_list(_of("Example"), minItems=1)),
+                "minProperties": 2,
+                "propertyNames": {"pattern": r"\S"},
+            },
+            metrics={**_list({"enum": served}, minItems=1), "type": ["array", "null"], "uniqueItems": True},
+            primary={"enum": [*served, None]},
             margin={"type": ["number", "null"], "exclusiveMinimum": 0},
             fail_if={"enum": [*FAIL_IF, None]},
             seed={"type": ["integer", "null"], "minimum": 0, "maximum": HIGHEST_SEED},
@@ -177,12 +174,29 @@ def _request_schemas(limits: Limits) -> dict[str, Schema]:
     }
 
 
-def document(limits: Limits, *, needs_token: bool) -> dict[str, Any]:
+def _example(message: Schema) -> Schema:
+    """One reply; without a response it is the last message of the assistant."""
+    found = _object(
+        others=True,
+        response=_TEXT,
+        context=_TEXTS,
+        references=_TEXTS,
+        id=_LABEL,
+        system=_LABEL,
+        context_id=_LABEL,
+        dialogue_id=_LABEL,
+        speakers=_TEXTS,
+        messages={**_list(message), "type": ["array", "null"]},
+    )
+    return {name: value for name, value in found.items() if name != "required"}
+
+
+def document(limits: Limits, served: Sequence[str], *, needs_token: bool) -> dict[str, Any]:
     """The OpenAPI document of the service."""
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, needs_token)
-    components: dict[str, Any] = {"schemas": schemas(limits)}
+    components: dict[str, Any] = {"schemas": schemas(limits, served)}
     if needs_token:
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return {
@@ -205,7 +219,7 @@ def _described(operation: Operation, needs_token: bool) -> dict[str, Any]:
         "summary": operation.summary,
         "responses": {
             "200": {"description": operation.summary, "content": _content(operation.answer)},
-            **{str(code): {"description": ERRORS[code], "content": _content("Error")} for code in errors},
+            **{str(code): _refusal(code) for code in errors},
         },
     }
     if operation.body:
@@ -213,6 +227,11 @@ def _described(operation: Operation, needs_token: bool) -> dict[str, Any]:
     if operation.needs_token and needs_token:
         found["security"] = [{"token": []}]
     return found
+
+
+def _refusal(code: int) -> dict[str, Any]:
+    headers = {"headers": {"Retry-After": {"schema": _COUNT}}} if code in (429, 503) else {}
+    return {"description": ERRORS[code], "content": _content("Error"), **headers}
 
 
 def _content(name: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ OTHER_CONTEXTS = (
 """Contexts that hardly any reply fits."""
 COST = 1 + MOST_PARTS + len(OTHER_CONTEXTS)
 """How many replies an explanation scores at most."""
+LONGEST = 20_000
+"""Characters of a dialogue that is explained: it is scored many times."""
 _SMALL = 0.02
 """The share of a metric's range below which a change is not mentioned."""
 
@@ -60,15 +62,15 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
         if not judged:
             reading = replace(
                 reading,
-                without_parts=tuple(scores[1 : len(variants)]),
+                without=tuple(zip(parts, scores[1 : len(variants)], strict=True)),
                 elsewhere=fmean(scores[len(variants) :]) if elsewhere else math.nan,
             )
-            without[label] = list(reading.without_parts)
+            without[label] = scores[1 : len(variants)]
         told[label] = {
             "score": scores[0],
             "interval": reading.interval(first),
             "range": list(metric.range),
-            "why": list(reading.sentences(first, parts)),
+            "why": list(reading.sentences(first)),
         }
     shown = [{"start": part.start, "end": part.end} for part in parts]
     return json_ready(
@@ -99,7 +101,8 @@ class _Reading:
     label: str
     metric: Metric
     score: float
-    without_parts: tuple[float, ...] = ()
+    without: tuple[tuple[_Part, float], ...] = ()
+    """Each part of the reply, and the score without it."""
     elsewhere: float = math.nan
     """The mean score of the same reply to other contexts."""
 
@@ -110,7 +113,7 @@ class _Reading:
         low, high = self.metric.intervals(batch)
         return [float(low[0]), float(high[0])]
 
-    def sentences(self, batch: Batch, parts: Sequence[_Part]) -> Iterator[str]:
+    def sentences(self, batch: Batch) -> Iterator[str]:
         """Why the score is what it is, the most important first."""
         if math.isnan(self.score):
             yield f"It cannot be scored: {self.metric.cannot_score}."
@@ -120,7 +123,7 @@ class _Reading:
             return
         yield from (reason for reason in self.metric.reasons(batch) if reason)
         yield from self._of_context()
-        yield from self._of_parts(batch.examples[0].response, parts)
+        yield from self._of_parts(batch.examples[0].response)
         if (bounds := self.interval(batch)) is not None and not math.isnan(bounds[0]):
             low, high = (number(bound, 1) for bound in bounds)
             yield f"People's mean rating of this reply is expected to be between {low} and {high}."
@@ -137,9 +140,8 @@ class _Reading:
             fits = "fits this context" if better else "fits this context no better than any other"
             yield f"The reply {fits}: after unrelated turns its mean score is {number(self.elsewhere, 2)}."
 
-    def _of_parts(self, reply: str, parts: Sequence[_Part]) -> Iterator[str]:
-        changes = [self.score - score for score in self.without_parts]
-        known = [(change, part) for change, part in zip(changes, parts, strict=True) if not math.isnan(change)]
+    def _of_parts(self, reply: str) -> Iterator[str]:
+        known = [(self.score - score, part) for part, score in self.without if not math.isnan(score)]
         if not known:
             return
         for word, (change, part) in (("raises", max(known, key=_change)), ("lowers", min(known, key=_change))):

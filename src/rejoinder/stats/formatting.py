@@ -25,6 +25,10 @@ def p_statement(p_value: float) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
+_NO_WIDTH = 1e-9
+"""Bounds that differ by less, relative to the estimate, differ by rounding errors only."""
+
+
 def interval_text(
     interval: Interval, digits: int | None = None, bound_digits: int | None = None, *, sign: bool = False
 ) -> str:
@@ -41,7 +45,8 @@ def interval_text(
 
 def decimals_of(interval: Interval) -> int:
     """Three decimals, or more where three would show no width, or a bound of 0 that is on one side of 0."""
-    width = _decimals(interval.half_width if interval.half_width > 0 else interval.estimate)
+    has_width = interval.half_width > _NO_WIDTH * max(1.0, abs(interval.estimate))
+    width = _decimals(interval.half_width if has_width else interval.estimate)
     if interval.low > 0 or interval.high < 0:
         nearest = min(abs(interval.low), abs(interval.high))
         return max(width, min(math.ceil(-math.log10(nearest)), width + 2)) if nearest else width

@@ -1,7 +1,7 @@
 """Results of promptfoo as scores to compare.
 
 The file was written by promptfoo 0.121.20: 8 tests, two prompts, two providers of ours, assertions of which two are
-named metrics; one provider fails in test 5. Token counts and settings were taken out. The expected means are promptfoo's
+named metrics; one provider fails in test 5. Token counts and settings were removed. The expected means are promptfoo's
 own sums, divided by the tests that did not end in an error.
 """
 

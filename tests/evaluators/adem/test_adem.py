@@ -195,6 +195,25 @@ def test_gradient_descent_comes_near(encoder: str) -> None:
     assert correlate(exact, descent).coefficient > 0.8
 
 
+def test_the_preset_of_the_paper_is_its_settings(encoder: str) -> None:
+    items = judged(examples(), encoder)
+    # Lowe et al. 2017, section 5.1 and appendix D
+    stated: dict[str, Any] = {
+        "components": 7,
+        "gamma": 0.02,
+        "towards": "zero",
+        "solver": "sgd",
+        "learning_rate": 0.01,
+        "batch": 16,
+    }
+    found, expected = Adem(encoder=encoder, preset="paper"), Adem(encoder=encoder, **stated)
+    assert (found.learning_rate, found.batch) == (0.01, 16)
+    np.testing.assert_array_equal(found.fit((), items).score(examples()), expected.fit((), items).score(examples()))
+    assert found.setting_ == expected.setting_
+    other = Adem(encoder=encoder, preset="paper", components=3, gamma=0.01).fit((), items).setting_
+    assert (other.components, other.gamma, other.towards) == (3, 0.01, "zero")
+
+
 def test_principal_components_are_those_of_scikit_learn() -> None:
     decomposition = pytest.importorskip("sklearn.decomposition")
     rng = np.random.default_rng(0)
@@ -215,6 +234,7 @@ def test_principal_components_are_those_of_scikit_learn() -> None:
         ({"gamma": -1.0}, "gamma must be at least 0"),
         ({"towards": "one"}, "towards must be one of zero, identity"),
         ({"solver": "adam"}, "solver must be one of exact, sgd"),
+        ({"preset": "papers"}, "preset must be one of own, paper"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"scale": (5.0, 1.0)}, "scale must be the lowest"),
         ({"max_length": 2}, "max_length must be at least 4"),

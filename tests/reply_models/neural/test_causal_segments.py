@@ -64,6 +64,8 @@ def test_training_and_decoding_use_the_same_segments(dialogue: Dialogue) -> None
 def test_a_segment_is_added_to_the_word() -> None:
     made, tokens = network(speakers=True)
     plain, _ = network(speakers=False)
+    segments = made.segments
+    assert segments is not None
     given: list[Any] = []
     made.model.model.register_forward_pre_hook(
         lambda _, __, named: given.append(named["inputs_embeds"]), with_kwargs=True
@@ -73,6 +75,6 @@ def test_a_segment_is_added_to_the_word() -> None:
         made([dialogue])
         ids = torch.tensor([made.begin, *(token for turn in dialogue.turns for token in turn)])
         whose = torch.tensor([0, *(1 + place % 2 for place, turn in enumerate(dialogue.turns) for _ in turn)])
-        torch.testing.assert_close(given[0][0], made.model.get_input_embeddings()(ids) + made.segments.weight[whose])
-        torch.nn.init.zeros_(made.segments.weight)
+        torch.testing.assert_close(given[0][0], made.model.get_input_embeddings()(ids) + segments.weight[whose])
+        torch.nn.init.zeros_(segments.weight)
         torch.testing.assert_close(made([dialogue]).words, plain([dialogue]).words)

@@ -44,6 +44,12 @@ def test_a_rater_who_is_always_one_too_low_is_corrected() -> None:
     assert errors["dawid-skene"] < 0.5 * errors["mean"]
 
 
+def test_normalised_ratings_by_hand() -> None:
+    """Both raters' z-scores are -1 and 1; all four ratings have the mean 2.5 and the variance 1.25."""
+    expected = [[2.5 - 1.25**0.5] * 2, [2.5 + 1.25**0.5] * 2]
+    np.testing.assert_allclose(normalised_ratings([[1.0, 2.0], [3.0, 4.0]]), expected)
+
+
 def test_normalised_ratings_do_not_depend_on_severity() -> None:
     rng = np.random.default_rng(1)
     truth = rng.normal(size=(200, 1))

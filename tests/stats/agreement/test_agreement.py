@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from places import JUDGED
 from rejoinder.stats.agreement.intraclass import intraclass_correlation
 from rejoinder.stats.agreement.kappa import cohens_kappa, fleiss_kappa
-from rejoinder.stats.agreement.krippendorff import LEVELS, krippendorff_alpha
+from rejoinder.stats.agreement.krippendorff import LEVELS, krippendorff_alpha, perfect_correlation, reliability
 from rejoinder.stats.agreement.outliers import mad_outliers, without_outliers
 
 NAN = math.nan
@@ -105,6 +105,15 @@ def test_kappa_weighs_disagreement_by_its_square_unless_told_otherwise() -> None
     """Lowe et al. 2017 report weighted kappa."""
     first, second = [1, 2, 3, 4, 5, 1], [2, 2, 3, 5, 3, 1]
     assert cohens_kappa(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+
+
+def test_reliability_of_mean_ratings_by_hand() -> None:
+    """Two and six ratings count as three each, their harmonic mean: 3 * 0.5 / (1 + 2 * 0.5)."""
+    counts = np.array([2, 6])
+    assert reliability(0.5, counts) == pytest.approx(0.75)
+    assert perfect_correlation(0.5, counts) == pytest.approx(math.sqrt(0.75))
+    assert reliability(-0.1, counts) == 0
+    assert math.isnan(reliability(math.nan, counts))
 
 
 def test_kappa_on_cohens_grant_example() -> None:

@@ -74,6 +74,23 @@ def test_ceilings_have_the_estimates_of_the_plain_functions() -> None:
     assert one.low < one.estimate < one.high
 
 
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+def test_the_interval_of_few_items_contains_that_of_the_jackknife(noise: float) -> None:
+    """Four ratings of each of eight items, on Fisher's scale for groups of four: log((1 + 3 a) / (1 - a))."""
+    rng = np.random.default_rng(3)
+    ratings = rng.normal(size=(8, 1)) + noise * rng.normal(size=(8, 4))
+    alphas = np.array([krippendorff_alpha(np.delete(ratings, item, axis=0)) for item in range(8)])
+    values = np.log((1 + 3 * alphas) / (1 - alphas))
+    error = math.sqrt(7 / 8 * np.sum((values - values.mean()) ** 2))
+    alpha = krippendorff_alpha(ratings)
+    ends = np.exp(math.log((1 + 3 * alpha) / (1 - alpha)) + 2.364624 * error * np.array([-1, 1]))  # t, 7 degrees
+    low, high = (ends - 1) / (ends + 3)
+    found = alpha_interval(ratings, n_resamples=200)
+    assert found.low <= low + 1e-6
+    assert found.high >= high - 1e-6
+    assert found.low == pytest.approx(low, abs=1e-5) or found.high == pytest.approx(high, abs=1e-5)
+
+
 def test_no_agreement_without_two_ratings() -> None:
     lonely = np.array([[1.0, np.nan], [np.nan, 2.0]])
     assert math.isnan(alpha_interval(lonely, n_resamples=10).estimate)

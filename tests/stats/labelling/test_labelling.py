@@ -121,6 +121,28 @@ def test_three_labels_are_too_few_for_a_slope() -> None:
     assert enough.interval.estimate == pytest.approx(4.4)
 
 
+def test_labels_alone_by_hand() -> None:
+    """1, 2, 3 and 6, all certain to be labelled, with scores that say nothing.
+
+    Deviations from the mean, 3, are divided by 4 and by the root of 1 - 1/4, so their squares sum to 14 / 12; times 4/3
+    for four replies, the variance is 14 / 9.
+    """
+    found = weighted_mean(ChosenLabels([1.0, 2.0, 3.0, 6.0], np.zeros(4), np.ones(4)))
+    assert found.interval.estimate == found.labels_only.estimate == 3
+    assert found.label_variance == pytest.approx(14 / 9)
+    assert found.score_variance == 0
+    assert found.gain == 1
+    assert found.p_value == pytest.approx(0.095414, abs=1e-6)  # scipy.stats.t.sf of 3 / sqrt(14 / 9)
+    half = 3.182446 * math.sqrt(14 / 9)  # t with 3 degrees of freedom
+    assert [found.interval.half_width, found.labels_only.half_width] == pytest.approx([half, half])
+
+
+def test_two_labels_of_which_one_counts_little_have_no_interval() -> None:
+    found = weighted_mean(ChosenLabels([1.0, 2.0, np.nan], np.zeros(3), [1.0, 0.2, 0.2]))
+    assert found.interval.estimate == pytest.approx(11 / 6)
+    assert math.isnan(found.interval.low), "they count as 6^2 / 26 labels"
+
+
 def test_missing_labels_are_noticed() -> None:
     rng = np.random.default_rng(0)
     p = equal_probabilities(1000, 200)
@@ -133,6 +155,8 @@ def test_missing_labels_are_noticed() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="probability above 0"):
         weighted_mean(ChosenLabels([1.0, np.nan], [0, 0], [0, 1]))
+    with pytest.raises(ValueError, match="up to 1"):
+        weighted_mean(ChosenLabels([1.0, 2.0], [0, 0], [1, 1.5]))
     with pytest.raises(ValueError, match="vectors of equal length"):
         weighted_mean(ChosenLabels([1.0], [0, 0], [1, 1]))
     with pytest.raises(ValueError, match="from 0 to 1"):

@@ -222,6 +222,14 @@ def test_selected_labels_are_noticed_and_random_ones_are_not() -> None:
     assert math.isnan(selection_p_value(LabelledScores([1.0, 2.0], [1.0, 2.0], [])))
 
 
+def test_a_selection_is_not_read_into_three_labels() -> None:
+    """Six replies of which three are labelled at random: at most 5 % of p-values are below 5 %."""
+    rng = np.random.default_rng(1)
+    drawn = rng.normal(size=(500, 6))
+    below = [selection_p_value(LabelledScores(row[:3], row[:3], row[3:])) < 0.05 for row in drawn]
+    assert np.mean(below) <= 0.05
+
+
 def test_bad_calls_are_told() -> None:
     with pytest.raises(ValueError, match="equal length"):
         prediction_powered_mean(LabelledScores([1.0], [1.0, 2.0], [1.0]))

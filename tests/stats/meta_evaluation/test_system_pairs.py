@@ -92,6 +92,9 @@ def test_a_wrong_order_of_two_near_systems_costs_little() -> None:
     (found,) = pairwise_accuracies(fixed(human, score))
     assert found.accuracy == 0
     assert found.soft_accuracy > 0.95
+    (same,) = pairwise_accuracies(fixed(human, human + 0.5 * rng.normal(size=(400, 2))), n_resamples=100)
+    assert same.accuracy_interval.high - same.accuracy_interval.low > 0.5, "resamples order the two either way"
+    assert same.soft_interval.low > same.accuracy_interval.low + 0.1
 
 
 def test_systems_without_common_contexts() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmark_scripts import benchmark_script
 from rejoinder.stats.mixed.crossed import crossed_means
@@ -71,6 +72,10 @@ def test_a_balanced_table_has_the_answer_of_the_analysis_of_variance() -> None:
     contrast = fit.contrast([1])
     assert contrast.interval.estimate == pytest.approx(table.mean())
     assert contrast.error**2 == pytest.approx((between_items + between_raters - rest) / 96, rel=1e-4)
+    margin = stats.t.ppf(0.975, contrast.degrees) * contrast.error
+    assert (contrast.interval.low, contrast.interval.high) == pytest.approx(
+        (table.mean() - margin, table.mean() + margin)
+    )
     squares = between_items**2 / 11 + between_raters**2 / 7 + rest**2 / 77  # Satterthwaite 1946
     assert contrast.degrees == pytest.approx((between_items + between_raters - rest) ** 2 / squares, rel=0.02)
 
@@ -103,6 +108,12 @@ def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
     (difference,) = found.differences
     assert plain > 0.4
     assert difference.contrast.interval.covers(0)
+    half = crossed_means(
+        *(a[keep] for a in (scores, systems, contexts, contexts * 2 + systems, raters)), confidence=0.5
+    )
+    assert half is not None
+    ratio = found.severities[0].effect.half_width / half.severities[0].effect.half_width
+    assert ratio == pytest.approx(stats.t.ppf(0.975, 7) / stats.t.ppf(0.75, 7)), "eight raters"
     severities = {row.rater: row.effect for row in found.severities}
     for rater in range(4):
         assert severities[str(rater)].covers(-0.5)

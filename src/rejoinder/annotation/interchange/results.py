@@ -15,8 +15,7 @@ from rejoinder.errors import CallError, DataError, shortened
 
 def offered(study: Study, items: Mapping[str, Item]) -> list[Item]:
     """The items that another tool shows, shuffled replies among them, in an order that does not reveal systems."""
-    if study.kind != "scale":
-        raise CallError(f"other tools get studies with scales, and this one has questions of kind {study.kind}")
+    _check_kind(study)
     return sorted((item for item in items.values() if item.role != "repeated"), key=lambda item: item.id)
 
 
@@ -35,6 +34,7 @@ def add_results(
     imported again when it has grown, and so that our own answers, which went to the other tool with the items, do not
     come back as those of somebody else.
     """
+    _check_kind(study)
     for answer in answers:
         _check(study, items, answer, file)
     ours = {rater.id for rater in store.raters()}
@@ -52,6 +52,16 @@ def add_results(
             store.assign(rater, list(given), start=len(before))
     store.add_answers(new)
     return len(new)
+
+
+def _check_kind(study: Study) -> None:
+    if study.kind != "scale":
+        raise CallError(f"other tools get studies with scales, and this one has questions of kind {study.kind}")
+    if study.queue is not None:
+        raise CallError(
+            "the queue of this study chooses while its own server runs: for other tools, expected a study without "
+            "[queue], of replies that `rejoinder sample` chose"
+        )
 
 
 def _check(study: Study, items: Mapping[str, Item], answer: Answer, file: str) -> None:

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     importing = steps.add_parser("import", help="add answers that were given in another tool")
     importing.add_argument("--from", dest="tool", choices=TOOLS, required=True, help="the tool that wrote the results")
-    datasheet = steps.add_parser("datasheet", help="write a datasheet of the study, by the question numbers of HEDS 3.0")
+    datasheet = steps.add_parser("datasheet", help="write a datasheet of the study, with the numbers of HEDS 3.0")
     datasheet.add_argument("-o", "--output", required=True, metavar="FILE.md", help="the datasheet")
     for step in (links, serve, export, importing, datasheet):
         step.add_argument("study", help="the study's TOML file")

@@ -55,6 +55,9 @@ from rejoinder.types import Example, JudgedExample, Scores
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
 PARTS = ("context", "reference")
+OWN, PAPER_PRESET = "own", "paper"
+PAPER_SETTING = (7, 0.02, "zero")
+"""Components, gamma and what the penalty draws to, in Lowe et al. 2017."""
 _ROUNDS = 5
 """The largest number of times that the best reference of each reply is chosen again."""
 
@@ -72,6 +75,9 @@ class Adem(VectorEvaluator):
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
 
+    preset: str = OWN
+    """`paper`: the settings of Lowe et al. 2017, 7 components, gamma .02, a penalty towards zero and sgd; components,
+    gamma and towards can still be given. `own`: the settings below."""
     components: int | None = None
     """The number of principal components (7 in Lowe et al. 2017, 50 in Zhao et al. 2020); None: chosen by
     cross-validation."""
@@ -104,6 +110,7 @@ class Adem(VectorEvaluator):
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         super().check()
+        check_choice(self, "preset", (OWN, PAPER_PRESET))
         check_choice(self, "towards", (*TOWARDS, None))
         check_choice(self, "solver", ("exact", "sgd"))
         check_choice(self, "refs", ("max", "mean"))
@@ -118,11 +125,12 @@ class Adem(VectorEvaluator):
         encoder = self.opened
         examples, human = self._labelled(data.judged)
         reading = self._read(examples, encoder)
-        projection = Projection.of(reading.vectors, self.components or max(COMPONENTS))
+        components, gamma, towards = self._given
+        projection = Projection.of(reading.vectors, components or max(COMPONENTS))
         points = reading.with_vectors(projection.points(reading.vectors))
         groups = context_groups(examples)
         first = self._compared(points, human, self._best_references(points, None))
-        wanted = settings_of(self.components, self.gamma, self.towards, first.replies.shape[1])
+        wanted = settings_of(components, gamma, towards, first.replies.shape[1])
         setting = chosen(first, groups, wanted, data.seed)
         bilinear = self._fitted_matrices(points, human, groups, setting, data.seed)
         compared = self._compared(points, human, self._best_references(points, bilinear)).first(setting.components)
@@ -152,6 +160,18 @@ class Adem(VectorEvaluator):
         scores[rows] = np.clip(found, LOWEST, HIGHEST)
         return scores
 
+    @property
+    def _given(self) -> tuple[int | None, float | None, str | None]:
+        """Components, gamma and towards: as given, or else by the preset; None: to be chosen."""
+        if self.preset == OWN:
+            return self.components, self.gamma, self.towards
+        components, gamma, towards = PAPER_SETTING
+        return (
+            components if self.components is None else self.components,
+            gamma if self.gamma is None else self.gamma,
+            self.towards or towards,
+        )
+
     def _labelled(self, judged: Sequence[JudgedExample]) -> tuple[list[Example], Scores]:
         """The examples that have everything they are compared with, and their human scores from 1 to 5."""
         scale = self.scale or observed_scale(judged, self.dimension)
@@ -176,7 +196,7 @@ class Adem(VectorEvaluator):
         return bilinear
 
     def _solved(self, compared: Compared, groups: Ints, setting: Setting, seed: int) -> Bilinear:
-        if self.solver == "exact":
+        if self.solver == "exact" and self.preset == OWN:
             return learned(compared, setting)
         train, valid = early_stopping_rows(groups, seed)
         how = Descent(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)

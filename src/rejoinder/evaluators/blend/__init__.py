@@ -3,6 +3,7 @@
 In reading order:
 
 surface        what can be counted in a reply and its context
+specificity    how much a reply says
 members        what can be a member, and how a saved blend finds its members again
 member_scores  the scores of the members, computed once per reply
 labelled       the rows that a blend is fitted on: columns of numbers, and ratings of several sets joined

@@ -21,6 +21,7 @@ from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns, memb
 from rejoinder.evaluators.blend.members import load_member, member_name, members_at, places_of, unversioned
 from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.blend.ridge import Ridge
+from rejoinder.evaluators.blend.specificity import SPECIFICITY, specificity_columns
 from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
 from rejoinder.evaluators.blend.trees import Trees
 from rejoinder.evaluators.blend.watching import BlendWatcher
@@ -37,7 +38,7 @@ from rejoinder.loading.schema import member as checked_member
 from rejoinder.metrics.base import Metric, Watcher, check_choice
 from rejoinder.metrics.batch import Batch, encodable
 from rejoinder.model_folder import CONFIG
-from rejoinder.types import Scores
+from rejoinder.types import Example, Scores
 
 _LOGISTIC = 1.702
 """The logistic function of this times x is the normal distribution function, to within .01."""
@@ -58,7 +59,7 @@ class Blend(Evaluator):
     members: tuple[str | Metric, ...]
     """A metric's name, which may have parameters, the name or folder of a trained evaluator, or a metric object."""
     surface: bool = True
-    """Whether lengths, overlaps and punctuation are counted as well."""
+    """Whether lengths, overlaps, punctuation and how usual the words are is counted as well."""
     models: tuple[str, ...] = KINDS
     """What may be fitted, `ridge` or `trees`; of several, cross-validation chooses one of them or their mean."""
     join: str = "ranks"
@@ -152,7 +153,7 @@ class Blend(Evaluator):
             for given, member in zip(self.members, self.members_, strict=True)
             for name, column in member_columns(member, batch).items()
         }
-        found |= dict(zip(SURFACE, surface_columns(batch.examples).T, strict=True))
+        found |= _counted(batch.examples)
         for name in self.columns_:
             if name not in found:
                 raise CallError(f"{self.name}: no member gives the column {shortened(name)}: expected another folder")
@@ -173,8 +174,9 @@ class Blend(Evaluator):
             columns |= {_title(member_name(given), name): column for name, column in found.items()}
             owner += [number] * len(found)
         if self.surface:
-            columns |= dict(zip(SURFACE, surface_columns(examples).T, strict=True))
-            owner += [-1] * len(SURFACE)
+            counted = _counted(examples)
+            columns |= counted
+            owner += [-1] * len(counted)
         return labelled_rows(sets, columns, owner, self.join)
 
     @cached_property
@@ -267,6 +269,13 @@ def _saved_models(path: Path, columns: int) -> Models:
     if ridge is None and trees is None:
         raise DataError("holds no model: expected a ridge regression or trees", file=str(path))
     return Models(ridge, trees)
+
+
+def _counted(examples: Sequence[Example]) -> dict[str, Floats]:
+    """What is counted in replies and contexts: name -> one number per example."""
+    return dict(zip(SURFACE, surface_columns(examples).T, strict=True)) | dict(
+        zip(SPECIFICITY, specificity_columns(examples).T, strict=True)
+    )
 
 
 def _title(member: str, column: str) -> str:

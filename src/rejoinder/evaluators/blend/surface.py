@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from rejoinder.arrays import Floats
 from rejoinder.text.cleaning import STOP_WORDS
+from rejoinder.text.usage import words_of
 from rejoinder.types import Example
 
 SURFACE = (
@@ -25,7 +25,6 @@ SURFACE = (
 )
 """The names of the columns."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CLOSING = tuple(".!?…。！？\"'”’)")
 _MOST_TURNS = 10
 
@@ -36,10 +35,10 @@ def surface_columns(examples: Sequence[Example]) -> Floats:
 
 
 def _row(example: Example) -> list[float]:
-    words = _words(example.response)
+    words = words_of(example.response)
     content = [word for word in words if word not in STOP_WORDS]
-    last = set(_words(example.context[-1])) if example.context else set()
-    before = last.union(*map(_words, example.context[:-1]))
+    last = set(words_of(example.context[-1])) if example.context else set()
+    before = last.union(*map(words_of, example.context[:-1]))
     text = example.response.rstrip()
     return [
         math.log1p(len(words)),
@@ -50,14 +49,10 @@ def _row(example: Example) -> list[float]:
         float(text.endswith(_CLOSING)),
         len(content) / len(words) if words else 0.0,
         float(min(len(example.context), _MOST_TURNS)),
-        math.log1p(len(_words(example.context[-1]))) if example.context else math.nan,
+        math.log1p(len(words_of(example.context[-1]))) if example.context else math.nan,
     ]
 
 
 def _share(words: Sequence[str], among: set[str]) -> float:
     """The share of the words that are among others; 0 without words."""
     return sum(word in among for word in words) / len(words) if words else 0.0
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower().replace("’", "'"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder.meta.comparing.verdict import Verdict, claim, needed_text
-from rejoinder.stats.formatting import counted, inflected, names_text, share_text
+from rejoinder.stats.formatting import counted, names_text, share_text
 from rejoinder.text.grid import number
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class Voice:
         """The metric; of several variants, how many they are."""
         labels = list(dict.fromkeys(verdict.metric for verdict in self.verdicts))
         return labels[0] if len(labels) == 1 else f"{self.family} ({len(labels)} variants)"
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were enough replies to compare any two systems."""
+        return any(verdict.outcome != "untested" for verdict in self.verdicts)
 
     @property
     def winners(self) -> frozenset[str]:
@@ -138,13 +143,12 @@ def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
     unsettled = [verdict for verdict in verdicts if verdict.better is None]
     if not unsettled:
         return
-    verb = inflected(len(unsettled), "does", "do")
-    yield f"{len(unsettled)} of {counted(len(verdicts), 'pair')} of systems {verb} not differ significantly."
+    yield f"In {len(unsettled)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
     known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")
     if closest is not None and needed:
-        yield f"The nearest to a significant difference are {closest.a} and {closest.b}: {needed}."
+        yield f"The pair closest to a significant difference is {closest.a} and {closest.b}: {needed}."
 
 
 def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
@@ -175,7 +179,7 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         names = [voice.name for voice in comparison.voices if voice.winners == {system}]
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
-    unsettled = [voice.name for voice in comparison.voices if not voice.winners]
+    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
     if unsettled:
         parts.append(

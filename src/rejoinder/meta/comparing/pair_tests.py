@@ -15,6 +15,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
+from rejoinder.stats.formatting import counted
 from rejoinder.types import Scores
 
 
@@ -71,10 +72,8 @@ class PairTests:
         common = len(np.intersect1d(of_a, of_b, assume_unique=True))
         if not common:
             return f"{a} and {b} answered different contexts, so their means are compared unpaired"
-        return (
-            f"{a} and {b} share only {common} of their {len(of_a)} and {len(of_b)} contexts, "
-            "so their means over all replies are compared unpaired"
-        )
+        both = f"{a} and {b} both answered only {counted(common, 'context')} ({a} {len(of_a)}, {b} {len(of_b)})"
+        return f"{both}, so their means over all replies are compared unpaired"
 
     def _contexts(self, system: str) -> Ints:
         return np.unique(self.grouping.contexts[self.table.rows_of(system)])

@@ -126,16 +126,22 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
     for file in files:
         meta, _ = metadata_of(file)
         for label, signature in meta.get("signatures", {}).items():
-            before = found["signatures"].get(label, signature)
-            if label in columns and before != signature:
-                raise CallError(
-                    f"{label} was not computed in the same way: {_difference(before, signature)} in {said_by[label]}, "
-                    f"{_difference(signature, before)} in {file}; expected equal signatures, so score one of them again"
-                )
+            if label in columns and label in said_by:
+                check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
             said_by.setdefault(label, file)
         for key, known in found.items():
             known |= meta.get(key, {})
     return found
+
+
+def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:
+    """Raise a CallError unless two places (a file, a release) have the same signature of a metric."""
+    (first, before), (second, after) = signatures.items()
+    if before != after:
+        raise CallError(
+            f"{label} was not computed in the same way: {_difference(before, after)} in {first}, "
+            f"{_difference(after, before)} in {second}; expected equal signatures, so score one of them again"
+        )
 
 
 def _difference(signature: str, other: str) -> str:
@@ -156,7 +162,7 @@ def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, s
         if name not in table.scores:
             raise UnknownNameError(f"column of {folders[0]}:", name, table.scores)
     scores = table.scores if named is None else {name: table.scores[name] for name in named}
-    return replace(table, scores=scores, known_bounds={}, corpus={}, seed=seed, resamples=resamples)
+    return replace(table, scores=scores, known_bounds={}, seed=seed, resamples=resamples)
 
 
 def _of_items(found: Grouping) -> Grouping:

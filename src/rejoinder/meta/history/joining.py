@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import UnknownNameError
 from rejoinder.meta.comparing.compare import compare_table
 from rejoinder.meta.comparing.comparison import Comparison
+from rejoinder.meta.comparing.score_tables import check_equal_signatures
 from rejoinder.meta.history.release import Release
 from rejoinder.scoring.grouping import GroupFinder, Grouping
 from rejoinder.scoring.table import ScoreTable
@@ -35,12 +36,7 @@ def check_comparable(old: Release, name: str, signatures: Mapping[str, str]) -> 
     for label, signature in signatures.items():
         if label not in old.table.metrics:
             raise UnknownNameError(f"metric of {old.name}:", label, old.table.metrics)
-        before = old.table.signatures[label]
-        if before != signature:
-            raise CallError(
-                f"the scores of {old.name} and {name} by {label} cannot be compared, because their signatures differ: "
-                f"{before} and {signature}; score the replies of {old.name} again"
-            )
+        check_equal_signatures(label, {old.name: old.table.signatures[label], name: signature})
 
 
 def joined(old: Release, new: Release, metrics: Sequence[str]) -> ScoreTable:

@@ -65,12 +65,18 @@ def scored_release(source: Source, name: str, chosen: Choice, **settings: Any) -
             notes=served.notes,
             **settings,
         )
-        table = replace(run.score(), system_names=(name,))
+        table = _named(run.score(), name)
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         meta = {**run.meta(table), "release": name, "recorded": moment}
         return Release(
             name, moment, table, keys.contexts, keys.labelled(), meta, tuple(map(str, source.skipped.values()))
         )
+
+
+def _named(table: ScoreTable, name: str) -> ScoreTable:
+    """The table of one system under another name."""
+    corpus = {label: {name: next(iter(systems.values()))} for label, systems in table.corpus.items()}
+    return replace(table, system_names=(name,), corpus=corpus)
 
 
 class _KeyFinder(GroupFinder):

@@ -46,7 +46,7 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def needed(self, raters: int, difference: float | None = None, *, variance_factor: float = 1.0) -> float:
-        """The contexts that detect the difference, if each reply has so many ratings."""
+        """The contexts that detect the difference, if each reply has this many ratings."""
         deviation = self.pilot.spread.deviation(raters) * math.sqrt(variance_factor)
         gap = self.difference if difference is None else difference
         return contexts_needed(gap, deviation, power=self.power, alpha=self.level)
@@ -56,7 +56,7 @@ class Plan:
         return self.needed(raters) * self.systems * raters
 
     def detectable(self, contexts: int, raters: int) -> float:
-        """The difference that so many contexts detect."""
+        """The difference that this many contexts detect."""
         deviation = self.pilot.spread.deviation(raters)
         return detectable_difference(deviation, contexts, power=self.power, alpha=self.level)
 

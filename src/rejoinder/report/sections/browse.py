@@ -28,6 +28,12 @@ NEEDS_SCRIPT = "This table needs JavaScript; the rest of the report does not."
 SIGNIFICANT = 6
 """Significant digits of a score in the embedded data, which halve its size."""
 
+KEYS = (
+    "The search finds text in replies, contexts, systems and ids, and takes conditions on scores. Keys, while the "
+    "table has the focus: / search, j and k next and previous reply, Enter opens it, n and p next and previous page. "
+    "The address of this page keeps search, filters and order: copy it to share them."
+)
+
 _FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
 
 Key = TypeVar("Key", bound=Hashable)
@@ -35,6 +41,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
     """The controls and an empty table; without JavaScript, a note is shown instead."""
+    sides = side_by_side(table)
     said = [element("p", how_many(chosen), class_="intro")]
     if examples is None:
         said.append(without_texts())
@@ -42,9 +49,11 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     not_printed = element("p", "The table is not printed.", class_="note print-only")
     frame = element(
         "div",
-        _controls(table, slice_filters(table, examples, chosen)),
+        _controls(table, slice_filters(table, examples, chosen), sides),
         _frame(table, examples is not None),
+        element("div", id="contexts", class_="contrasts", hidden=True),
         _pager(),
+        _tools(table),
         id="browser",
         hidden=True,
     )
@@ -56,6 +65,11 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     )
 
 
+def side_by_side(table: ScoreTable) -> bool:
+    """Whether the replies of several systems to one context can be shown together."""
+    return table.grouping is not None and len(table.system_names) > 1
+
+
 def how_many(chosen: ChosenRows) -> str:
     """A sentence on which replies the table lists."""
     listed = len(chosen.listed)
@@ -64,8 +78,11 @@ def how_many(chosen: ChosenRows) -> str:
     return f"A random sample of {listed:,} of {chosen.total:,} replies (seed {chosen.seed})."
 
 
-def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons) -> Html:
+def browse_data(
+    table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons, primary: str | None = None
+) -> Html:
     """The script's data as JSON; contexts and references that occur several times are stored once."""
+    decides = table.metrics[0] if primary is None else primary
     contexts: dict[Any, int] = {}
     references: dict[Any, int] = {}
     rows = []
@@ -83,6 +100,8 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows, reaso
             entry["response"] = printable(example.response)
             entry["context"] = _number_of(turns, contexts)
             entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+        if table.grouping is not None:
+            entry["group"] = int(table.grouping.contexts[row])
         entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
         if row in reasons:
             entry["reasons"] = [[printable(label), printable(said)] for label, said in reasons[row].items()]
@@ -93,6 +112,9 @@ def browse_data(table: ScoreTable, examples: Examples, chosen: ChosenRows, reaso
         "contexts": list(contexts),
         "references": list(references),
         "texts": examples is not None,
+        "sides": side_by_side(table),
+        "primary": table.metrics.index(decides),
+        "higher": table.higher_is_better.get(decides, True),
         "rows": rows,
     }
     return script_json(data, DATA_ID)
@@ -136,11 +158,14 @@ def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> 
     return [one for one in filters if len(one.values) > 1]
 
 
-def _controls(table: ScoreTable, filters: Sequence[SliceFilter]) -> Html:
-    search = Html('<input type="search" id="search" autocomplete="off" spellcheck="false">')
+def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) -> Html:
+    search = element(
+        "input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=_search_hint(table)
+    )
     options = [element("option", "all systems", value="")]
     options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
     fields = [
+        *([_view_select()] if sides else []),
         element("div", element("label", "Search", for_="search"), search, class_="field"),
         element(
             "div",
@@ -152,6 +177,41 @@ def _controls(table: ScoreTable, filters: Sequence[SliceFilter]) -> Html:
         _score_range(table),
     ]
     return element("div", *fields, element("p", id="found", role="status"), class_="controls")
+
+
+def _search_hint(table: ScoreTable) -> str:
+    """An example of what can be searched for."""
+    label = table.metrics[0]
+    known = table[label][np.isfinite(table[label])]
+    return f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
+
+
+def _view_select() -> Html:
+    options = [
+        element("option", "one row per reply", value="rows"),
+        element("option", "replies to one context together", value="contexts"),
+    ]
+    return element("div", element("label", "Show", for_="view"), element("select", *options, id="view"), class_="field")
+
+
+def _tools(table: ScoreTable) -> Html:
+    """Which columns are shown, downloads of what is listed, and the keys."""
+    boxes = [
+        element("label", Html(f'<input type="checkbox" value="{place}" checked>'), " ", own_text(label))
+        for place, label in enumerate(table.metrics)
+    ]
+    columns = element("details", element("summary", "Columns"), element("div", *boxes), id="columns")
+    downloads = [
+        element("button", f"Download as {name}", type="button", id=f"download-{kind}", class_="small")
+        for kind, name in (("csv", "CSV"), ("jsonl", "JSON lines"))
+    ]
+    return joined(
+        [
+            element("div", *downloads, element("span", "the replies that match", class_="note"), class_="tools"),
+            columns,
+            element("p", KEYS, class_="note"),
+        ]
+    )
 
 
 def _slice_select(filters: Sequence[SliceFilter]) -> Html:
@@ -187,7 +247,8 @@ def _frame(table: ScoreTable, texts: bool) -> Html:
     head = element("thead", element("tr", first, *heads, role="row"), role="rowgroup")
     # Narrow screens show rows as blocks, for which browsers do not infer roles from the tags.
     grid = element("table", caption, head, element("tbody", role="rowgroup"), class_="replies", role="table")
-    return element("div", grid, class_="scrolls", role="region", aria_label="Replies and their scores", tabindex="0")
+    region = {"role": "region", "aria_label": "Replies and their scores", "tabindex": "0"}
+    return element("div", grid, class_="scrolls", id="rows", **region)
 
 
 def _sort_head(key: str, label: str) -> Html:

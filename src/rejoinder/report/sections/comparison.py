@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,6 +19,8 @@ from rejoinder.stats.formatting import counted, interval_text, names_text, p_tex
 
 MOST_COLUMNS = 6
 """Systems that fit next to each other; more are rows, and the metrics are columns."""
+MOST_WITH_BOUNDS = 4
+"""Systems up to which the table has room for intervals beside the means."""
 
 
 def comparison_section(comparison: Comparison) -> Section:
@@ -89,7 +92,10 @@ def _reading(comparison: Comparison) -> str:
     metric = comparison.primary.metric
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     bold = "significantly better than the other" if _two(comparison) else "significantly better than all others"
-    return f"{decided} A mean in colour is {bold} by that metric; a plain one is not, even if it is the highest."
+    bounds = " 95 % intervals are in brackets." if len(comparison.table.system_names) <= MOST_WITH_BOUNDS else ""
+    return (
+        f"{decided} A mean in colour is {bold} by that metric; a plain one is not, even if it is the highest.{bounds}"
+    )
 
 
 def _two(comparison: Comparison) -> bool:
@@ -136,11 +142,17 @@ def _metric(comparison: Comparison, label: str, variants: int) -> Html:
 
 def _mean(comparison: Comparison, label: str, system: str) -> Html:
     table = comparison.table
-    text = shown(table.summary()[label][system].mean, decimals_for(table[label]))
+    cell, decimals = table.summary()[label][system], decimals_for(table[label])
+    text = shown(cell.mean, decimals)
     own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
     if all(verdict.better == system for verdict in own):
-        return element("strong", text, class_="best")
-    return element("span", text)
+        mean = element("strong", text, class_="best")
+    else:
+        mean = element("span", text)
+    if len(table.system_names) > MOST_WITH_BOUNDS or math.isnan(cell.high - cell.low):
+        return mean
+    bounds = f"[{shown(cell.low, decimals)}, {shown(cell.high, decimals)}]"
+    return joined([mean, element("small", f" {bounds}", class_="bounds")])
 
 
 def _human(comparison: Comparison) -> Html:

@@ -23,7 +23,7 @@ INTRO = (
 def distributions_section(table: ScoreTable, primary: str) -> Section:
     """One figure per metric, the primary one first, with the number of replies that could not be scored."""
     others = [label for label in table.metrics if label != primary]
-    parts = [element("p", INTRO, class_="intro"), element("div", _panel(table, primary), class_="panels")]
+    parts = [element("div", _panel(table, primary), element("p", INTRO, class_="intro"), class_="panels")]
     if others:
         panels = element("div", *(_panel(table, label) for label in others), class_="panels")
         parts.append(element("details", element("summary", counted(len(others), "other metric")), panels))

@@ -7,4 +7,5 @@ study            judged sets and scores shared by all sections
 likeness         human against model replies
 training_curves  correlation with people during training
 page             the page `adem-figures`
+speed            the page `adem-speed`
 """

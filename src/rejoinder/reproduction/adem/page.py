@@ -75,8 +75,8 @@ ours starts above, since the dot product of these vectors already correlates wit
 LENGTH_TEXT = """\
 ## Length bias (Lowe et al. 2017, Table 8)
 
-Out-of-fold scores, put to people's mean and variance. `length taken out`: the trend of training scores with the reply's
-length, and with its distance from the reference's, is subtracted."""
+Out-of-fold scores, scaled to the mean and variance of the human ratings. `length taken out`: the trend of training
+scores with the reply's length, and with its distance from the reference's, is subtracted."""
 
 SPREAD_TEXT = """\
 ## Conservative scores (Zhao et al. 2020, Table 1)

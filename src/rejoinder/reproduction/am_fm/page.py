@@ -212,7 +212,7 @@ def figure_1(study: Study, document: Document) -> None:
     document.text(FIGURE_1_TEXT)
     document.figure("am-fm-dimensions", dimension_plot(DIMENSIONS, every, kept))
     together = study.measures({str(d): mixed(columns[d], study.fm) for d in DIMENSIONS})
-    for introduction, found in (("", alone), ("AM-FM with AM of so many dimensions, lambda .8:", together)):
+    for introduction, found in (("", alone), ("AM-FM by the number of dimensions of AM, lambda .8:", together)):
         document.text(introduction)
         document.table(["dimensions", *HEADER[2:]], [[name, *rest] for name, _, *rest in table_rows(found, {})])
 

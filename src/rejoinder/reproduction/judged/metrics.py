@@ -40,7 +40,7 @@ INTRODUCTION = """\
 # Metrics against people
 
 The tables and figures of Liu et al. 2016, How NOT To Evaluate Your Dialogue System, on judged sets that are public: the
-judged Twitter and Ubuntu replies of the paper are not at hand. Metrics have their default settings, and nothing was
+judged Twitter and Ubuntu replies of the paper are not public. Metrics have their default settings, and nothing was
 trained. Brackets are 95 % intervals over contexts."""
 
 TABLE_3_TEXT = """\
@@ -52,13 +52,14 @@ random halves of the raters; the paper has it between two halves of 25 judges.""
 TABLE_4_TEXT = """\
 ## Without stop words and punctuation (Table 4)
 
-Pearson above, Spearman below. Theirs is Twitter."""
+Pearson above, Spearman below. The paper's figures are for Twitter."""
 
 TABLE_5_TEXT = """\
 ## Length (Table 5)
 
-Mean score of replies whose length is within 6 words of the reference's, and of the others. Scores are put to people's
-mean and variance. Replies that equal their reference are left out. Theirs, on Twitter:"""
+Mean score of replies whose length is within 6 words of the reference's, and of the others. Scores are scaled
+to the mean and variance of the human ratings. Replies that equal their reference are left out. The paper's figures, on
+Twitter:"""
 
 FIGURE_1_TEXT = """\
 ## Reply by reply (Figure 1)

@@ -120,7 +120,7 @@ Pearson / Spearman on the 90 published test replies, with the mean of ratings wi
 NOISE_TEXT = """\
 ## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
 
-On the 90 published test replies. Theirs, for RoBERTa-eval: {theirs}."""
+On the 90 published test replies. The paper's figures for RoBERTa-eval: {theirs}."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ ZHAO2020 = Paper(
         ),
         Item("Table 4", "from one corpus to another", State.SAME_DATA, _BOTH, "ruber-transfer", "both_ways", TABLE_4),
         Item("Table 5", "how Krippendorff's alpha is read", State.NOTHING_MEASURED, "rules of thumb"),
-        Item("Table 6", "training settings", State.NOTHING_MEASURED, "settings", table=TABLE_6),
+        Item("Table 6", "training settings", State.NOTHING_MEASURED, "a list of training settings", table=TABLE_6),
         Item("Figure 1", "human scores, overall and by source", State.SAME_DATA, _SAME, "rater-figures", "sources"),
         Item("Figure 2", "agreement by amount of labels", State.SAME_DATA, _OTHERS, _STUDIES, "amounts"),
         Item(

@@ -53,7 +53,7 @@ BUDGETS = {
     ),
     # About as many pairs of DailyDialog as of PersonaChat, so that both directions of transfer can be compared.
     "equal": Budget(
-        dict.fromkeys(("GRU", "hierarchical", "MiniLM"), 2_000), {"GRU": 10, "hierarchical": 5, "MiniLM": 30}, 1, 30
+        dict.fromkeys(("GRU", "hierarchical", "MiniLM"), 2_000), {"GRU": 3, "hierarchical": 3, "MiniLM": 30}, 1, 30
     ),
     "full": Budget(
         {"GRU": 10_000, "hierarchical": 3_000, "MiniLM": 10_000}, {"GRU": 10, "hierarchical": 3, "MiniLM": 30}, 3, 30

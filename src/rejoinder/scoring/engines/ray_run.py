@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rejoinder.data.source import Source
-from rejoinder.data.spans import Span, SpanReader
+from rejoinder.data.spans import UNIT, Span, SpanReader
+from rejoinder.data.survey import Survey
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.loading.foreign import array_archive
 from rejoinder.metrics.base import Metric, State
@@ -31,13 +32,17 @@ from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.cleaning import writable
 from rejoinder.types import Example
 
-FAST_PART, SLOW_PART = 4 * BATCH, BATCH
-"""Replies per part: about a minute of work for an evaluator, some seconds for fast metrics."""
+FAST_PART = 4 * BATCH
+"""Replies per part for fast metrics: some seconds of work."""
+MANY = 1_000_000
+"""Replies from which parts of evaluators are as large as the largest batches, so that files do not become too many."""
 
 
-def part_size(metrics: Mapping[str, Metric]) -> int:
-    """Replies per part: a multiple of every size of batches, so that batches are those of a run on one machine."""
-    return SLOW_PART if any(metric.is_slow for metric in metrics.values()) else FAST_PART
+def part_size(metrics: Mapping[str, Metric], seen: Survey) -> int:
+    """Replies per part: a multiple of the size of batches, so that batches are those of a run on one machine."""
+    if not any(metric.is_slow for metric in metrics.values()):
+        return FAST_PART
+    return BATCH if seen.count > MANY else max(UNIT, batch_size(metrics, seen))
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,15 @@ class RayRun(ScoringRun):
         check_shareable(scorer)
         folder = PartsFolder(target.resolve())
         planned = Manifest.planned(self.identity(), self.seen.systems, scorer.columns, self.by, self.spans)
-        if resume and folder.exists:
-            done = folder.resume(planned)
-        else:
-            folder.start(planned)
-            done = set()
-        missing = [number for number in range(len(self.spans)) if number not in done]
-        if missing:
+        folder.check()
+        done = folder.resume(planned) if resume and folder.exists else None
+        if done and folder.manifest.failed and scorer.must_observe:
+            done = None  # what was observed lacks the parts that were left out
+        if done is None or len(done) < len(self.spans):
             with Cluster.joined(self.jobs) as cluster:
+                if done is None:
+                    folder.start(planned)
+                missing = [number for number in range(len(self.spans)) if number not in (done or ())]
                 self._score_missing(folder, scorer, missing, cluster)
         finished = replace(planned, failed=dict(sorted(self.failed.items())))
         table = self._table(folder, finished, scorer)

@@ -43,7 +43,7 @@ def contexts_needed(difference: float, deviation: float, *, power: float = 0.8, 
 
 
 def detectable_difference(deviation: float, contexts: int, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The difference that so many contexts detect with this power; NaN if they are too few for any."""
+    """The difference that this many contexts detect with this power; NaN if they are too few for any."""
     if contexts < fewest_contexts(alpha):
         return math.nan
     if deviation == 0:

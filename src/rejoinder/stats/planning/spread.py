@@ -33,7 +33,7 @@ class Spread:
     """Variance of single ratings of one reply; 0 for scores of a metric."""
 
     def deviation(self, raters: int = 1) -> float:
-        """The standard deviation of the differences per context, if each reply has so many ratings."""
+        """The standard deviation of the differences per context, if each reply has this many ratings."""
         return math.sqrt(self.between + 2 * self.rating / raters)
 
     @property
@@ -51,7 +51,7 @@ class PilotSpread:
     contexts: int
     """Contexts that the variance between systems is estimated from."""
     paired: bool
-    """Whether systems answered the same contexts; if not, a comparison needs so many contexts per system."""
+    """Whether systems answered the same contexts; if not, the number of contexts is needed per system."""
     rated_twice: bool
     """Whether some replies have several ratings; if not, the noise of ratings is part of `between`."""
 

@@ -1,0 +1,54 @@
+"""The page `adem-speed`: the time that ADEM takes to score as many replies as Lowe et al. 2017 tested (Table 11)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published.adem import TABLE_11
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
+
+SECTIONS = ("table_11",)
+REPLIES = 616
+"""As many as the test replies of Lowe et al. 2017."""
+
+INTRODUCTION = """\
+# ADEM: time to score
+
+Table 11 of Lowe et al. 2017 is the time that ADEM takes for their 616 test replies, encoding included. Ours is that for
+616 judged replies of zhao2020_dailydialog, by an ADEM with the paper's preset that was fitted on the other replies of
+the set. It is processor time, so that it hardly depends on what else the machine does; a text that occurs twice is
+encoded once. Encoders and machines differ from the paper's: theirs is a VHRED with a context of 2,000 units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which encoders are timed."""
+
+    encoders: tuple[str, ...] = ("minilm",)
+    """Folders of sentence encoders, in the folder of models."""
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
+    """One row per encoder, next to the paper's."""
+    judged = inputs.judged(DAILYDIALOG).judged_examples()
+    tested = [item.example for item in judged[:REPLIES]]
+    rows = [
+        [f"Lowe et al. 2017, {device}", f"{REPLIES}", f"{value:,.0f}"]
+        for device, value in TABLE_11.column("seconds").items()
+    ]
+    for name in settings.encoders:
+        evaluator = Adem(encoder=str(inputs.models / name), preset="paper").fit((), judged[REPLIES:] or judged)
+        evaluator.score(tested[:1])  # what is loaded on first use
+        before = time.process_time()
+        evaluator.score(tested)
+        rows.append([f"ours, {Path(name).name}, CPU", str(len(tested)), f"{time.process_time() - before:,.1f}"])
+    document = Document("adem-speed")
+    document.text(INTRODUCTION)
+    document.table(["", "replies", "seconds"], rows)
+    return document

@@ -1,0 +1,46 @@
+"""The recipe of the reply models, with a few dialogues and tiny networks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from small_dialogues import DIALOGUES
+from tiny_causal import tiny_causal
+
+pytest.importorskip("torch", reason="needs what training needs")
+
+from recipes import reply_models
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for split in ("train", "valid", "test"):
+        with gzip.open(tmp_path / f"few.{split}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps({"id": one.id, "turns": one.turns}) + "\n" for one in DIALOGUES * 3)
+    return tmp_path
+
+
+def test_every_model_of_the_recipe_gets_a_row(data: Path) -> None:
+    small = [part for setting in ("vocabulary=320", "embedding=8", "hidden=12") for part in ("--set", f"*.{setting}")]
+    tiny = [part for name in ("causal-lm", "causal-lm-speakers") for part in ("--set", f"{name}.model={tiny_causal()}")]
+    given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *small, *tiny]
+    reply_models.main(given)
+    names = list(tomllib.loads(reply_models.RECIPE.read_text())["models"])
+    written = (data / "out" / "table.md").read_text()
+    rows = {line.split("|")[1].strip(" `"): line.split("|")[2:-1] for line in written.splitlines()[2 : 2 + len(names)]}
+    assert list(rows) == names
+    figures = {one["name"]: one for one in json.loads((data / "out" / "figures.json").read_text())}
+    assert [name for name, one in figures.items() if one["recall"] is not None] == ["dual-encoder-rnn"]
+    assert [name for name, one in figures.items() if one["perplexity"] is None] == ["dual-encoder-rnn"]
+    assert [name for name, one in figures.items() if not one["samples"]] == ["skip-thought"]
+    assert figures["hred-two-layers"]["weights"] > figures["hred"]["weights"]
+    assert figures["causal-lm-speakers"]["weights"] > figures["causal-lm"]["weights"]
+    assert (data / "out" / "seq2seq-bahdanau" / "config.json").read_text().count('"attention": "bahdanau"') == 1
+    reply_models.main([*given, "--only", "hred"])  # is loaded, not trained again
+    [again] = json.loads((data / "out" / "figures.json").read_text())
+    assert again == figures["hred"]
