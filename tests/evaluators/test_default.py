@@ -63,6 +63,15 @@ def test_the_order_and_the_company_of_replies_change_nothing(default: rejoinder.
     assert [float(default.score([example])[0]) for example in examples] == pytest.approx(together, abs=1e-4)
 
 
+def test_the_number_of_threads_changes_nothing(default: rejoinder.Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = [Example("", (f"{number} {CONTEXT[0]}",), f"{FITS} {OFF}") for number in range(20)]  # several batches
+    scores = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("REJOINDER_THREADS", threads)
+        scores.append(default.score(examples).tolist())
+    assert scores[0] == scores[1]
+
+
 def test_the_card_names_every_judged_set_whose_labels_it_saw() -> None:
     config = json.loads((shipped_folder("default") / "config.json").read_text(encoding="utf-8"))
     card = (shipped_folder("default") / "MODEL_CARD.md").read_text(encoding="utf-8")

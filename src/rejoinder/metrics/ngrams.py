@@ -62,15 +62,15 @@ def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int)
     return NgramOverlap(matches, totals, replies.lengths, nearest)
 
 
-def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
-    """Groups of rows of similar length, each small enough for one table."""
+def chunks_by_length(longest: Ints, rows: Ints, table_bytes: int = _TABLE_BYTES) -> Iterator[Ints]:
+    """Groups of rows of similar length, each small enough for one table of so many bytes."""
     rows = rows[np.argsort(longest[rows], kind="stable")]
     lengths = longest[rows]
     start = 0
     while start < len(rows):
         height = int(lengths[start] * _SIMILAR) + 1
         alike = int(np.searchsorted(lengths, height, side="right")) - start
-        size = min(alike, max(1, _TABLE_BYTES // height**2))
+        size = min(alike, max(1, table_bytes // height**2))
         yield rows[start : start + size]
         start += size
 
