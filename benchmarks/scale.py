@@ -1,11 +1,12 @@
 """What scoring many replies costs: per metric, with more workers, and in memory.
 
-    python benchmarks/scale.py [--only costs workers memory] [--large 2000000] [--markdown scale.md]
+    python benchmarks/scale.py [--only costs workers memory driver] [--large 2000000] [--markdown scale.md]
 
 *costs*: CPU seconds per million replies on one thread, of reading and checking the input and of each metric, on real
 replies of DailyDialog with up to four turns before them, the true reply to the same turn of another dialogue as the
 reference. *workers*: the same run by one and two processes and by Ray with one and two workers, in CPU seconds and by
-the clock. *memory*: peak resident size of the driver, of `compare --scores` and of `report`, for more and more replies.
+the clock. *memory*: peak resident size of `compare --scores` and of `report`, for more and more replies; *driver*: that
+of a run on Ray.
 CPU time is the basis of all costs, because it hardly depends on what else runs on the machine.
 """
 
@@ -15,19 +16,24 @@ import argparse
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from memory import peak
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.spans import Span
+from rejoinder.scoring.engines.ray_run import FAST_PART
+from rejoinder.scoring.parts.folder import Manifest, PartsFolder
 from rejoinder.text.grid import grid
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,14 +77,15 @@ class Spent:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory"])
+    parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory", "driver"])
     parser.add_argument("--replies", type=float, default=1.0, help="a factor for the number of replies that are timed")
-    parser.add_argument("--large", type=int, nargs="+", default=[500_000, 2_000_000])
+    parser.add_argument("--large", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000])
+    parser.add_argument("--driven", type=int, nargs="+", default=[250_000, 1_000_000])
     parser.add_argument("--markdown", type=Path, help="also write the tables to a file")
     dialogues = ROOT.parent / "shared" / "data" / "dialogues" / "dailydialog.train.jsonl.gz"
     parser.add_argument("--dialogues", type=Path, default=dialogues)
     arguments = parser.parse_args()
-    sections = {"costs": costs, "workers": workers, "memory": memory}
+    sections = {"costs": costs, "workers": workers, "memory": memory, "driver": driver}
     with tempfile.TemporaryDirectory(prefix="rejoinder-scale-") as folder:
         for name in arguments.only:
             text = f"{name}, load average {os.getloadavg()[0]:.1f}\n{sections[name](arguments, Path(folder))}\n"
@@ -141,18 +148,46 @@ def workers(arguments: argparse.Namespace, folder: Path) -> str:
 
 
 def memory(arguments: argparse.Namespace, folder: Path) -> str:
-    """Peak resident size of the commands that see all scores."""
+    """Peak resident size of the commands that see all scores, which are made up, in parts as a run leaves them."""
     lines = []
     for count in arguments.large:
-        file = made_up(folder, count)
-        scores = folder / f"scores-{count}"
-        options = ["-m", "length", "-m", "distinct-2", "--engine", "ray", "--jobs", "2", "-o", str(scores), "--quiet"]
-        sizes = [peak([*COMMAND, "score", str(file), *options])]
-        sizes.append(peak([*COMMAND, "compare", "--scores", str(scores), "--quiet"]))
-        sizes.append(peak([*COMMAND, "report", str(scores), "-o", str(folder / "report.html"), "--quiet"]))
+        scores = made_up_scores(folder / f"scores-{count}", count)
+        sizes = [
+            peak([*COMMAND, "compare", "--scores", str(scores), "--quiet"]),
+            peak([*COMMAND, "report", str(scores), "-o", str(folder / "report.html"), "--quiet"]),
+        ]
         lines.append((f"{count:,}", *(f"{size:,.0f} MB, {seconds:,.0f} s" for size, seconds in sizes)))
-        file.unlink()
-    return grid(["replies", "score (driver)", "compare --scores", "report"], lines, left=1)
+        shutil.rmtree(scores)
+    return grid(["replies", "compare --scores", "report"], lines, left=1)
+
+
+def driver(arguments: argparse.Namespace, folder: Path) -> str:
+    """Peak resident size of the process that plans a run on Ray, and puts its results together."""
+    lines = []
+    for count in arguments.driven:
+        file = made_up(folder, count)
+        options = ["-m", "length", "-m", "distinct-2", "--engine", "ray", "--jobs", "2", "--quiet"]
+        size, seconds = peak([*COMMAND, "score", str(file), *options, "-o", str(folder / f"driven-{count}")])
+        lines.append((f"{count:,}", f"{size:,.0f} MB, {seconds:,.0f} s"))
+    return grid(["replies", "score --engine ray, driver"], lines, left=1)
+
+
+def made_up_scores(path: Path, count: int) -> Path:
+    """A folder of scores of two systems on the same contexts, by two metrics."""
+    chosen = np.random.default_rng(0)
+    spans = [Span(first, min(FAST_PART, count - first), "", 1, 1, 1, 1) for first in range(0, count, FAST_PART)]
+    signatures = {"length": "length|v:0", "share": "share|v:0"}
+    planned = Manifest.planned({"signatures": signatures}, ("A", "B"), tuple(signatures), (), spans)
+    folder = PartsFolder(path)
+    folder.start(planned)
+    for number, span in enumerate(spans):
+        rows = np.arange(span.first, span.first + span.count)
+        scores = {"length": chosen.integers(0, 30, span.count).astype(float), "share": chosen.random(span.count)}
+        columns = {"id": (rows // 2).astype(str), "system": np.array(["A", "B"])[rows % 2], "context": rows // 2}
+        frame = pl.DataFrame({**columns, "dialogue": np.zeros(span.count, np.int64), **scores})
+        frame.select(*columns, "dialogue", scores=pl.struct(*scores)).write_parquet(folder.part(number))
+    folder.finish(replace(planned, meta={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}}))
+    return path
 
 
 def spent(command: list[str], environment: dict[str, str]) -> Spent:

@@ -118,6 +118,9 @@ def test_files_that_cannot_be_read_from_the_middle(tmp_path: Path) -> None:
         (tmp_path / name).write_text("response\nhi\n")
         with pytest.raises(CallError, match=rf"{name} cannot be read in parts: expected .parquet, .pq, .jsonl"):
             SpanFinder(Source(tmp_path / name), 10)
+    (tmp_path / "array.jsonl").write_text('[{"response": "hi"}]')
+    with pytest.raises(CallError, match=r"array.jsonl cannot be read in parts"):
+        SpanFinder(Source(tmp_path / "array.jsonl"), 10)
     with pytest.raises(CallError, match="<list> cannot be read in parts"):
         SpanFinder(Source([{"response": "hi"}]), 10)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from rejoinder.scoring.score_file import read_scores
 from rejoinder.types import Example
 
 
-def found(*examples: Example, **settings: str) -> Grouping:
+def found(*examples: Example, **settings: Any) -> Grouping:
     finder = GroupFinder(**settings)
     finder.add(examples)
     return finder.found()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pathlib import Path
 
+from rejoinder.data.formats.documents import is_document
 from rejoinder.data.formats.rows import Row, is_parquet, line_offsets, rows_after
 from rejoinder.data.importers.reading import Reading
 from rejoinder.data.record import FieldMap
@@ -99,7 +100,8 @@ def _joined(spans: Sequence[Span]) -> Span:
 def _check_files(source: Source) -> None:
     """Raise a CallError for a source that cannot be read in parts."""
     for name, path in source.named_files.items() or [(source.name, None)]:
-        if path is None or not name.lower().endswith(READABLE):
+        suffix = Path(name).suffix.lower()
+        if path is None or suffix not in READABLE or (not is_parquet(name) and is_document(path, suffix)):
             raise CallError(
                 f"{name} cannot be read in parts: expected {', '.join(READABLE)}, or a folder or pattern of these "
                 "(`rejoinder convert` makes them)"
@@ -158,7 +160,7 @@ class _SpanSource(Source):
         super().__init__([], reader.given)
         self._reader, self._span = reader, span
         self.readings = dict(reader.readings)
-        self._files = dict(reader.files)
+        self._files, self._all_examples = dict(reader.files), False
         self._first_number, self._reads_all = span.first_on_line, False
         before = DataError("was left out", file=span.file)
         left_out = reader.skipped[bisect_left(reader.skipped, span.number) :]

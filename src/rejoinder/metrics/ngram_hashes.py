@@ -146,7 +146,9 @@ class FrequencyCounter:
         if self._whole is not None:
             return self._whole
         if self._file is None:
-            return FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
+            self._whole = FrequencyTable(*_run_lengths(np.concatenate([np.empty(0, np.uint64), *self._kept])))
+            self._kept, self._count = [], 0
+            return self._whole
         self._spill()
         with tempfile.TemporaryFile() as hashes, tempfile.TemporaryFile() as counts:
             for part in self._partitions(np.memmap(self._file, np.uint64, "r")):

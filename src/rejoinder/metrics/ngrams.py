@@ -1,7 +1,7 @@
 """How many n-grams of each reply occur in its references, for a whole batch at once.
 
-Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[d, i]: whether the word at
-i of one text is the word at i + d of the other. The n-grams at these places are equal if n neighbours are true,
+Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[d, i]: whether the word
+at i of one text is the word at i + d of the other. The n-grams at these places are equal if n neighbours are true,
 En = En-1[:, :-1] & E1[:, n-1:], and the sum over d counts how often the n-gram at i occurs. Many examples lie side by
 side on the last axis, so that each step is one vectorised pass over long rows of bytes. All counts are exact.
 """

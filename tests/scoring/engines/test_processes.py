@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,12 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert written[1] == written[3]
 
 
+def test_the_time_is_estimated_before_several_processes_score() -> None:
+    """This process scores some replies as well, to measure: also by a metric that must know the corpus."""
+    examples = [replace(EXAMPLES[number % 70], id=str(number)) for number in range(600)]
+    assert len(replace(make_run(["cider", "length"], 2, examples), quiet=False).score()) == 600
+
+
 def test_an_evaluator_on_onnx_runtime_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "SLOW_BATCH", 6)
     examples = [Example(str(number), ("how are you?",), " ".join(WORDS[: number + 1])) for number in range(12)]
@@ -110,6 +117,7 @@ def test_metrics_that_cannot_be_shared() -> None:
     (None, "default-fast", 1000, 1),
     (None, "default", 5120, usable_cores()),
     (None, "default", 100, 1),
+    (None, "default", 512 * usable_cores() + 1, 1),
     (8, "length", 1000, 2),
     (3, "length", 10_000, 3),
 ])  # fmt: skip

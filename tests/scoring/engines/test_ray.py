@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ from rejoinder.scoring.engines.ray_cluster import Cluster
 from rejoinder.scoring.parts.folder import PartsFolder
 from running import Run
 
-ray = pytest.importorskip("ray", reason="needs the extra scale")
+if find_spec("ray") is None:
+    pytest.skip("needs the extra scale", allow_module_level=True)
 
 pytestmark = [
     pytest.mark.timeout(1200),  # Ray is slow to start on a loaded machine
@@ -86,6 +89,37 @@ def test_a_part_that_kills_every_worker_is_given_up(tmp_path: Path) -> None:
     given = [{**row, "response": "die"} if number == 50 else row for number, row in enumerate(rows())]
     with pytest.raises(WorkerError, match=r"part-00002.parquet .*: 4 processes died while they scored it"):
         runs(written(tmp_path, given), {"dying": DyingLength()})[1].score(tmp_path / "scores")
+
+
+def processes_below(pid: int) -> list[int]:
+    """A process and all below it."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    found = children.read_text().split() if children.exists() else []
+    return [pid, *(below for child in found for below in processes_below(int(child)))]
+
+
+def listening(pids: list[int]) -> dict[str, int]:
+    """Local address, as the system writes it -> port, of the sockets on which these processes listen."""
+    sockets = set()
+    for pid in pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                sockets.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address, _, port = fields[1].partition(":")
+            if fields[3] == "0A" and fields[9] in sockets:
+                found[address] = int(port, 16)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's list of sockets")
+def test_a_ray_on_this_machine_listens_on_loopback_only() -> None:
+    found = listening(processes_below(os.getpid()))
+    assert found, "Ray listens somewhere"
+    assert {address[-8:] for address in found} == {"0100007F"}
 
 
 def test_metrics_that_only_one_process_may_use_are_refused(tmp_path: Path) -> None:

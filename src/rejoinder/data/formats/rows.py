@@ -63,7 +63,7 @@ def line_offsets(path: Path, name: str, lines: Iterable[int]) -> dict[int, int]:
     """Line number -> where the line begins in the file, in bytes."""
     wanted, offsets, offset = set(lines), dict[int, int](), 0
     try:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             for number, line in enumerate(file, start=1):
                 if number in wanted:
                     offsets[number] = offset

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +20,18 @@ from rejoinder.learning.extras import require_extra
 from rejoinder.scoring.parts.writing import PartsJob
 from rejoinder.threads import thread_limits, usable_cores
 
+if TYPE_CHECKING:
+    import ray
+
 ADDRESS = "RAY_ADDRESS"
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # it warns of what Ray Data does with every pool of actors
 }
+_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray uses the loopback address where it cannot be part of a cluster; else it would listen on all addresses."""
+_NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
 SHARE_OF_CPU = 0.9
 """The CPUs that Ray reserves for an actor that computes on one: whatever else Ray Data starts must find a place."""
 OBJECT_STORE = 256 << 20
@@ -41,7 +49,7 @@ class Cluster:
     def joined(cls, workers: int | None) -> Iterator[Cluster]:
         """The cluster, during the block; `workers` is the number of actors, by default one per CPU."""
         require_extra("scale", "--engine ray")
-        for name, value in _QUIET.items():
+        for name, value in (_QUIET if os.environ.get(ADDRESS) else {**_QUIET, **_ON_LOOPBACK}).items():
             os.environ.setdefault(name, value)
         import ray
 
@@ -76,7 +84,7 @@ class Cluster:
             _Actor,
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=2),
-            fn_constructor_args=(ray.put(job), task),
+            fn_constructor_args=(ray.put(job), task, sys.path),
             num_cpus=share,
             runtime_env={"env_vars": thread_limits(usable_cores())},
         )
@@ -90,10 +98,12 @@ class Cluster:
 class _Actor:
     """Does parts of a job, which is loaded once. Ray starts it again if it dies, and gives it the part again."""
 
-    def __init__(self, job: Any, task: str) -> None:
+    def __init__(self, job: ray.ObjectRef[PartsJob], task: str, path: list[str]) -> None:
         import ray
 
-        self._job: PartsJob = ray.get(job) if isinstance(job, ray.ObjectRef) else job
+        # A metric of the user's may be in a folder that only the driver was told of.
+        sys.path += [entry for entry in path if entry not in sys.path and os.path.isdir(entry)]
+        self._job = ray.get(job)
         self._task = task
 
     def __call__(self, batch: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
@@ -161,7 +171,7 @@ def _quiet_data() -> None:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
 def _cpus() -> int:
@@ -172,4 +182,7 @@ def _cpus() -> int:
 
 
 def _reason(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    """The last line that names an error, else the first line: Ray puts whole tracebacks into its messages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if _NAMED.match(line)]
+    return (named[-1:] or lines[:1] or [type(error).__name__])[0]

@@ -62,14 +62,15 @@ class RayRun(ScoringRun):
         check_shareable(scorer)
         folder = PartsFolder(target.resolve())
         planned = Manifest.planned(self.identity(), self.seen.systems, scorer.columns, self.by, self.spans)
-        if resume and folder.exists:
-            done = folder.resume(planned)
-        else:
-            folder.start(planned)
-            done = set()
-        missing = [number for number in range(len(self.spans)) if number not in done]
-        if missing:
+        folder.check()
+        done = folder.resume(planned) if resume and folder.exists else None
+        if done and folder.manifest.failed and scorer.must_observe:
+            done = None  # what was observed lacks the parts that were left out
+        if done is None or len(done) < len(self.spans):
             with Cluster.joined(self.jobs) as cluster:
+                if done is None:
+                    folder.start(planned)
+                missing = [number for number in range(len(self.spans)) if number not in (done or ())]
                 self._score_missing(folder, scorer, missing, cluster)
         finished = replace(planned, failed=dict(sorted(self.failed.items())))
         table = self._table(folder, finished, scorer)
