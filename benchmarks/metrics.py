@@ -207,7 +207,7 @@ def measure_row(row: Row, pairs: Pairs, sizes: Sequence[int], repeats: int, foun
                 (f"{row.title}: {sizes[-1]:,} pairs over {sizes[0]:,}, {label}", asked, f"{growth:.1f}x")
             )
     if row.together:
-        found.claims.append((row.title, "30,000 pairs/s", f"{min(rates.values()):,.0f}"))
+        found.claims.append((row.title, "60,000 pairs/s", f"{min(rates.values()):,.0f}"))
     for peer in row.peers:
         measure_peer(row, peer, pairs, sizes, repeats, rates, found)
     print(f"measured {row.title}", flush=True)
@@ -215,7 +215,7 @@ def measure_row(row: Row, pairs: Pairs, sizes: Sequence[int], repeats: int, foun
 
 # What was asked of us, in pairs per second of processor time over the peer's.
 ASKED = {
-    ("bleu", "bleuscore"): 1.5,
+    ("bleu", "bleuscore"): 2,
     ("rouge", "rouge-score"): 8,
     ("rouge", "rouge-score-rs, one call"): 1,
     ("meteor", "NLTK"): 5,

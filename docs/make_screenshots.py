@@ -20,9 +20,10 @@ PICTURES = {
     "report-light": ("report.html", 1280, 900, "light"),
     "report-dark": ("report.html", 1280, 900, "dark"),
     "report-phone": ("report.html", 400, 800, "light"),
+    "replies-light": ("report.html#replies?view=contexts", 1280, 900, "light"),
     "meta-light": ("meta.html", 1280, 900, "light"),
 }
-"""Name -> page, width, height, theme."""
+"""Name -> page with the address of what is shown, width, height, theme."""
 
 
 def main() -> None:
@@ -34,7 +35,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         for name, (page_name, width, height, scheme) in PICTURES.items():
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            page.goto((Path(folder) / page_name).as_uri())
+            file, _, place = page_name.partition("#")
+            page.goto((Path(folder) / file).as_uri() + (f"#{place}" if place else ""))
             page.screenshot(path=IMAGES / f"{name}.png")
             page.close()
         browser.close()

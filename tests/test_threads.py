@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from rejoinder.threads import in_threads
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -118,3 +121,19 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
     print(pool.apply(child, [0]))
 """
     assert printed(script, tmp_path)[0].startswith(REFUSED)
+
+
+def test_work_in_threads_keeps_its_order_and_raises_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_THREADS", "3")
+    both = threading.Barrier(2, timeout=60)
+
+    def work(item: int) -> int:
+        if item < 2:
+            both.wait()  # passes only if the first two run at the same time
+        if item == 7:
+            raise ValueError("seven")
+        return item * item
+
+    assert list(in_threads(work, range(6))) == [0, 1, 4, 9, 16, 25]
+    with pytest.raises(ValueError, match="seven"):
+        list(in_threads(work, range(9)))

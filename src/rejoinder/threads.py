@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from rejoinder.errors import CallError
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 THREADS = "REJOINDER_THREADS"
 """The variable that says how many threads this process may use; without it, as many as it has cores."""
@@ -56,6 +62,16 @@ def thread_limits(processes: int) -> dict[str, str]:
     given = {name: os.environ.get(name, "") for name in _LIBRARIES}
     limits = {name: text if text.isdecimal() and 0 < int(text) < share else f"{share}" for name, text in given.items()}
     return {**limits, _BLAS: "1"}
+
+
+def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """The results of some work that releases Python's lock, in order, on all threads that this process may use."""
+    threads = min(usable_cores(), len(items))
+    if threads <= 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, items)  # closing it, as an error does, cancels what has not begun
 
 
 def multiply_on_one_thread() -> None:

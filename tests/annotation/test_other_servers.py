@@ -30,7 +30,7 @@ from rejoinder.annotation.store import Answer, open_store
 from running import Run
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
-PATIENCE = 600.0
+PATIENCE = 1800.0
 """Seconds in which a server must start; Label Studio builds its database first."""
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import rejoinder
+from rejoinder.data.record import all_plain
 from rejoinder.data.source import Source
 from rejoinder.data.survey import survey
 from rejoinder.errors import DataError
@@ -24,3 +27,26 @@ def test_a_second_pass_gives_the_same_examples() -> None:
     examples = [Example(str(number), ("hi",), "a b", ("é",)) for number in range(5)]
     source = Source(examples)
     assert list(source) == list(source) == examples
+
+
+GOOD = Example("1", ("hi", "ho"), "é", ("a",), speakers=("x", "y"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(GOOD, id=""),
+        replace(GOOD, id=3),
+        replace(GOOD, response="a\0b"),
+        replace(GOOD, response="\ud800"),
+        replace(GOOD, context=["hi", "ho"]),
+        replace(GOOD, references=("a", None)),
+        replace(GOOD, speakers=("x",)),
+        {"response": "é"},
+    ],
+    ids=str,
+)
+def test_examples_are_taken_as_they_are_only_if_all_are_right(wrong: object) -> None:
+    good = [replace(GOOD, id=str(number)) for number in range(600)]
+    assert all_plain(good)
+    assert not all_plain([*good, wrong])

@@ -63,6 +63,15 @@ def test_the_order_and_the_company_of_replies_change_nothing(default: rejoinder.
     assert [float(default.score([example])[0]) for example in examples] == pytest.approx(together, abs=1e-4)
 
 
+def test_the_number_of_threads_changes_nothing(default: rejoinder.Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = [Example("", (f"{number} {CONTEXT[0]}",), f"{FITS} {OFF}") for number in range(20)]  # several batches
+    scores = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("REJOINDER_THREADS", threads)
+        scores.append(default.score(examples).tolist())
+    assert scores[0] == scores[1]
+
+
 def test_the_card_names_every_judged_set_whose_labels_it_saw() -> None:
     config = json.loads((shipped_folder("default") / "config.json").read_text(encoding="utf-8"))
     card = (shipped_folder("default") / "MODEL_CARD.md").read_text(encoding="utf-8")
@@ -79,11 +88,11 @@ def test_the_former_default_gives_its_former_scores() -> None:
 
 
 def test_versions_are_names_and_in_the_signature(default: rejoinder.Metric) -> None:
-    assert rejoinder.load("default@2") == default
-    assert "title:default@2" in default.signature
+    assert rejoinder.load("default@3") == default
+    assert "title:default@3" in default.signature
     assert SHIPPED.keys() <= SHIPPED_FOLDERS.keys()
-    with pytest.raises(rejoinder.CallError, match="default@2"):
-        rejoinder.load("default@3")
+    with pytest.raises(rejoinder.CallError, match="default@3"):
+        rejoinder.load("default@2")
 
 
 def test_junk_after_a_good_reply_lowers_its_score(default: rejoinder.Metric) -> None:

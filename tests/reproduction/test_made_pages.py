@@ -84,7 +84,7 @@ def test_ruber(make: Maker) -> None:
         [corpus, encoder] for corpus in ("DailyDialog", "PersonaChat") for encoder in ("GRU", "MiniLM")
     ]
     claims = {row[0]: row[1] for row in table_with(page, ["claim"])}
-    assert len(claims) == 5 + 3 + 2
+    assert len(claims) == 6 + 3 + 2
     assert {row[4]: row[2] for row in table_with(page, ["", "Tao et al., retrieval"])}
     kept = sorted(path.name.rpartition("-")[0] for path in (make.models / "reproduction" / "models").iterdir())
     assert [name for name in kept if name != "ruber-studies"] == [

@@ -70,7 +70,9 @@ def test_what_is_missing_is_said_in_one_line(fitted: tuple[Path, Blend], tmp_pat
     with pytest.raises(CallError, match=r"no model .*there is no such file or folder"):
         setup("default-large", tmp_path / "large", models, template=fitted[0])
     both = {"mpnet": str(tmp_path / "a"), "smollm2": str(tmp_path / "b")}
-    with pytest.raises(CallError, match=r"needs .*a and .*b, which are neither .* expected --mpnet FOLDER --smollm2 FO"):
+    with pytest.raises(
+        CallError, match=r"needs .*a and .*b, which are neither .* expected --mpnet FOLDER --smollm2 FO"
+    ):
         setup("default-large", tmp_path / "large", both, template=fitted[0])
     assert not (tmp_path / "large").exists()
     with pytest.raises(CallError, match="rejoinder setup default-large --mpnet MODEL --smollm2 MODEL"):

@@ -12,7 +12,7 @@ In reading order:
 | `raters` | `agreement`: who agrees with whom, filters, and one score per reply |
 | `sample` | `sample`: which replies people should label next |
 | `calibrate` | `calibrate`: an evaluator's scores mapped to the human scale |
-| `study`, `panels` | what studies start from and return, and the contents of their figures |
+| `study` | what studies start from and return |
 | `correlations` | how well metrics agree with people, by reply, system and context |
 | `meta`, `finding` | `meta_evaluate`: the whole report, and what it found in words |
 | `meta_analysis` | `meta_analyse`: the correlations of several judged sets, pooled |

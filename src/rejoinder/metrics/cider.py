@@ -56,7 +56,7 @@ class DocumentFrequencies:
         corpus = corpus_of_example[example] if len(names) > 1 else 0
         log_sizes = np.log(np.maximum(self.corpus_sizes(names), 1))
         seen = self.table.lookup(hashes ^ _corpus_salts(names)[corpus])
-        squared: Floats = (log_sizes[corpus] - self._logs.take(seen)) ** 2
+        squared: Floats = (log_sizes[corpus] - self._logs.take(seen, mode="clip")) ** 2
         return squared
 
     @cached_property

@@ -20,6 +20,7 @@ from rejoinder.types import Scores
 
 _ROWS = 1024
 _PAIRS = 256
+_TABLE_BYTES = 1 << 21  # decides which pairs are padded together, and so the last bits of their scores
 
 
 @cache
@@ -194,7 +195,7 @@ class GreedyMatching(EmbeddingMetric):
 
 def _chunks(longest: Ints, pairs: Ints) -> Iterator[Ints]:
     """Pairs of similar length, few enough for their vectors to stay in the processor's cache."""
-    for alike in chunks_by_length(longest, pairs):
+    for alike in chunks_by_length(longest, pairs, _TABLE_BYTES):
         yield from np.array_split(alike, -(-len(alike) // _PAIRS))
 
 

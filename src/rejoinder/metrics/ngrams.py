@@ -1,7 +1,7 @@
 """How many n-grams of each reply occur in its references, for a whole batch at once.
 
-Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[d, i]: whether the word at
-i of one text is the word at i + d of the other. The n-grams at these places are equal if n neighbours are true,
+Replies are short, so no n-gram is built. Two texts are compared in a table of equal words, E1[d, i]: whether the word
+at i of one text is the word at i + d of the other. The n-grams at these places are equal if n neighbours are true,
 En = En-1[:, :-1] & E1[:, n-1:], and the sum over d counts how often the n-gram at i occurs. Many examples lie side by
 side on the last axis, so that each step is one vectorised pass over long rows of bytes. All counts are exact.
 """
@@ -62,15 +62,15 @@ def ngram_overlap(replies: Ragged, references: Ragged, owner: Ints, orders: int)
     return NgramOverlap(matches, totals, replies.lengths, nearest)
 
 
-def chunks_by_length(longest: Ints, rows: Ints) -> Iterator[Ints]:
-    """Groups of rows of similar length, each small enough for one table."""
+def chunks_by_length(longest: Ints, rows: Ints, table_bytes: int = _TABLE_BYTES) -> Iterator[Ints]:
+    """Groups of rows of similar length, each small enough for one table of so many bytes."""
     rows = rows[np.argsort(longest[rows], kind="stable")]
     lengths = longest[rows]
     start = 0
     while start < len(rows):
         height = int(lengths[start] * _SIMILAR) + 1
         alike = int(np.searchsorted(lengths, height, side="right")) - start
-        size = min(alike, max(1, _TABLE_BYTES // height**2))
+        size = min(alike, max(1, table_bytes // height**2))
         yield rows[start : start + size]
         start += size
 

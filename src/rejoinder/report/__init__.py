@@ -4,8 +4,8 @@ In reading order:
 
 | module | contents |
 |---|---|
-| `markup`, `numbers`, `glossary` | escaped HTML, numbers as text, terms with their explanations |
-| `tables`, `axes`, `bins`, `figures`, `panels` | HTML tables, and figures as inline SVG |
+| `glossary` | terms with their explanations |
+| `tables`, `panels` | HTML tables, and cards with figures, which `rejoinder.figures` draws |
 | `page`, `embedded` | sections as a whole page, and data as JSON inside it |
 | `chosen` | `rows_to_show`: the replies that a report of scores shows |
 | `sections` | the sections of both reports |

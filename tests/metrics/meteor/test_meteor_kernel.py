@@ -272,15 +272,20 @@ def test_a_missing_or_foreign_table_is_named(tmp_path: Path) -> None:
         ParaphraseTable.read(tmp_path / "other.npz")
 
 
+def _write(path: Path, stored: dict[str, Any]) -> None:
+    arrays: dict[str, Any] = {name: np.array(values) for name, values in stored.items()}
+    np.savez(path, **arrays)
+
+
 @pytest.mark.parametrize(
     "wrong", [{"paraphrases": [2, 7]}, {"keys": [0, 9]}, {"counts": [3, -1, 0]}, {"counts": [1, 1]}]
 )
 def test_a_converted_table_with_numbers_that_do_not_fit_is_named(wrong: dict[str, list[int]], tmp_path: Path) -> None:
     words = np.frombuffer(b"hello\nhi", np.uint8)
     stored: dict[str, Any] = {"words": words, "keys": [0, 1], "counts": [0, 1, 1], "paraphrases": [2, 1]}
-    np.savez(tmp_path / "table.npz", **{name: np.array(values) for name, values in stored.items()})
+    _write(tmp_path / "table.npz", stored)
     assert len(ParaphraseTable.read(tmp_path / "table.npz").words) == 2
-    np.savez(tmp_path / "table.npz", **{name: np.array(values) for name, values in (stored | wrong).items()})
+    _write(tmp_path / "table.npz", stored | wrong)
     with pytest.raises(DataError, match=r"table\.npz: not a paraphrase table: .* do not fit"):
         ParaphraseTable.read(tmp_path / "table.npz")
 

@@ -45,6 +45,9 @@ def test_only_the_one_whom_the_persona_describes_is_learned() -> None:
     assert nats.replies == 2
     assert nats.tokens == sum(len(tokens.encode([text], 60)[0]) for text in ("Ahoy!", "For years."))
     assert made([in_tokens(DIALOGUES[0], tokens)]).replies == 3
+    # Without a reply of that speaker, what there is is learned: a batch without anything to learn would have no loss.
+    assert made([in_tokens(Dialogue("x", ("Hello.", "your persona: I sail.")), tokens)]).replies == 1
+    assert made([in_tokens(Dialogue("x", ("your persona: I sail.",) * 2), tokens)]).replies == 1
 
 
 @pytest.mark.parametrize("dialogue", [PERSONA, DIALOGUES[0]])
@@ -64,6 +67,8 @@ def test_training_and_decoding_use_the_same_segments(dialogue: Dialogue) -> None
 def test_a_segment_is_added_to_the_word() -> None:
     made, tokens = network(speakers=True)
     plain, _ = network(speakers=False)
+    segments = made.segments
+    assert segments is not None
     given: list[Any] = []
     made.model.model.register_forward_pre_hook(
         lambda _, __, named: given.append(named["inputs_embeds"]), with_kwargs=True
@@ -73,6 +78,6 @@ def test_a_segment_is_added_to_the_word() -> None:
         made([dialogue])
         ids = torch.tensor([made.begin, *(token for turn in dialogue.turns for token in turn)])
         whose = torch.tensor([0, *(1 + place % 2 for place, turn in enumerate(dialogue.turns) for _ in turn)])
-        torch.testing.assert_close(given[0][0], made.model.get_input_embeddings()(ids) + made.segments.weight[whose])
-        torch.nn.init.zeros_(made.segments.weight)
+        torch.testing.assert_close(given[0][0], made.model.get_input_embeddings()(ids) + segments.weight[whose])
+        torch.nn.init.zeros_(segments.weight)
         torch.testing.assert_close(made([dialogue]).words, plain([dialogue]).words)

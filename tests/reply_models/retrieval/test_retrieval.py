@@ -7,13 +7,16 @@ import math
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import Ridge
 
+from rejoinder.arrays import Floats
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.reply_models.retrieval.base import Retrieval
 from rejoinder.reply_models.retrieval.bm25 import Bm25
 from rejoinder.reply_models.retrieval.recall import chance_of_rank, drawn_candidates, recall
 from rejoinder.reply_models.retrieval.rerank import RetrieveRerank
+from rejoinder.reply_models.retrieval.rerank_features import FEATURES
 from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
 from rejoinder.types import Dialogue
 from small_dialogues import DIALOGUES
@@ -137,3 +140,47 @@ def test_recall_of_what_was_learned_by_heart(model: type[Retrieval]) -> None:
     assert "recall of 5: @1 0." in str(found) or "recall of 5: @1 1." in str(found)
     with pytest.raises(CallError, match="expected each k"):
         recall(model().fit(DIALOGUES), DIALOGUES, candidates=5, at=(5,))
+
+
+def test_the_features_of_candidates_by_hand() -> None:
+    model = RetrieveRerank().fit(DIALOGUES)
+    context = DIALOGUES[1].turns[:1]
+    [(rows, features)] = model._fitted_candidates.described([context], np.array([-1]))
+    assert model.corpus_.text(int(rows[0])) == "The forecast says heavy rain."
+    # The same query; one occurrence; six words with the full stop; no earlier turns.
+    assert features[0, [0, 1]].tolist() == pytest.approx([1, 1])
+    assert features[0, [4, 5, 6]].tolist() == pytest.approx([0, math.log(1 + 6), math.log(1 + 1)])
+    replies = [model.corpus_.text(row) for row in rows.tolist()]
+    np.testing.assert_allclose(features[:, 2], ResponseTfidf().fit(DIALOGUES).candidate_scores([context], [replies])[0])
+    assert features.shape[1] == len(FEATURES)
+
+
+def test_the_weighted_sum_decides_among_the_candidates() -> None:
+    dialogues = [Dialogue(str(n), ("what about rain", "well " * n + "rain")) for n in range(1, 6)]
+    model = RetrieveRerank().fit([*dialogues, *DIALOGUES])
+    for weight, chosen in ((1.0, 5), (-1.0, 1)):
+        object.__setattr__(model, "feature_weights_", np.eye(len(FEATURES))[5] * weight)  # the number of words alone
+        assert model.reply([["what about rain"]]) == ["well " * chosen + "rain"]
+
+
+def test_the_weights_are_those_of_ridge_regression() -> None:
+    model = RetrieveRerank().fit(DIALOGUES, seed=3)
+    places = places_of(DIALOGUES)
+    table, own = model._fitted_candidates, np.arange(len(places))
+    found = list(table.described([place.context for place in places], own))
+    assert not any(row in rows for row, (rows, _) in zip(own, found, strict=True)), "a place is not its own candidate"
+    wanted = []
+    for row, (rows, _) in zip(own.tolist(), found, strict=True):
+        texts = table.texts([places[row].response] * len(rows)), table.texts([model.corpus_.text(one) for one in rows])
+        words = np.asarray(texts[0].words.multiply(texts[1].words).sum(axis=1)).ravel()
+        wanted += ((words + paired_cosine(texts[0].means, texts[1].means)) / 2).tolist()
+    matrix = np.concatenate([features for _, features in found])
+    spread = np.where(matrix.std(axis=0) > 0, matrix.std(axis=0), 1)
+    peer = Ridge(alpha=1e-3 * len(matrix)).fit((matrix - matrix.mean(axis=0)) / spread, wanted)
+    np.testing.assert_allclose(model.feature_weights_, peer.coef_ / spread, atol=1e-6)
+
+
+def paired_cosine(left: Floats, right: Floats) -> Floats:
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    found: Floats = (left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    return found

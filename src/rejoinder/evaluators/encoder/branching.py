@@ -21,6 +21,7 @@ from rejoinder.evaluators.encoder.texts import ContextIds, Ids, SeparateTexts
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length
 from rejoinder.text.cleaning import writable
+from rejoinder.threads import in_threads
 
 PADDING, EARLIER, LAST_TURN, AFTER, ALONE = range(5)
 """The parts of a row: padding, turns before the last, the last turn, a reply after the context, a reply by itself."""
@@ -100,20 +101,31 @@ def padded_rows(rows: Sequence[Row], pad: int) -> dict[str, Ints]:
 
 
 def shared_scores(
-    brancher: Brancher, pairs: Sequence[Pair], pad: int, tokens: int, run: Callable[[dict[str, Ints]], NDArray[Any]]
+    brancher: Brancher,
+    pairs: Sequence[Pair],
+    pad: int,
+    tokens: int,
+    run: Callable[[dict[str, Ints]], NDArray[Any]],
+    *,
+    threads: bool = False,
 ) -> NDArray[np.float64]:
     """One score per pair, in order; replies to one context share a row, and rows of similar length run together.
 
     `tokens` limits a batch. `run` gives the scores of a batch of rows (rows, replies), or several numbers for each
-    (rows, replies, numbers), which are then given for each pair. (pairs,) or (pairs, numbers)
+    (rows, replies, numbers), which are then given for each pair. With `threads`, several batches run at a time.
+    (pairs,) or (pairs, numbers)
     """
     contexts = [tuple(map(writable, pair.context)) for pair in pairs]
     found = brancher.shared_rows(contexts, [writable(pair.response) for pair in pairs], MOST_REPLIES)
     scores = np.full(0, LOWEST)
-    for places in by_length([row for row, _ in found], tokens):
+
+    def scored(places: list[int]) -> NDArray[Any]:
         arrays = padded_rows([found[place][0] for place in places], pad)
         most = max(len(found[place][1]) for place in places)
-        made = run({**arrays, "replies": np.arange(most)})
+        return run({**arrays, "replies": np.arange(most)})
+
+    batches = by_length([row for row, _ in found], tokens)
+    for places, made in zip(batches, in_threads(scored, batches) if threads else map(scored, batches), strict=True):
         if not len(scores):
             scores = np.full((len(pairs), *made.shape[2:]), LOWEST)
         for place, row in zip(places, made, strict=True):

@@ -23,7 +23,7 @@ from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 from rejoinder.loading.foreign import first_line, onnx_session
-from rejoinder.threads import usable_cores
+from rejoinder.threads import in_threads
 
 _STACKED = "stack"
 BATCH_TOKENS = 512
@@ -69,8 +69,8 @@ class OnnxModel:
         options.log_severity_level = 3  # errors
         # Lengths differ from batch to batch: memory kept for every shape would only grow.
         options.enable_mem_pattern = False
-        # The library counts the machine's cores; this process may be allowed fewer, and then its threads would compete.
-        options.intra_op_num_threads = usable_cores()
+        # Each batch runs on one core, and batches on all of them: threads that share a product wait for each other.
+        options.intra_op_num_threads = 1
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         return onnx_session(self.graph, options, WEIGHTS[self.precision])
@@ -94,26 +94,34 @@ class OnnxModel:
         if not self.has_features:
             return self.score(pairs)[:, None]
 
+        session = self.session  # made before the threads begin
+
         def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
-            scores, features = self.session.run(["score", _STACKED], arrays)
+            scores, features = session.run(["score", _STACKED], arrays)
             return np.concatenate([scores[:, :, None], features], axis=2)
 
-        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run)
+        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
         return found.reshape(len(pairs), 1 + len(FEATURES))
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
         if self.has_features:
             return self.read(pairs)[:, 0]
+        names = {taken.name for taken in self.session.get_inputs()}  # makes the session, before the threads begin
         if self.settings.towers:
-            scores = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run)
+            brancher = self.tokeniser.brancher
+            scores = shared_scores(brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run, threads=True)
         else:
             encoded = self.tokeniser.encode(pairs)
             scores = np.full(len(pairs), LOWEST)
-            names = {taken.name for taken in self.session.get_inputs()}
-            for rows in by_length(encoded, BATCH_TOKENS):
+
+            def run(rows: list[int]) -> NDArray[np.floating]:
                 arrays = padded([encoded[row] for row in rows], self.settings.pad)
-                scores[rows] = self._run({name: array for name, array in arrays.items() if name in names})
+                return self._run({name: array for name, array in arrays.items() if name in names})
+
+            batches = by_length(encoded, BATCH_TOKENS)
+            for rows, found in zip(batches, in_threads(run, batches), strict=True):
+                scores[rows] = found
         if not np.isfinite(scores).all():
             raise DataError("gives scores that are not finite", file=WEIGHTS[self.precision])
         return scores

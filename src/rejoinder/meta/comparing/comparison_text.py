@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rejoinder.scoring.table import CAUTION
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from rejoinder.meta.comparing.comparison import Comparison
     from rejoinder.meta.comparing.verdict import Verdict
     from rejoinder.meta.human_means import HumanMeans
+    from rejoinder.stats.intervals import Interval
 
 _LONGEST_NAME = 14
 _MOST_PAIRS = 12
@@ -178,7 +180,7 @@ def latex(comparison: Comparison) -> str:
         names = [_bold(latex_safe(name), verdict.better == name) for name in (verdict.a, verdict.b)]
         means = [number(verdict.result.mean_a), number(verdict.result.mean_b)]
         shown = _bold(number(gap.estimate, decimals_of(gap)), verdict.significant)
-        bounds = bounds_text(gap, decimals_of(gap))
+        bounds = _latex_bounds(gap, decimals_of(gap))
         rows.append([latex_safe(verdict.metric), *names, *means, shown, bounds, latex_safe(p_text(verdict.p_adjusted))])
     p = "$p$ (Holm)" if len(comparison.verdicts) > 1 else "$p$"
     header = ["metric", "A", "B", "mean A", "mean B", "B $-$ A", r"95\,\% interval", p]
@@ -191,14 +193,21 @@ def _latex_human(human: HumanMeans) -> str:
     rows = []
     for system, result in human.means.items():
         interval = result.interval
-        rows.append([latex_safe(system), number(interval.estimate), bounds_text(interval), str(result.n_labelled), ""])
+        rows.append(
+            [latex_safe(system), number(interval.estimate), _latex_bounds(interval), str(result.n_labelled), ""]
+        )
     for row in human.differences:
         a, b = (_bold(latex_safe(name), row.better == name) for name in (row.a, row.b))
         gap = row.result.interval
         shown = _bold(number(gap.estimate), row.settled)
-        rows.append([f"{b} $-$ {a}", shown, bounds_text(gap), "", latex_safe(p_text(row.p_adjusted))])
+        rows.append([f"{b} $-$ {a}", shown, _latex_bounds(gap), "", latex_safe(p_text(row.p_adjusted))])
     header = [f"{latex_safe(human.dimension)} (people)", "estimate", r"95\,\% interval", "labels", "$p$"]
     return latex_table(header, rows)
+
+
+def _latex_bounds(interval: Interval, digits: int = 3) -> str:
+    """The bounds; a dash where they are unknown."""
+    return "--" if math.isnan(interval.high - interval.low) else bounds_text(interval, digits)
 
 
 def _bold(words: str, bold: bool) -> str:

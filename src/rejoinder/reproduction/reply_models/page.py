@@ -36,7 +36,7 @@ CORPORA = ("dailydialog", "empatheticdialogues")
 SECTIONS = ("table_2", "predictions", "samples", "models")
 FOLDER, NOTE = "reply-models", "note.md"
 ORDER = (
-    *("r-tfidf", "c-tfidf", "bm25", "lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred"),
+    *("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank", "lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred"),
     *("causal-lm", "dual-encoder-rnn", "dual-encoder"),
 )
 """The order of models on the page: a recurrent one before a pretrained one, whose perplexity is over its tokens."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from rejoinder.meta.study import shown
-from rejoinder.reproduction.ruber.models import SETS, TUNED
+from rejoinder.reproduction.ruber.models import OTHER, SETS, TUNED
 from rejoinder.reproduction.ruber.study import Study
 from rejoinder.stats.intervals import Interval
+from rejoinder.types import Scores
 
 TARGETS = {
     ("DailyDialog", "arithmetic"): ("unsupervised blend on DailyDialog", 0.30),
@@ -37,6 +38,10 @@ def claims(study: Study) -> list[list[str]]:
         ["max is the worst blend: the next worst is above it", *verdict(worse)],
         ["the arithmetic blend is above the better part", *verdict(above)],
         ["labels help the arithmetic blend", *verdict(labels)],
+        [
+            "transfer DailyDialog -> PersonaChat costs the arithmetic blend",
+            *verdict(transfer_costs(study, "PersonaChat")),
+        ],
         ["s_R collapses without true replies", *_collapse(study)],
         [
             "mean s_U rises with each fifth of human scores",
@@ -59,6 +64,23 @@ def targets(study: Study) -> list[list[str]]:
         clear = "yes" if difference.low > 0 else "no"
         rows.append([f"MiniLM's s_U clearly above the GRU's, {corpus}", clear, shown(difference)])
     return rows
+
+
+def transfer_costs(study: Study, corpus: str) -> dict[str, Interval]:
+    """Encoder -> by how much a model of the corpus is above one of the other corpus, on the replies of the corpus."""
+    return {
+        encoder: study.compared_on(
+            corpus,
+            transferred(study, corpus, encoder, "arithmetic"),
+            study.untuned(corpus, corpus, encoder)["arithmetic"],
+        ).difference
+        for encoder in study.encoders
+    }
+
+
+def transferred(study: Study, corpus: str, encoder: str, score: str) -> Scores:
+    """Scores of the replies of a corpus by the model of the other."""
+    return study.untuned(OTHER[corpus], corpus, encoder)[score]
 
 
 def _collapse(study: Study) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from rejoinder.reproduction.ruber.findings import claims, targets
 from rejoinder.reproduction.ruber.models import ENCODERS, SETS, TUNED, Models, Replies, pooled
 from rejoinder.reproduction.ruber.study import QUANTILES, Study, check_encoders, correlations, pair
 from rejoinder.reproduction.ruber.trainings import trainings
+from rejoinder.reproduction.ruber.transfer import transfer_rows
 from rejoinder.stats.formatting import p_text
 from rejoinder.types import Scores
 
@@ -46,7 +47,7 @@ INTRODUCTION = """\
 How RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900 replies to 100
 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is Pearson's, rho
 Spearman's correlation. Brackets are 95 % intervals over contexts. What RUBER is and how it is trained:
-[ruber.md](../reference/ruber.md); from one corpus to the other: [ruber-transfer.md](ruber-transfer.md).
+[ruber.md](../reference/ruber.md); both ways between the corpora: [ruber-transfer.md](ruber-transfer.md).
 
 - *all*: 900 replies, the mean of all ratings. Tuned scores are from five folds: each model is tuned on the replies to
   other contexts.
@@ -71,6 +72,11 @@ ENCODERS_TEXT = """\
 ## Other encoders against the GRU
 
 Differences of r over all replies, by bootstrap over contexts; p by permutation."""
+
+TRANSFER_TEXT = """\
+## From DailyDialog to PersonaChat
+
+Models without labels, all replies of PersonaChat; r / rho on the test split, beside Table 4 of Zhao et al."""
 
 WITHOUT_TRUE_TEXT = """\
 ## Without true replies
@@ -188,6 +194,13 @@ def encoders(study: Study, document: Document) -> None:
         document.table(["set", "encoder", "score", f"r above the {first}'s", "p"], rows)
 
 
+def transfer(study: Study, document: Document) -> None:
+    """PersonaChat by models of DailyDialog."""
+    document.text(TRANSFER_TEXT)
+    header = ["encoder", "score", "PC, r", "DD -> PC, r", "difference", "test split", "theirs"]
+    document.table(header, transfer_rows(study, "PersonaChat", PARTS))
+
+
 def without_true(study: Study, document: Document) -> None:
     """DailyDialog with and without true replies."""
     replies = study.replies["DailyDialog"]
@@ -232,6 +245,7 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "sets": sets,
     "ruber": ruber,
     "encoders": encoders,
+    "transfer": transfer,
     "without_true": without_true,
     "figure_1": figure_1,
     "findings": findings,
