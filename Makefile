@@ -55,7 +55,7 @@ fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
 
-# Thousands of generated requests against the service's own OpenAPI document.
+# Generated requests against the service's own OpenAPI document.
 api-check: .venv/test
 	$(PYTHON) -m venv build/schemathesis
 	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis

@@ -149,7 +149,7 @@ class Session:
             return _run(chosen[0].session, chosen, lambda item: _limited(known[item.nodeid].seconds), stop=True)
 
         def imported_again() -> int:
-            with _limited(20 + total):
+            with _limited(3 + total):
                 return self._run_again(tests)
 
         started = _children_seconds()

@@ -79,6 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory", "driver"])
     parser.add_argument("--replies", type=float, default=1.0, help="a factor for the number of replies that are timed")
+    parser.add_argument("--engines", nargs="+", default=["local", "ray"])
     parser.add_argument("--large", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000])
     parser.add_argument("--driven", type=int, nargs="+", default=[250_000, 1_000_000])
     parser.add_argument("--markdown", type=Path, help="also write the tables to a file")
@@ -137,7 +138,7 @@ def workers(arguments: argparse.Namespace, folder: Path) -> str:
     lines = []
     for metric, wanted in (("default", 2048), ("cider", 65_536)):
         file = written(arguments, folder, int(wanted * arguments.replies))
-        for engine in ("local", "ray"):
+        for engine in arguments.engines:
             for jobs in (1, 2):
                 output = folder / (f"{metric}-{jobs}" if engine == "ray" else f"{metric}-{jobs}.parquet")
                 options = ["--engine", engine, "--jobs", str(jobs), "-o", str(output), "--quiet"]

@@ -8,6 +8,9 @@ The clients write and read bytes themselves: a client library would use more of 
 On a machine that is busy with other work, and because clients share the cores with the server, processor time is the
 steadier measure: the table also has the processor time per reply of both, and their ratio.
 
+With `--batches`, only the processor time per reply in batches of these sizes is printed, without a server: requests of
+64 clients are scored in batches of at most 64.
+
 With `--kills N`, the server is then killed (SIGKILL) N times under load and started again. A client whose connection
 breaks sends the same reply again. In the end every reply has an answer, and every answer is the offline score.
 """
@@ -32,6 +35,7 @@ from typing import Any
 import numpy as np
 
 import rejoinder
+from rejoinder.metrics.batch import Batch
 from rejoinder.text.grid import grid
 from rejoinder.types import Scores
 
@@ -157,6 +161,14 @@ def same(found: dict[str, float], expected: Scores) -> bool:
     return len(found) == len(expected) and np.allclose([found[str(n)] for n in range(len(found))], expected, atol=1e-4)
 
 
+def in_batches(metric: Any, examples: list[rejoinder.Example], size: int) -> str:
+    """Processor time per reply, scored in batches of this size."""
+    used = time.process_time()
+    for start in range(0, len(examples), size):
+        metric.score_batch(Batch(examples[start : start + size]))
+    return f"{1000 * (time.process_time() - used) / len(examples):.2f} ms"
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -164,11 +176,15 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--batches", type=int, nargs="+", metavar="SIZE")
     parser.add_argument("--metric", default="default")
     given = parser.parse_args()
     records = replies(given.replies)
     metric, examples = rejoinder.load(given.metric), list(rejoinder.read(records))
     metric.score(examples[:256])
+    if given.batches:
+        print(grid(["batches of", given.metric], [[str(n), in_batches(metric, examples, n)] for n in given.batches]))
+        return
     server = Server(given.metric)
     server.start()
     try:

@@ -70,7 +70,7 @@ def agreement() -> dict[str, list[dict[str, Any]]]:
 
 
 def _blended(dimensions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Rows of the first table of results/default-blend.md: set, replies, two other scorers, `default@2`."""
+    """Rows of the first table of results/default-blend.md: set, replies, two other scorers, `default@3`."""
     table = BLEND.read_text(encoding="utf-8").partition("| gain |")[2].partition("\n\n")[0]
     row = re.compile(r"^\| (\w+).*? \| ([\d,]+) \| \S+ \| \S+ \| (\S+) \[(\S+), (\S+)\] \|", re.MULTILINE)
     for judged, replies, *spearman in row.findall(table):

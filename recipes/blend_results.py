@@ -5,7 +5,8 @@
 
 `left-out`: each set is predicted by a blend fitted on the other sets, everything chosen on these alone. `within`: each
 reply is predicted by a blend fitted on the other contexts of its own set (five folds). Both are compared with the first
-member. `garbled`: how often an intact reply scores above a broken one, for each member; the file is made by
+member. `published`: on the test part of the split that a set was published with (files as they are in the data folder).
+`garbled`: how often an intact reply scores above a broken one, for each member; the file is made by
 `default_blend.py corruptions`. `--beside` adds members for comparison that are not part of the blend.
 """
 
@@ -25,7 +26,9 @@ from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, rated_sets
 from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns
 from rejoinder.evaluators.blend.members import load_member
 from rejoinder.evaluators.calibration import assess
+from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
+from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.stats.formatting import bounds_text, signed
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
@@ -71,10 +74,26 @@ def garbled(arguments: argparse.Namespace) -> None:
         print(f"{name}: {area:.3f} ({len(judged)} replies)", flush=True)
 
 
+def published(arguments: argparse.Namespace) -> None:
+    """Print Pearson / Spearman correlation on the test part of each file's own split, fitted on its other parts."""
+    run = TrainingRun(member_scores=arguments.keep_scores, quiet=True)
+    for path in arguments.judged:
+        judged = list(JudgedSource(path).judged())
+        fitted = Blend(members=tuple(arguments.member), models=tuple(arguments.models), dimension=("overall",)).fit(
+            (), [item for item in judged if item.split != "test"], seed=arguments.seed, run=run
+        )
+        test = [item for item in judged if item.split == "test"]
+        people = np.array([np.mean(item.scores["overall"]) for item in test])
+        for name, scorer in ((arguments.member[0], load(arguments.member[0])), ("blend", fitted)):
+            scores = scorer.score([item.example for item in test])
+            found = [number(measure(scores, people).coefficient) for measure in (pearson, spearman)]
+            print(f"{Path(path).name}: {name} {' / '.join(found)} ({len(test)} replies)", flush=True)
+
+
 def main() -> None:
     """Print one row per set, and the mean of those in MEASURED."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("setting", choices=("left-out", "within", "garbled"))
+    parser.add_argument("setting", choices=("left-out", "within", "published", "garbled"))
     parser.add_argument("judged", nargs="+")
     parser.add_argument("--member", nargs="+", required=True)
     parser.add_argument("--beside", nargs="+", default=[])
@@ -82,8 +101,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep-scores", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    if arguments.setting == "garbled":
-        garbled(arguments)
+    if arguments.setting in {"garbled", "published"}:
+        (garbled if arguments.setting == "garbled" else published)(arguments)
         return
     sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
     data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)

@@ -2,9 +2,10 @@
 
     python recipes/default_blend.py sets JUDGED_FOLDER -o work            # the ratings that weights are fitted to
     python recipes/default_blend.py corruptions --dialogues FILE... -o work/corruptions.jsonl
-    rejoinder train blend --member default@1 default-fast fluency --hold-out sets --title default@2 \\
-        $(printf -- '--judged %s ' work/*.jsonl) -o default-2
-    python recipes/default_blend.py points default-2 --dialogues FILE...      # reference points of its scale
+    python recipes/default_blend.py generic --dialogues FILE... --usual FILE... -o work/generic.jsonl
+    rejoinder train blend --member default@1 default-fast fluency --hold-out sets --title default@3 \\
+        $(printf -- '--judged %s ' work/*.jsonl) -o default-3
+    python recipes/default_blend.py points default-3 --dialogues FILE...      # reference points of its scale
 
 `default-large` is fitted in the same way with six more members, mpnet's cosines with the last one, two and four turns
 and SmolLM2's three likelihoods, on the sets of `--few`; then its members' places are opened:
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -33,6 +35,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.reference_points import write_points
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.registry import load
+from rejoinder.text.usage import words_of
 from rejoinder.training.setup import opened
 from rejoinder.types import Example
 
@@ -65,6 +68,9 @@ GENERIC = (
     "Thank you.",
 )
 """Replies that fit nearly anywhere and say nothing."""
+
+QUESTIONS = {"what", "why", "how", "which", "who", "did", "do", "is", "are"}
+"""Words that a question begins with."""
 
 
 def sets(arguments: argparse.Namespace) -> None:
@@ -109,6 +115,30 @@ def corruptions(arguments: argparse.Namespace) -> None:
                 example = Example(f"{number}-{score}", place.context, text, speakers=place.speakers)
                 rows.append({**asdict(example), "scores": {"intact": [score]}})
     _write(Path(arguments.output), rows)
+
+
+def generic(arguments: argparse.Namespace) -> None:
+    """Write replies of people, rated 1, and turns that are frequent elsewhere in their place, rated 0."""
+    counts: Counter[str] = Counter()
+    for path in arguments.usual:
+        for dialogue in DialogueSource(path):
+            counts.update(filter(None, (" ".join(words_of(turn)) for turn in dialogue.turns)))
+    usual = [turn for turn, _ in counts.most_common(300) if 2 <= len(turn.split()) <= 8]
+    rng = np.random.default_rng(arguments.seed)
+    rows: list[dict[str, Any]] = []
+    for number, place in enumerate(_drawn_places(arguments.dialogues, 3 * arguments.most, rng)):
+        if len(place.response.split()) < 5 or len(rows) >= 2 * arguments.most:
+            continue
+        for text, score in ((place.response, 1), (_written(usual[rng.integers(len(usual))]), 0)):
+            example = Example(f"{number}-{score}", place.context, text, speakers=place.speakers)
+            rows.append({**asdict(example), "scores": {"specific": [score]}})
+    _write(Path(arguments.output), rows)
+
+
+def _written(turn: str) -> str:
+    """A turn that was counted in lower case and without punctuation, as people write it."""
+    asks = turn.split()[0] in QUESTIONS
+    return (turn[0].upper() + turn[1:]).replace(" i ", " I ") + ("?" if asks else ".")
 
 
 def points(arguments: argparse.Namespace) -> None:
@@ -168,6 +198,10 @@ def main(given: Sequence[str] | None = None) -> None:
     breaking = verbs.add_parser("corruptions")
     breaking.add_argument("-o", "--output", required=True)
     breaking.set_defaults(run=corruptions, most=300)
+    usual = verbs.add_parser("generic")
+    usual.add_argument("-o", "--output", required=True)
+    usual.add_argument("--usual", nargs="+", required=True, metavar="FILE", help="where frequent turns are counted")
+    usual.set_defaults(run=generic, most=200)
     pointing = verbs.add_parser("points")
     pointing.add_argument("folder", help="the folder of the evaluator")
     pointing.set_defaults(run=points, most=300)
@@ -177,7 +211,7 @@ def main(given: Sequence[str] | None = None) -> None:
     opening.set_defaults(run=template)
     for option in ("--mpnet", "--smollm2"):
         opening.add_argument(option, required=True, help="the folder or name that is a member's")
-    for verb in (breaking, pointing):
+    for verb in (breaking, usual, pointing):
         verb.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
         verb.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(given)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
@@ -36,12 +36,12 @@ def rounded(counts: Iterable[int]) -> NDArray[np.uint8]:
     return np.round(STEP * np.log(list(counts))).astype(np.uint8)
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Count and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
     parser.add_argument("-o", "--output", type=Path, required=True)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     words, turns_with, pairs, turns = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for path in arguments.dialogues:
         for dialogue in DialogueSource(path):

@@ -86,8 +86,8 @@ SHIPPED: dict[str, str] = {
 """Trained evaluators that come with the package: name -> what each measures."""
 
 SHIPPED_FOLDERS: dict[str, str] = {
-    "default": "default-2",
-    "default@2": "default-2",
+    "default": "default-3",
+    "default@3": "default-3",
     "default@1": "default",
     "default-fast": "default-fast",
 }

@@ -30,11 +30,11 @@ def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, sch
         if kind == "scale":
             page.get_by_role("button", name="I agree").click()
             assert serious(page) == []
-            page.get_by_text("the conversation").click()
+            page.get_by_label("the conversation").click()
             page.get_by_role("button", name="Continue").click()
             page.get_by_role("alert").wait_for()
             assert serious(page) == []
-            page.get_by_text("the reply").click()
+            page.get_by_label("reply").click()
             page.get_by_role("button", name="Continue").click()
             page.get_by_text("Reply to judge").wait_for()
             assert serious(page) == []

@@ -88,11 +88,11 @@ def test_the_former_default_gives_its_former_scores() -> None:
 
 
 def test_versions_are_names_and_in_the_signature(default: rejoinder.Metric) -> None:
-    assert rejoinder.load("default@2") == default
-    assert "title:default@2" in default.signature
+    assert rejoinder.load("default@3") == default
+    assert "title:default@3" in default.signature
     assert SHIPPED.keys() <= SHIPPED_FOLDERS.keys()
-    with pytest.raises(rejoinder.CallError, match="default@2"):
-        rejoinder.load("default@3")
+    with pytest.raises(rejoinder.CallError, match="default@3"):
+        rejoinder.load("default@2")
 
 
 def test_junk_after_a_good_reply_lowers_its_score(default: rejoinder.Metric) -> None:

@@ -149,3 +149,12 @@ def test_far_values_are_counted_in_the_last_bin() -> None:
     assert bins.beyond == 1
     assert bins.edges[-1] < 20
     assert bins.shares(values)[0].sum() == len(values)
+
+
+def test_values_that_differ_by_rounding_only_have_an_axis() -> None:
+    # A correlation of 1 may be 0.9999999999999998 in one resample and 0.9999999999999997 in another.
+    row = ("length", Interval(0.9999999999999998, 0.9999999999999997, 0.9999999999999999))
+    assert "length" in interval_plot([row], label="Pearson")
+    assert len(ticks(*span(np.array([1.0, 1 - 2e-16])))) > 1
+    low, high = span(np.array([1e-12, 3e-12]))  # small, but not equal
+    assert high - low < 1e-11

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from recipes import default_blend, fluency
+from recipes import default_blend, fluency, usage
 from rejoinder.metrics.fluency import fluency as scores_of
 from rejoinder.metrics.fluency import full_precision
+from rejoinder.text.usage import usage_of, words_of
 
 TURNS = [
     "Would you like a cup of tea with lemon?",
@@ -55,3 +56,29 @@ def test_corruptions_are_pairs(dialogues: str, tmp_path: Path) -> None:
         assert intact["response"] in TURNS
         assert intact["response"] != broken["response"]
         assert (intact["scores"], broken["scores"]) == ({"intact": [1]}, {"intact": [0]})
+
+
+def test_generic_replies_are_frequent_turns_in_the_place_of_others(dialogues: str, tmp_path: Path) -> None:
+    usual = tmp_path / "usual.jsonl"
+    usual.write_text(
+        json.dumps({"id": "a", "turns": ["me too!", "Why is that", "Me too.", "!?", "I think so"]}) + "\n"
+    )
+    target = str(tmp_path / "made.jsonl")
+    default_blend.main(["generic", "--dialogues", dialogues, "--usual", str(usual), "-o", target])
+    rows = [json.loads(line) for line in Path(target).read_text().splitlines()]
+    assert len(rows) == 2 * (len(TURNS) - 1)
+    assert {row["response"] for row in rows[1::2]} <= {"Me too.", "Why is that?", "I think so."}
+    assert [row["scores"]["specific"] for row in rows[:2]] == [[1], [0]]
+
+
+def test_usage_is_counted_and_read(dialogues: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "usage.safetensors"
+    monkeypatch.setattr(usage, "FEWEST", {"words": 1, "pairs": 1, "turns": 1})
+    usage.main(["--dialogues", dialogues, "-o", str(target)])
+    counted = usage_of(load_file(target))
+    assert counted.information("would") == pytest.approx(np.log(6 / 3), abs=0.05)  # in three of six turns
+    assert counted.information("zebra") == pytest.approx(np.log(6 / 2), abs=0.05)
+    words = words_of(TURNS[3])
+    assert counted.usual_order(words) > counted.usual_order(words[::-1])
+    assert counted.turn_count(words) == 1
+    assert counted.turn_count(words[::-1]) == 0

@@ -42,7 +42,7 @@ def test_the_points_hold_for_the_signature_and_not_for_the_label(table: ScoreTab
         ranges={"mine": (1.0, 5.0)},
     )
     assert meaning(renamed)[0].startswith("mine is on a scale from 1 to 5; ")
-    for other in (signature.replace("title:default@2", "title:default@3"), "", "length"):
+    for other in (signature.replace("title:default@3", "title:default@4"), "", "length"):
         changed = replace(table, signatures={**table.signatures, "default": other})
         assert not [each for each in meaning(changed) if "orientation" in each]
 

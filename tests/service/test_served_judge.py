@@ -1,4 +1,4 @@
-"""A judge behind the service: it is asked once per reply, and says itself why."""
+"""A judge behind the service: it is asked about the reply alone, and says itself why."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from judge_server import Reply, completion, serving
+from judge_server import Reply, asked_reply, completion, serving
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.service.app import make_app
 
 
-def test_an_explanation_costs_one_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_explanation_asks_about_no_other_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def respond(body: dict[str, Any], number: int) -> Reply:
@@ -27,4 +27,4 @@ def test_an_explanation_costs_one_request(tmp_path: Path, monkeypatch: pytest.Mo
     assert found["scores"]["judge"]["score"] == 4.0
     assert found["scores"]["judge"]["why"] == ["It answers the question."]
     assert found["without"] == {}
-    assert len(server.requests) == 1
+    assert {asked_reply(body) for body in server.requests} == {"Yes, with milk please."}

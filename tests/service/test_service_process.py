@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from scoring_server import serving
+from scoring_server import PATIENT, serving
 
 SECRET_TEXT = "xylophone"
 
 
 def test_the_log_has_one_line_per_answer_and_no_texts(tmp_path: Path) -> None:
-    with serving(tmp_path, "-m", "length", token="t0ken") as server:
+    with (
+        serving(tmp_path, "-m", "length", token="t0ken") as server,
+        httpx2.Client(base_url=server.address, timeout=PATIENT) as client,
+    ):
         headers = {"Authorization": "bearer t0ken"}
-        answer = httpx2.post(f"{server.address}/score", json={"response": f"a {SECRET_TEXT}"}, headers=headers)
+        answer = client.post("/score", json={"response": f"a {SECRET_TEXT}"}, headers=headers)
         assert answer.json()["results"] == [{"id": "1", "scores": {"length": 2.0}}]
-        httpx2.post(f"{server.address}/score", json={"response": SECRET_TEXT})
-        httpx2.post(f"{server.address}/score", json={"response": [SECRET_TEXT]}, headers=headers)
-        httpx2.get(f"{server.address}/{SECRET_TEXT}?{SECRET_TEXT}")
+        client.post("/score", json={"response": SECRET_TEXT})
+        client.post("/score", json={"response": [SECRET_TEXT]}, headers=headers)
+        client.get(f"/{SECRET_TEXT}?{SECRET_TEXT}")
         assert server.stop() == 0
         said, *lines = server.log.read_text().splitlines()
     assert said == f"serving length at {server.address}"
@@ -42,17 +44,17 @@ def test_the_log_has_one_line_per_answer_and_no_texts(tmp_path: Path) -> None:
 
 
 def test_what_was_accepted_is_answered_after_the_signal_to_stop(tmp_path: Path) -> None:
-    records = [{"id": str(n), "context": [f"How are you on day {n}?"], "response": f"Fine, {n}."} for n in range(30)]
+    records = [{"id": str(n), "context": [f"How are you on day {n}?"], "response": f"Fine, {n}."} for n in range(60)]
     found: dict[str, Any] = {}
     with serving(tmp_path, "-m", "default", "--max-batch", "8", "--quiet") as server:
 
         def ask() -> None:
-            found["answer"] = httpx2.post(f"{server.address}/score", json=records, timeout=120)
+            found["answer"] = httpx2.post(f"{server.address}/score", json=records, timeout=PATIENT)
 
         asking = threading.Thread(target=ask)
         asking.start()
-        while not httpx2.get(f"{server.address}/health").json()["waiting"]:
-            time.sleep(0.01)
+        while not httpx2.get(f"{server.address}/health", timeout=PATIENT).json()["waiting"]:
+            assert asking.is_alive()
         assert server.stop() == 0
         asking.join()
     assert found["answer"].status_code == 200

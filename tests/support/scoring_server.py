@@ -15,6 +15,9 @@ from pathlib import Path
 
 import httpx2
 
+PATIENT = 120
+"""Seconds that an answer may take on a machine that is busy with other work."""
+
 
 @dataclass(frozen=True)
 class Server:
@@ -27,7 +30,7 @@ class Server:
     def stop(self) -> int:
         """Ask it to end, and wait; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(120)
+        return self.process.wait(PATIENT)
 
 
 @contextmanager
@@ -51,7 +54,7 @@ def serving(folder: Path, *options: str, token: str = "") -> Iterator[Server]:
 def _ready(process: subprocess.Popen[str], address: str) -> str:
     while process.poll() is None:
         try:
-            httpx2.get(f"{address}/health")
+            httpx2.get(f"{address}/health", timeout=PATIENT)
         except httpx2.ConnectError:
             time.sleep(0.1)
         else:

@@ -17,6 +17,10 @@ CHARACTER = 6.8
 """Mean width in pixels of a character at the figures' font size of 12 px."""
 
 
+EQUAL = 1e-9
+"""Values that differ by less than this share of their size are equal: an axis between them would have no ticks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A linear map from values (low .. high) to pixels (start .. stop)."""
@@ -42,7 +46,8 @@ def span(values: Scores, margin: float = 0.06) -> tuple[float, float]:
     if not len(finite):
         return 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    space = (high - low) * margin or max(abs(high), 1.0) * 0.1
+    differ = high - low > EQUAL * max(abs(low), abs(high))
+    space = (high - low) * margin if differ else max(abs(high), 1.0) * 0.1
     return low - space, high + space
 
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.figures.axes import tick_step
+from rejoinder.figures.axes import EQUAL, tick_step
 from rejoinder.types import Scores
 
 TAIL = 0.99
 """Where there are outliers, the axis ends at this quantile, and the last bin includes them."""
 FAR = 2.0
 """The largest value is an outlier if it is more than this many times as far from the lowest as that quantile."""
-
-_EQUAL = 1e-9
-"""Values that differ by less than this share of their size are in one bin: thinner ones would have equal edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def _whole_edges(low: float, high: float, most: int) -> Scores:
 
 def _even_edges(low: float, high: float, most: int) -> Scores:
     size = max(1.0, abs(low), abs(high))
-    if high - low <= _EQUAL * size:
+    if high - low <= EQUAL * size:
         return np.array([low - 0.05 * size, low + 0.05 * size])
     step = tick_step(low, high, most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

@@ -130,7 +130,8 @@ class _Reading:
         if points := points_of_signature(self.metric.signature):
             known = ", ".join(f"{point.name} {number(point.mean, 2)}" for point in points)
             yield f"For orientation, means on other conversations: {known}."
-        if (watcher := self.metric.watcher()) is not None:
+        # What a judge counts are its requests, not this reply.
+        if self.metric.name not in JUDGES and (watcher := self.metric.watcher()) is not None:
             watcher.add(batch)
             yield from (f"Note: {note}." for note in watcher.notes())
 

@@ -133,6 +133,19 @@ def test_the_best_reference_counts(tmp_path: Path) -> None:
     np.testing.assert_array_equal(evaluator.score(items), np.max(alone, axis=0))
     mean = ReferenceAdem(encoder=encoder, refs="mean", **GIVEN).fit((), judged(items, encoder))
     assert not np.array_equal(mean.score(items), evaluator.score(items))
+    alone = [mean.score([replace(item, references=(item.references[n],)) for item in items]) for n in range(3)]
+    found = mean.score(items)
+    assert ((found >= np.min(alone, axis=0) - 1e-9) & (found <= np.max(alone, axis=0) + 1e-9)).all()
+    assert (found < np.max(alone, axis=0) - 1e-3).any(), "not the best reference"
+
+
+def test_a_trend_that_turns_with_length_is_found() -> None:
+    """Replies of middling length are liked best: a parabola of the log length, which one line could not follow."""
+    replies = ["word " * length for length in range(1, 16)]
+    batch = Batch([Example(str(number), (), reply) for number, reply in enumerate(replies)])
+    logs = np.log1p(np.arange(1, 16))
+    liked = 3 - (logs - 2) ** 2
+    np.testing.assert_allclose(LengthTrend.of(batch, liked, apart=False).excess(batch), liked - liked.mean(), atol=1e-9)
 
 
 def test_the_trend_with_length_is_taken_out(encoder: str) -> None:

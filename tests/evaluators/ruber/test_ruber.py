@@ -17,6 +17,7 @@ from rejoinder.evaluators.ruber.pooling import RuberPool, RuberRef, cosines, poo
 from rejoinder.evaluators.ruber.ruber import BLENDS, MinMaxRange, Ruber, blended
 from rejoinder.evaluators.ruber.start import from_hred
 from rejoinder.evaluators.ruber.unref import RuberUnref
+from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.registry import load_reply_model
 from rejoinder.reply_models.neural.recurrent import HredModel
@@ -70,6 +71,9 @@ def test_the_baseline_looks_at_the_query() -> None:
     assert scores[0] == pytest.approx(1.0)
     assert scores[1] < 0.9
     assert np.isnan(scores[2:]).all()
+    assert pool.score([replace(same, response="DO YOU LIKE TEA")])[0] == pytest.approx(1.0)
+    with pytest.warns(ScoreWarning, match="1 empty replies"):
+        assert pool.score([replace(same, response=" ")])[0] == -1, "no cosine is lower"
     both = RuberPool(turns=2).score([replace(same, response="hello there do you like tea")])
     assert both[0] == pytest.approx(1.0)
     assert "vectors:conversational-50d@" in pool.signature

@@ -155,6 +155,12 @@ def test_the_score_of_one_unit_by_hand() -> None:
     assert network.scores(torch.tensor([[1.0]]), torch.tensor([[[0.4]]])).item() == pytest.approx(0.54563, abs=1e-5)
 
 
+def test_the_context_is_its_last_turn() -> None:
+    turns = torch.tensor([[[1.0] * 4, [2.0] * 4, [0.0] * 4], [[3.0] * 4, [4.0] * 4, [5.0] * 4]])  # (rows, turns, width)
+    found = vector_network().contexts(turns, torch.zeros(2, 3, dtype=torch.long), torch.tensor([2, 3]))
+    assert found[:, 0].tolist() == [2, 5]
+
+
 def test_losses_by_hand() -> None:
     torch.manual_seed(0)
     network, pairs, rows = vector_network(), three_pairs(), np.arange(3)

@@ -80,6 +80,22 @@ def test_a_report_of_the_comparison(recorded: Path, run: Run, write_lines: Write
     assert "1.1" in Path("report.html").read_text()
 
 
+def test_other_last_bits_are_no_difference(recorded: Path, run: Run) -> None:
+    path = recorded / "1.1.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["scores"]["rouge-l"] -= 3e-7
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("compare", "v1.1.jsonl", "--baseline", recorded, "-m", "rouge-l", "--fail-if", "worse", "--json")
+    assert ran.json["comparisons"][0]["outcome"] == "identical"
+    assert ran.code == 0
+    for row in rows:
+        row["scores"]["rouge-l"] -= 3e-4
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("compare", "v1.1.jsonl", "--baseline", recorded, "-m", "rouge-l", "--json")
+    assert ran.json["comparisons"][0]["outcome"] == "better"
+
+
 def test_turns_of_one_dialogue_stay_together(run: Run, write_lines: WriteLines) -> None:
     turns = [record | {"dialogue_id": f"d{n // 4}"} for n, record in enumerate(replies(4))]
     run("history", "runs", "--add", write_lines(turns, "old.jsonl"), "--name", "1", "-m", "rouge-l")

@@ -45,6 +45,9 @@ def test_only_the_one_whom_the_persona_describes_is_learned() -> None:
     assert nats.replies == 2
     assert nats.tokens == sum(len(tokens.encode([text], 60)[0]) for text in ("Ahoy!", "For years."))
     assert made([in_tokens(DIALOGUES[0], tokens)]).replies == 3
+    # Without a reply of that speaker, what there is is learned: a batch without anything to learn would have no loss.
+    assert made([in_tokens(Dialogue("x", ("Hello.", "your persona: I sail.")), tokens)]).replies == 1
+    assert made([in_tokens(Dialogue("x", ("your persona: I sail.",) * 2), tokens)]).replies == 1
 
 
 @pytest.mark.parametrize("dialogue", [PERSONA, DIALOGUES[0]])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge
 
+from rejoinder.arrays import Floats
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.reply_models.retrieval.base import Retrieval
@@ -180,6 +180,7 @@ def test_the_weights_are_those_of_ridge_regression() -> None:
     np.testing.assert_allclose(model.feature_weights_, peer.coef_ / spread, atol=1e-6)
 
 
-def paired_cosine(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def paired_cosine(left: Floats, right: Floats) -> Floats:
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    return (left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    found: Floats = (left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    return found

@@ -75,6 +75,13 @@ def test_a_metric_that_equals_people_is_right() -> None:
     assert reverse.soft_accuracy < 0.8
 
 
+def test_systems_far_apart_are_ordered_alike_in_every_resample() -> None:
+    rng = np.random.default_rng(5)
+    human, score = (np.array([0.0, 1.0, 2.0]) + 0.3 * rng.normal(size=(100, 3)) for _ in range(2))
+    (found,) = pairwise_accuracies(fixed(human, score), n_resamples=50)
+    assert (found.accuracy_interval.low, found.accuracy_interval.high) == (1, 1)
+
+
 def test_the_order_of_the_systems_does_not_matter() -> None:
     rng = np.random.default_rng(2)
     human, score = rng.normal(size=(2, 8, 4))
@@ -92,7 +99,7 @@ def test_a_wrong_order_of_two_near_systems_costs_little() -> None:
     (found,) = pairwise_accuracies(fixed(human, score))
     assert found.accuracy == 0
     assert found.soft_accuracy > 0.95
-    (same,) = pairwise_accuracies(fixed(human, human + 0.5 * rng.normal(size=(400, 2))), n_resamples=100)
+    (same,) = pairwise_accuracies(fixed(human + 9, human + 9 + 0.5 * rng.normal(size=(400, 2))), n_resamples=100)
     assert same.accuracy_interval.high - same.accuracy_interval.low > 0.5, "resamples order the two either way"
     assert same.soft_interval.low > same.accuracy_interval.low + 0.1
 

@@ -59,7 +59,7 @@ class Blend(Evaluator):
     members: tuple[str | Metric, ...]
     """A metric's name, which may have parameters, the name or folder of a trained evaluator, or a metric object."""
     surface: bool = True
-    """Whether lengths, overlaps, punctuation and how usual the words are is counted as well."""
+    """Whether lengths, overlaps, punctuation and the rarity of words are counted as well."""
     models: tuple[str, ...] = KINDS
     """What may be fitted, `ridge` or `trees`; of several, cross-validation chooses one of them or their mean."""
     join: str = "ranks"

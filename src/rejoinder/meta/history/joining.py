@@ -13,7 +13,10 @@ from rejoinder.meta.comparing.score_tables import check_equal_signatures
 from rejoinder.meta.history.release import Release
 from rejoinder.scoring.grouping import GroupFinder, Grouping
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.types import Example
+from rejoinder.types import Example, Scores
+
+_NOISE = 1e-5
+"""The share of the range of scores below which a difference is one of rounding."""
 
 
 def compare_releases(
@@ -48,7 +51,7 @@ def joined(old: Release, new: Release, metrics: Sequence[str]) -> ScoreTable:
         if found:
             corpus[label] = found
     return ScoreTable(
-        scores={label: np.concatenate([table[label] for table in tables]) for label in metrics},
+        scores={label: np.concatenate([old.table[label], _without_noise(old, new, label)]) for label in metrics},
         signatures={label: new.table.signatures[label] for label in metrics},
         system_names=(old.name, new.name),
         system_of=np.repeat(np.array([0, 1], np.int32), [len(table) for table in tables]),
@@ -61,6 +64,23 @@ def joined(old: Release, new: Release, metrics: Sequence[str]) -> ScoreTable:
         seed=new.table.seed,
         resamples=new.table.resamples,
     )
+
+
+def _without_noise(old: Release, new: Release, label: str) -> Scores:
+    """The scores of the new release, with those of the old one where only the last bits differ.
+
+    The same reply may get another last bit on another machine or in another batch (docs/reference/determinism.md), and
+    many such differences in one direction would be significant.
+    """
+    before, after = old.table[label], new.table[label].copy()
+    known = before[~np.isnan(before)]
+    nearest = _NOISE * (float(np.ptp(known)) if len(known) else 0.0)
+    by_context: dict[str, list[float]] = {}
+    for context, score in zip(old.contexts, before.tolist(), strict=True):
+        by_context.setdefault(context, []).append(score)
+    for row, (context, score) in enumerate(zip(new.contexts, after.tolist(), strict=True)):
+        after[row] = next((each for each in by_context.get(context, ()) if abs(each - score) <= nearest), score)
+    return after
 
 
 def _grouping(old: Release, new: Release) -> Grouping:

@@ -256,10 +256,11 @@ class CausalReplies(ReplyNetwork[Reading]):
 
 
 def _learned(dialogue: TokenDialogue, segments: Sequence[int]) -> tuple[int, ...]:
-    """The turns that are learned: with a persona, those of the last speaker, whom it describes, and no persona."""
-    if PERSONA not in segments:
+    """The turns that are learned: with a persona, those of the last speaker, whom it describes, if there are any."""
+    spoken = [segment for segment in segments if segment != PERSONA]
+    if len(spoken) in {0, len(segments)}:
         return dialogue.replies
-    return tuple(turn for turn in dialogue.replies if segments[turn] == segments[-1] != PERSONA)
+    return tuple(turn for turn in dialogue.replies if segments[turn] == spoken[-1]) or dialogue.replies
 
 
 def _last_and_next(segments: Sequence[int]) -> tuple[int, int]:
