@@ -49,10 +49,10 @@ class Mutant:
     after: list[str]
 
     def applied(self, source: str) -> str:
-        """The source of the module with the change; ValueError if it is no longer the source that was drawn from."""
+        """The source of the module with the change; a UsageError if it is no longer the source that was drawn from."""
         lines = source.splitlines(keepends=True)
         if lines[self.start : self.end] != self.before:
-            raise ValueError(f"{self.module} has changed since mutants were drawn: draw again")
+            raise pytest.UsageError(f"{self.module} has changed since mutants were drawn: draw again")
         return "".join([*lines[: self.start], *self.after, *lines[self.end :]])
 
 
