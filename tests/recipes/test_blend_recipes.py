@@ -60,9 +60,7 @@ def test_corruptions_are_pairs(dialogues: str, tmp_path: Path) -> None:
 
 def test_generic_replies_are_frequent_turns_in_the_place_of_others(dialogues: str, tmp_path: Path) -> None:
     usual = tmp_path / "usual.jsonl"
-    usual.write_text(
-        json.dumps({"id": "a", "turns": ["me too!", "Why is that", "Me too.", "!?", "I think so"]}) + "\n"
-    )
+    usual.write_text(json.dumps({"id": "a", "turns": ["me too!", "Why is that", "Me too.", "!?", "I think so"]}) + "\n")
     target = str(tmp_path / "made.jsonl")
     default_blend.main(["generic", "--dialogues", dialogues, "--usual", str(usual), "-o", target])
     rows = [json.loads(line) for line in Path(target).read_text().splitlines()]
