@@ -82,7 +82,7 @@ def _packed_sums(model: CausalModel, pack: Sequence[tuple[Ids, Ids]]) -> list[fl
         list[int](),
         list[int](),
         list[int](),
-    )  # per token of a reply: where it is predicted, what, whose
+    )  # per reply token: where predicted, what, whose
     for number, (prefix, reply) in enumerate(pack):
         if number == 0 or pack[number - 1][0] != prefix:
             first = number
