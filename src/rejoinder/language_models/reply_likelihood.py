@@ -77,8 +77,12 @@ def _packs(pairs: Sequence[tuple[Ids, Ids]]) -> Iterator[list[tuple[Ids, Ids]]]:
 @torch.no_grad()
 def _packed_sums(model: CausalModel, pack: Sequence[tuple[Ids, Ids]]) -> list[float]:
     """The log-probability of each reply, all in one row."""
-    ids, position, prefix_of, reply_of = [], [], [], []  # one number each per token
-    where, wanted, owner = [], [], []  # one number each per token of a reply: where it is predicted, what, whose
+    ids, position, prefix_of, reply_of = list[int](), list[int](), list[int](), list[int]()  # one number per token
+    where, wanted, owner = (
+        list[int](),
+        list[int](),
+        list[int](),
+    )  # per reply token: where predicted, what, whose
     for number, (prefix, reply) in enumerate(pack):
         if number == 0 or pack[number - 1][0] != prefix:
             first = number
