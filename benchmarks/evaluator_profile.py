@@ -103,7 +103,11 @@ def sizes(
     one = session(model, 1)
     given = {size: batches(size) for size in SIZES}
     padding = {size: 1 - tokens / sum(each["input_ids"].size for each in some) for size, some in given.items()}
-    runs = {size: lambda some=some: [one.run(["score"], each) for each in some] for size, some in given.items()}
+
+    def running(some: Batches) -> Callable[[], object]:
+        return lambda: [one.run(["score"], each) for each in some]
+
+    runs = {size: running(some) for size, some in given.items()}
     return [(f"{size:,}", f"{padding[size]:.1%}", rate) for size, rate in rates(runs, arguments).items()]
 
 

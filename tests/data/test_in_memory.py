@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -36,11 +37,11 @@ GOOD = Example("1", ("hi", "ho"), "é", ("a",), speakers=("x", "y"))
     "wrong",
     [
         replace(GOOD, id=""),
-        replace(GOOD, id=3),
+        replace(GOOD, id=cast("Any", 3)),
         replace(GOOD, response="a\0b"),
         replace(GOOD, response="\ud800"),
-        replace(GOOD, context=["hi", "ho"]),
-        replace(GOOD, references=("a", None)),
+        replace(GOOD, context=cast("Any", ["hi", "ho"])),
+        replace(GOOD, references=cast("Any", ("a", None))),
         replace(GOOD, speakers=("x",)),
         {"response": "é"},
     ],
