@@ -132,7 +132,7 @@ def test_resumed_it_is_the_same_file(
     run: Run, calibrated: Path, labelled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "BATCH", 64)
-    call = ("score", labelled, "-m", calibrated, "--intervals", "-o")
+    call = ("score", labelled, "-m", calibrated, "--jobs", "1", "--intervals", "-o")
     assert run(*call, "whole.jsonl").code == 0
     predict, left = Lengthy.predict, [3]
 

@@ -197,7 +197,15 @@ def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypat
     assert warnings.formatwarning is before
 
 
-PRINTING = {"cli/__init__.py", "cli/options.py", "command.py", "evaluators/judge/judge.py", "progress.py"}
+PRINTING = {
+    "cli/__init__.py",
+    "cli/options.py",
+    "cli/serve.py",
+    "command.py",
+    "evaluators/judge/judge.py",
+    "progress.py",
+    "scoring/estimate.py",
+}
 """Modules that may call `print`: what they print went through rejoinder.text.terminal, or has no foreign text in it."""
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     ("call", "message"),
     [
         (("default-larg",), "did you mean default-large"),
-        (("default-large", "--mpnet", "nowhere", "--smollm2", "nowhere"), "no encoder 'nowhere'"),
+        (("default-large", "--mpnet", "nowhere", "--smollm2", "nowhere"), "no model 'nowhere'"),
     ],
 )
 def test_wrong_calls(run: Run, tmp_path: Path, call: tuple[str, ...], message: str) -> None:

@@ -42,7 +42,9 @@ def test_train_and_score(run: Run, labelled: Path, replies: Path, tmp_path: Path
     ]
     told = run("score", replies, "-m", "model", "--json", "--quiet")
     assert told.code == 0, told.err
-    assert told.json["signatures"]["model"].startswith("adem|components:3|gamma:0.02|towards:zero|solver:exact|")
+    assert told.json["signatures"]["model"].startswith(
+        "adem|preset:own|components:3|gamma:0.02|towards:zero|solver:exact|"
+    )
     expected = Adem(encoder=tiny_characters(), components=3, gamma=0.02, towards="zero").fit((), judged())
     examples = [item.example for item in judged()]
     np.testing.assert_array_equal(load(tmp_path / "model").score(examples), expected.score(examples))

@@ -153,7 +153,7 @@ class PartsFolder:
     @property
     def exists(self) -> bool:
         """Whether there is a folder of this kind."""
-        return self.manifest_path.is_file()
+        return os.path.isfile(self.manifest_path)  # False, not an error, for a name that is too long
 
     @cached_property
     def manifest(self) -> Manifest:
