@@ -183,7 +183,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of child processes")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
 def test_no_process_is_left_behind(number: int, tmp_path: Path) -> None:
-    process = started(tmp_path, 30.0)
+    process = started(tmp_path, 600.0)  # longer than a test may take
     while len(children := children_of(process.pid)) < 2:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

@@ -34,6 +34,8 @@ _START = (
 )
 _AHEAD = 2
 """Batches that each process has at a time: one that it scores, and the next."""
+_TURN = 0.2
+"""Seconds."""
 _ENDED = object()
 """Stands for the answer of a process that has ended."""
 
@@ -113,12 +115,18 @@ class Processes:
             self._next_answer()
 
     def _next_answer(self) -> tuple[_Process, Any]:
-        process, answer = self._answers.get()
+        process, answer = self._wait()
         if answer is _ENDED:
             raise process.died()
         if isinstance(answer, BaseException):
             raise answer
         return process, answer
+
+    def _wait(self) -> tuple[_Process, Any]:
+        """The next answer of any process, waited for in short turns: an interrupt does not end a longer wait."""
+        while True:
+            with suppress(queue.Empty):
+                return self._answers.get(timeout=_TURN)
 
 
 @dataclass
