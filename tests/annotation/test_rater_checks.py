@@ -156,7 +156,7 @@ def test_slow_careless_raters_are_found_by_their_disagreement(tmp_path: Path, st
 
 
 def test_pairs_have_checks_agreement_and_a_verdict(tmp_path: Path, store: Store) -> None:
-    study = write_study(tmp_path, CROWD.format(kind="pair").replace("items_per_rater = 12", "items_per_rater = 10"))
+    study = write_study(tmp_path, CROWD.format(kind="pair").replace("items_per_rater = 12", "items_per_rater = 14"))
     app, assigner = make_app(study, store, SECRETS), Assigner(study, store)
     shuffled = [item for item in assigner.items.values() if item.role == "garbled"]
     assert all(sorted(item.replies[0].split()) == sorted(item.replies[1].split()) for item in shuffled)
