@@ -23,7 +23,7 @@ from rejoinder.evaluators.blend.agreement import compared, mean_agreement
 from rejoinder.evaluators.blend.blend import Blend, on_scale
 from rejoinder.evaluators.blend.choosing import choose
 from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, rated_sets
-from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns
+from rejoinder.evaluators.blend.member_scores import SCORE, MemberScores
 from rejoinder.evaluators.blend.members import load_member
 from rejoinder.evaluators.calibration import assess
 from rejoinder.learning.run import TrainingRun
@@ -109,10 +109,8 @@ def main() -> None:
     found = predictions(arguments, data)
     first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])
     examples = [example for each in sets for example in each.examples]
-    beside = [
-        np.nan_to_num(cached_columns(load_member(spec), examples, arguments.keep_scores)[SCORE])
-        for spec in arguments.beside
-    ]
+    scores = MemberScores(examples, arguments.keep_scores)
+    beside = [np.nan_to_num(scores.columns(load_member(spec))[SCORE]) for spec in arguments.beside]
     print(f"| judged set | replies | {' | '.join([*arguments.beside, arguments.member[0]])} | blend | gain |")
     print("|---" * (5 + len(beside)) + "|")
     names = [Path(each.name).stem for each in sets]
