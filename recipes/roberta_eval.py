@@ -37,6 +37,7 @@ WATCHED = 200
 
 def rank(arguments: argparse.Namespace) -> None:
     """Train further pieces of the first stage."""
+    arguments.output.mkdir(parents=True, exist_ok=True)
     dialogues = [dialogue for path in arguments.dialogues for dialogue in DialogueSource(path)]
     for piece in range(1, arguments.pieces + 1):
         folder = arguments.output / f"rank-{piece}"
@@ -118,7 +119,7 @@ def _record(folder: Path, row: dict[str, Any]) -> None:
         file.write(json.dumps(row) + "\n")
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True)
@@ -139,7 +140,7 @@ def main() -> None:
     printing = verbs.add_parser("table")
     printing.add_argument("folder", type=Path)
     printing.set_defaults(run=table)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     arguments.run(arguments)
 
 
