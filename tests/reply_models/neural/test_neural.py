@@ -54,7 +54,11 @@ def over_fitted(spec: str) -> NeuralReplyModel:
     return model.fit(TWENTY, seed=1)
 
 
-@pytest.mark.parametrize("name", [*RECURRENT, "causal-lm", BAHDANAU, SPEAKERS])
+# Variants of models that are learned by heart here anyway.
+VARIANTS = [pytest.param(spec, marks=pytest.mark.slow) for spec in (BAHDANAU, SPEAKERS)]
+
+
+@pytest.mark.parametrize("name", [*RECURRENT, "causal-lm", *VARIANTS])
 def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
     model = over_fitted(name)
     found = model.likelihood(TWENTY)
