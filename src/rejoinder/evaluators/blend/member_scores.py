@@ -25,6 +25,7 @@ from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch, encodable
+from rejoinder.progress import bar, moved_inside
 from rejoinder.types import Example
 
 PART_WORDS = 40
@@ -96,17 +97,19 @@ def _columns(member: Metric, batch: Batch) -> dict[str, Floats]:
     return columns
 
 
-def cached_columns(member: Metric, examples: Sequence[Example], folder: Path | None) -> dict[str, Floats]:
+def cached_columns(
+    member: Metric, examples: Sequence[Example], folder: Path | None, *, quiet: bool = True
+) -> dict[str, Floats]:
     """The member's columns for these examples; those of replies that are not yet in the folder are computed."""
     if folder is None:
-        return _computed(member, examples)
+        return _computed(member, examples, quiet=quiet)
     path = folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
     known, keys = _kept(path), np.array([_key(example) for example in examples], np.uint64)
     new = np.flatnonzero(~np.isin(keys, known["keys"]))
     if len(new):
         _, first = np.unique(keys[new], return_index=True)
         rows = new[np.sort(first)]
-        found = _computed(member, [examples[row] for row in rows])
+        found = _computed(member, [examples[row] for row in rows], quiet=quiet)
         joined = {name: np.concatenate([known.get(name, np.empty(0)), column]) for name, column in found.items()}
         known = {"keys": np.concatenate([known["keys"], keys[rows]]), **joined}
         folder.mkdir(parents=True, exist_ok=True)
@@ -127,11 +130,18 @@ def _kept(path: Path) -> Mapping[str, NDArray[Any]]:
         return {"keys": np.empty(0, np.uint64)}
 
 
-def _computed(member: Metric, examples: Sequence[Example]) -> dict[str, Floats]:
+def _computed(member: Metric, examples: Sequence[Example], *, quiet: bool) -> dict[str, Floats]:
     batches = [encodable(Batch(examples[start : start + BATCH])) for start in range(0, len(examples), BATCH)]
-    with warnings.catch_warnings():
+    doing, faster = f"scoring with {member.name}", ("a blend without it", "fewer judged replies")
+    parts = []
+    with (
+        warnings.catch_warnings(),
+        bar(doing, total=len(examples), unit="replies", quiet=quiet, faster=faster) as moving,
+    ):
         warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
-        parts = [member_columns(member, batch) for batch in batches]
+        for batch in batches:
+            with moved_inside(moving, len(batch)):
+                parts.append(member_columns(member, batch))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
