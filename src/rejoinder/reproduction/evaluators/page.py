@@ -60,11 +60,11 @@ SEMI_TEXT = """\
 
 These scorers were trained with labels of other sets. "With labels" means: also with labels of other contexts of the
 same set. Contexts are divided into five folds, and each reply is scored by a model that saw no label of its context;
-for `/test`, the model was trained on the published training part. `default` itself was trained with labels of
-conture_turn, engage_dailydialog and dailydialogpp_dev. For these three sets, the second column has out-of-fold scores
-by the recipe that made the shipped weights, on two of the five folds. For the other sets, it has models that were
-trained further on replies of the set: from the shipped weights on `/test`, and from earlier weights elsewhere.
-[default-evaluator.md](../design/default-evaluator.md) says how each was trained."""
+for `/test`, the model was trained on the published training part. `default@1`, the first version of `default`, was
+itself trained with labels of conture_turn, engage_dailydialog and dailydialogpp_dev. For these three sets, the second
+column has out-of-fold scores by the recipe that made its weights, on two of the five folds. For the other sets, it has
+models that were trained further on replies of the set: from the shipped weights on `/test`, and from earlier weights
+elsewhere. [default-evaluator.md](../design/default-evaluator.md) says how each was trained."""
 
 TARGETS_TEXT = """\
 ## Targets

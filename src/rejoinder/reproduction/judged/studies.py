@@ -50,8 +50,8 @@ need little training. Brackets are 95 % intervals over contexts.
   other contexts.
 - `RUBER` is trained without labels on {DIALOGUES:,} dialogues of DailyDialog for {EPOCHS} epochs. This takes a minute,
   far less than the training for [ruber-figures.md](ruber-figures.md).
-- `default` comes with the package, and was trained on no label of these sets. It stands in for RoBERTa-eval, a network
-  with 355 million parameters that was fitted on labels of the same set."""
+- `default@1` is the first version of `default`, and was trained on no label of these sets, unlike later versions. It
+  stands in for RoBERTa-eval, a network with 355 million parameters that was fitted on labels of the same set."""
 
 SYSTEMS_TEXT = """\
 ## Over the means of systems (Lowe et al. 2017, Table 4 and Figure 4)

@@ -126,7 +126,7 @@ def tao(study: Study, document: Document) -> None:
 def findings(study: Study, document: Document) -> None:
     """What the papers claim, and what these replies show."""
     rows = [
-        [f"{OTHER[corpus]} -> {corpus} costs the arithmetic blend", *verdict(transfer_costs(study, corpus))]
+        [f"{OTHER[corpus]} -> {corpus}: the arithmetic blend loses", *verdict(transfer_costs(study, corpus))]
         for corpus in study.replies
     ]
     document.text(FINDINGS_TEXT)
