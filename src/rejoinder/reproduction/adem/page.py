@@ -84,8 +84,9 @@ length."""
 SPREAD_TEXT = """\
 ## Conservative scores (Zhao et al. 2020, Table 1)
 
-Training on squared error favours scores near the mean. In Zhao et al. 2020 ADEM's standard deviation is {:.2f} ({:.2f}
-without true replies), compared with {:.2f} ({:.2f}) for people."""
+Training on squared error favours scores near the mean.
+In Zhao et al. 2020 ADEM's standard deviation is {:.2f} ({:.2f} without true replies), compared with {:.2f} ({:.2f})
+for people."""
 
 LEFT_OUT_TEXT = """\
 ## One system left out (Lowe et al. 2017, Table 5)
