@@ -84,11 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
     amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
     amounts.add_argument(
-        "--seeds",
-        nargs="+",
-        type=option("seed"),
-        metavar="S",
-        help="random seeds, one per sample of the labels (default: 0 1 2)",
+        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random seeds of the samples (default: 0 1 2)"
     )
     parser.add_argument(
         "--shared",
