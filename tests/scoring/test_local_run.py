@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +22,6 @@ from rejoinder.scoring.engines import local
 from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.scorer import Scorer
-from rejoinder.threads import in_threads
 from rejoinder.types import Example, Scores
 
 LABELS = ("bleu-2", "distinct-1", "share-of-longest")
@@ -340,28 +337,3 @@ def test_large_columns_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     on_disk = make_run().score()
     assert isinstance(on_disk["bleu-2"], np.memmap)
     assert on_disk.to_dict() == in_memory.to_dict()
-
-
-@dataclass(frozen=True, kw_only=True)
-class InParts(Metric):
-    """A slow metric that works on four replies at a time."""
-
-    name: ClassVar[str] = "in-parts"
-    measures: ClassVar[str] = "a test"
-    citation: ClassVar[str] = "-"
-    is_slow: ClassVar[bool] = True
-
-    def score_batch(self, batch: Batch) -> Scores:
-        parts = range(0, len(batch), 4)
-        return np.concatenate([np.zeros(len(batch.examples[start : start + 4])) for start in in_threads(int, parts)])
-
-
-def test_the_bar_moves_while_a_batch_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of several systems are one batch up to 8,192 replies."""
-    moved: list[int] = []
-    bar = SimpleNamespace(update=moved.append)
-    monkeypatch.setattr(LocalRun, "bar", lambda *_: nullcontext(bar))
-    examples = [Example(str(n), (f"context {n // 2}",), f"reply {n}", (), "AB"[n % 2]) for n in range(16)]
-    run = LocalRun(examples, survey(Source(examples), quiet=True), {"slow": InParts(), "other": InParts()}, quiet=True)
-    run.score()
-    assert moved == [2] * 8 + [0], "two metrics, each with four parts of four replies"
