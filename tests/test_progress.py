@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -69,7 +71,7 @@ class Clock:
         return self.now
 
 
-BAR = {
+BAR: dict[str, Any] = {
     "__enter__": lambda: None,
     "__exit__": lambda *_: None,
     "update": lambda _: None,
@@ -78,11 +80,11 @@ BAR = {
 """A bar that shows nothing."""
 
 
-def announced(steps: int, seconds: float, **settings: object) -> list[str]:
+def announced(steps: int, seconds: float, limit: float = math.inf) -> list[str]:
     """What a bar says whose first step takes a minute, and each of the others so many seconds."""
     clock, said = Clock(), list[str]()
     moving = SimpleNamespace(**{**BAR, "write": lambda line, **_: said.append(line)})
-    with Announcing(moving, "training", steps, ("fewer --epochs", "--minutes N"), clock=clock, **settings) as bar_moved:  # type: ignore[arg-type]
+    with Announcing(moving, "training", steps, ("fewer --epochs", "--minutes N"), limit, clock) as bar_moved:
         for step in range(steps):
             clock.now += 60.0 if step == 0 else seconds
             bar_moved.update(1)
@@ -109,8 +111,9 @@ def test_steps_that_are_nothing_say_nothing() -> None:
 
 def test_only_long_work_with_faster_ways_is_announced() -> None:
     assert isinstance(bar("work", total=3, unit="steps", faster=("less",)), Announcing)
-    for settings in ({"faster": ()}, {"faster": ("less",), "quiet": True}, {"faster": ("less",), "total": None}):
-        assert not isinstance(bar("work", **{"total": 3, "unit": "steps", **settings}), Announcing)  # type: ignore[arg-type]
+    others: list[dict[str, Any]] = [{"total": 3}, {"total": 3, "quiet": True}, {"total": None}]
+    for settings, ways in zip(others, ((), ("less",), ("less",)), strict=True):
+        assert not isinstance(bar("work", unit="steps", faster=ways, **settings), Announcing)
 
 
 def test_work_inside_a_batch_moves_the_bar() -> None:
