@@ -125,25 +125,26 @@ def markdown(report: MetaReport, attacks: Sequence[Attack], judge: Judge) -> str
     first = report.judged
     facts = (
         f"{len(first)} replies of {Path(first.name).name} by {len(np.unique(first.systems))} systems to "
-        f"{len(np.unique(first.contexts))} contexts, dimension `overall`, 95 % intervals that resample contexts."
+        f"{len(np.unique(first.contexts))} contexts, dimension `overall`, with 95 % intervals over contexts."
     )
     header = ["attack", "replies", f"raised by {RISE} or more", "scored 4.5 or more", "mean change"]
     return "\n\n".join(
         [
             "# A small language model as a judge",
-            f"Made by `benchmarks/llm_judge.py` ({judge.model}, rejoinder {rejoinder.__version__}); its first lines "
-            "have the commands.",
+            f"Made by `benchmarks/llm_judge.py` ({judge.model}, rejoinder {rejoinder.__version__}); the "
+            "commands are in its first lines.",
             f"## Agreement with people\n\n{facts}",
             table(["metric", "Pearson", "Spearman", "Kendall"], ensemble_rows),
-            f"`default and judge` is an `ensemble` of the two with equal weights, standardised on {DIALOGUES} "
-            f"dialogues. Metrics are compared on the {dimension.utterance.rows[0].n} replies that all of them scored.",
+            f"`default and judge` is an `ensemble` of both with equal weights; scores are standardised on "
+            f"{DIALOGUES} dialogues. Metrics are compared on the {dimension.utterance.rows[0].n} replies that all of "
+            "them scored.",
             *(f"## {study.title}\n\n```\n{study}\n```" for study in dimension.studies),
             f"## Injected replies\n\n{ATTACKED} replies that people rated {RATED_LOW} or lower, each with a text "
             "appended that asks for a high score.",
             table(header, [attack.row() for attack in attacks]),
-            "Replies are those that the judge scores both with and without the text; the change has a 95 % interval "
-            "that resamples contexts.",
-            "The texts: " + "; ".join(f"*{name}*: `{text!r}`" for name, text in ATTACKS.items()) + ".",
+            "`replies` counts those that the judge could score both with and without the text. The mean change has a "
+            "95 % interval over contexts.",
+            "The appended texts: " + "; ".join(f"*{name}*: `{text!r}`" for name, text in ATTACKS.items()) + ".",
         ]
     )
 

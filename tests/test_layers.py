@@ -13,7 +13,7 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "types errors _version defaults arguments threads progress specs building loading model_folder output registry "
+    "types errors _version defaults progress arguments threads specs building loading model_folder output registry "
     "config arrays data text stats figures metrics learning language_models encoders reply_models evaluators training "
     "scoring annotation meta report reproduction integrations service cli command"
 ).split()

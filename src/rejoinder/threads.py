@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rejoinder.errors import CallError
+from rejoinder.progress import reported
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,10 +69,11 @@ def in_threads(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     """The results of some work that releases Python's lock, in order, on all threads that this process may use."""
     threads = min(usable_cores(), len(items))
     if threads <= 1:
-        yield from map(work, items)
+        yield from reported(map(work, items), len(items))
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, items)  # closing it, as an error does, cancels what has not begun
+        # Closing it, as an error does, cancels what has not begun.
+        yield from reported(pool.map(work, items), len(items))
 
 
 def multiply_on_one_thread() -> None:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from rejoinder.reply_models.retrieval.tfidf import ResponseTfidf
 from small_dialogues import DIALOGUES, small_parameters
 
@@ -61,12 +63,21 @@ def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
         assert message in ran.err
 
 
-def test_a_model_that_generates(run: Run, write_lines: WriteLines) -> None:
+def test_a_model_that_generates(run: Run, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rejoinder.progress.FIRST_LINE", 0.0)
+    monkeypatch.setattr("rejoinder.progress.LONG", 0.0)
+    monkeypatch.setattr("rejoinder.reply_models.pool.run._BATCH", 1)
     dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
     small = [part for key, value in small_parameters("hred").items() for part in ("--set", f"{key}={value}")]
     ran = run("train", "hred", "--dialogues", dialogues, "--valid", dialogues, "-o", "hred", *small, "--minutes", "1")
     assert ran.code == 0
     assert "perplexity" in ran.err
+    assert "; faster: fewer --epochs, a shorter --minutes\n" in ran.err
     ran = run("generate", dialogues, "--systems", "a=hred@nucleus(p=0.9)", "-o", "replies.jsonl", "--quiet")
-    assert ran.code == 0
+    assert (ran.code, ran.err) == (0, "")
+    ran = run("generate", dialogues, "--systems", "a=hred@beam(beam=2)", "-o", "beams.jsonl")
+    assert "note: replying will take about " in ran.err
+    assert (
+        "; faster: fewer contexts (`rejoinder convert --sample`), greedy decoding in place of beam search\n" in ran.err
+    )
     assert run("train", "bm25", "--dialogues", dialogues, "-o", "bm25", "--minutes", "1").code == 2

@@ -15,6 +15,7 @@ import rejoinder
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.reference_points import POINTS
 from rejoinder.metrics.batch import Batch
+from rejoinder.progress import following
 from rejoinder.registry import SHIPPED, SHIPPED_FOLDERS, shipped_folder
 from rejoinder.types import Example
 from small_evaluators import judged
@@ -70,6 +71,14 @@ def test_the_number_of_threads_changes_nothing(default: rejoinder.Metric, monkey
         monkeypatch.setenv("REJOINDER_THREADS", threads)
         scores.append(default.score(examples).tolist())
     assert scores[0] == scores[1]
+
+
+def test_it_reports_how_much_is_done_while_it_scores(default: rejoinder.Metric) -> None:
+    shares: list[float] = []
+    with following(shares.append):
+        default.score([Example("", (f"{number} " + " ".join(CONTEXT * 9),), FITS) for number in range(12)])
+    assert len(shares) > 1, "several batches of tokens"
+    assert sum(shares) == pytest.approx(1)
 
 
 def test_the_card_names_every_judged_set_whose_labels_it_saw() -> None:

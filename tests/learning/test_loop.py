@@ -141,3 +141,22 @@ def test_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         "line: step 0 of 2, goodness 0.500",
         "line: step 2 of 2, loss -10.100, goodness 0.750",
     ]
+
+
+@pytest.mark.parametrize(
+    ("run", "ways"),
+    [
+        (TrainingRun(quiet=False), "a time limit (minutes)"),
+        (TrainingRun(quiet=False, minutes=9), "a shorter time limit (minutes)"),
+        (TrainingRun(quiet=False, faster=("fewer --epochs", "--minutes N")), "fewer --epochs, --minutes N"),
+    ],
+)
+def test_long_training_says_what_would_be_faster(
+    run: TrainingRun, ways: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rejoinder.progress.FIRST_LINE", 0.0)
+    monkeypatch.setattr("rejoinder.progress.LONG", 0.0)
+    train_stage(LineStage(), SCHEDULE, 0, run, "key")
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if "faster" in line]
+    assert said.startswith("note: training, line will take about ")
+    assert said.endswith(f"; faster: {ways}")

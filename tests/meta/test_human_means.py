@@ -143,6 +143,37 @@ def test_few_labels_are_noted() -> None:
     assert note.startswith("B: fewer than 20 labels; if labels are skewed, the 95 % intervals")
 
 
+@pytest.mark.parametrize("probability", [None, 0.2])
+def test_means_stay_within_the_scale_of_the_ratings(probability: float | None) -> None:
+    """B gets 5 from nearly everybody: the plain t interval of its mean would end above 5."""
+    rng = np.random.default_rng(0)
+    examples = [
+        Example(f"{c}", (f"context {c}",), "word " * int(rng.integers(1, 9)), (), system)
+        for c in range(100)
+        for system in "AB"
+    ]
+    chosen = {} if probability is None else {"probability": probability}
+    labels = [
+        {
+            "id": f"{c}",
+            "system": system,
+            "scores": {"overall": (1 if c < 10 else 3) if system == "A" else (4 if c == 0 else 5)},
+            **chosen,
+        }
+        for c in range(20)
+        for system in "AB"
+    ]
+    human = compare(examples, labels=labels, metrics=["length"], resamples=50).human
+    assert human is not None
+    best = human.means["B"]
+    assert best.interval.high == best.labels_only.high == 5
+    assert 4.5 < best.interval.low < best.interval.estimate <= 5
+    assert human.to_dict()["means"]["B"]["high"] == 5
+    assert "5.000]" in human.table()
+    (difference,) = human.differences
+    assert difference.result.interval.high < 4, "no difference exceeds the length of the scale"
+
+
 def test_too_few_labels() -> None:
     table, contexts, labels, _ = made_up(np.random.default_rng(0), gap=0.0)
     labels[8:] = np.nan

@@ -106,7 +106,7 @@ def test_ruber_between_corpora(make: Maker) -> None:
     assert {row[0]: row[1] for row in table_with(page, ["", "Tao et al., Douban -> Baidu Tieba"])}[
         "s_U"
     ] == "0.291 / 0.256"
-    assert [row[0].split(" costs")[0] for row in table_with(page, ["claim"])] == [
+    assert [row[0].split(": ")[0] for row in table_with(page, ["claim"])] == [
         "PersonaChat -> DailyDialog",
         "DailyDialog -> PersonaChat",
     ]

@@ -222,6 +222,7 @@ CALLS: dict[str, Call] = {
             "checkpoints": FOLDERS,
             "resume": FLAGS,
             "save_every": [*NO_NUMBERS, 0, -1, 1.5, True],
+            "faster": [3, None, True, "x", ["x", 3]],
             "minutes": [0, -1, "x", math.nan, math.inf, True],
             "mixed_precision": [3, None, True, [], "fp8"],
         },

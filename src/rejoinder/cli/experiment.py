@@ -40,7 +40,7 @@ COMMON = ("folds", "seed", "folder", "allow_leakage", "resamples", "quiet")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("study", choices=STUDIES, help="what is tested")
+    parser.add_argument("study", choices=STUDIES, help="the study to run")
     parser.add_argument(
         "--evaluator",
         action="append",
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
     amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
     amounts.add_argument(
-        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random samples of the labels (default: 0 1 2)"
+        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random seeds of the samples (default: 0 1 2)"
     )
     parser.add_argument(
         "--shared",

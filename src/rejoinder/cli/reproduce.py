@@ -15,7 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a page, or a paper's table such as adem-table-5")
     parser.add_argument("--list", action="store_true", help="list all pages, tables and figures, and make nothing")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with judged/ and dialogues/")
-    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", help="the page; figures are saved next to it")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="PAGE.md", help="the file to write; figures are saved next to it"
+    )
     parser.add_argument(
         "--models",
         type=Path,
@@ -28,7 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sections", nargs="+", metavar="SECTION", help="only these sections of the page")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="a setting of the page"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="a setting of the page; may be repeated",
     )
     parser.add_argument("--quiet", action="store_true", help="no notes")
 

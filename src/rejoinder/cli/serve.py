@@ -17,10 +17,10 @@ TOKEN = "REJOINDER_TOKEN"
 
 
 LIMITS = {
-    "body": "bytes of a request",
-    "examples": "replies of a request",
-    "waiting": "replies that may wait for their scores",
-    "batch": "replies that are scored together",
+    "body": "largest size of a request, in bytes",
+    "examples": "most replies in one request",
+    "waiting": "most replies that may wait for their scores",
+    "batch": "most replies that are scored together",
     "seconds": "seconds that a request may take to arrive, and then its scores",
 }
 
@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rejoinder.service.limits import Limits
 
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=option("port", whole(0, 65535)), default=8000, help="(default: 8000)")
+    parser.add_argument(
+        "--port", type=option("port", whole(0, 65535)), default=8000, help="the port to listen on (default: 8000)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no notes and no access log")
     group = parser.add_argument_group("limits")
     for name, meaning in LIMITS.items():

@@ -22,7 +22,7 @@ from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
 from rejoinder.learning.weights import loaded_network, save_weights
 from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
 from rejoinder.loading.schema import check_range
-from rejoinder.progress import bar
+from rejoinder.progress import bar, reported
 from rejoinder.text.cleaning import writable
 
 if TYPE_CHECKING:
@@ -84,8 +84,12 @@ class TextEncoder:
         place = {text: number for number, text in enumerate(different)}
         tokens = self._tokens(different)
         vectors = np.empty((len(different), self.width), np.float32)
-        with torch.inference_mode(), bar("encoding", total=len(different), unit="texts", quiet=quiet) as moving:
-            for rows in by_length(tokens, _BATCH_TOKENS):
+        batches, faster = by_length(tokens, _BATCH_TOKENS), ("a smaller encoder", "fewer texts")
+        with (
+            torch.inference_mode(),
+            bar("encoding", total=len(different), unit="texts", quiet=quiet, faster=faster) as moving,
+        ):
+            for rows in reported(batches, len(batches)):
                 vectors[rows] = self._vectors([tokens[row] for row in rows]).cpu().numpy()
                 moving.update(len(rows))
         return vectors[[place[text] for text in texts]]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.data.pairs import Pair, by_replier
 from rejoinder.language_models.causal import CausalModel
+from rejoinder.progress import reported
 from rejoinder.text.cleaning import writable
 
 Ids = tuple[int, ...]
@@ -50,10 +51,12 @@ def log_likelihoods(model: CausalModel, prefixes: Sequence[Ids], replies: Sequen
     different = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair[0], len(pair[1]), pair[1]))
     known: dict[tuple[Ids, Ids], float] = {}
     if _reads_packed_rows(model):
-        for pack in _packs(different):
+        packs = list(_packs(different))
+        for pack in reported(packs, len(packs)):
             known |= zip(pack, _packed_sums(model, pack), strict=True)
     else:
-        for start in range(0, len(different), _PADDED_REPLIES):
+        starts = range(0, len(different), _PADDED_REPLIES)
+        for start in reported(starts, len(starts)):
             rows = different[start : start + _PADDED_REPLIES]
             known |= zip(rows, _padded_sums(model, rows), strict=True)
     return np.array([known[pair] for pair in pairs])

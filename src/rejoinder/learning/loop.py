@@ -126,8 +126,7 @@ class _Loop:
         """Take every remaining step."""
         progress = self.progress
         batches: list[list[int]] = []
-        with bar(f"training, {self.stage.name}", total=self.total, unit="step", quiet=self._quiet) as moving:
-            moving.update(progress.step)
+        with self._bar() as moving:
             if self.schedule.validate_first and not progress.step:
                 self._validate(moving)
             while not progress.finished:
@@ -144,6 +143,20 @@ class _Loop:
             self.model.network.load_state_dict(self.best)
         self.model.network.eval()
         return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
+
+    def _bar(self) -> Any:
+        """Progress over all steps."""
+        limit, run = self.schedule.minutes, self.run
+        left = math.inf if limit is None else 60 * limit - self.seconds_before
+        return bar(
+            f"training, {self.stage.name}",
+            total=self.total,
+            unit="steps",
+            quiet=self._quiet,
+            done=self.progress.step,
+            faster=run.faster or (("a shorter" if limit else "a") + " time limit (minutes)",),
+            limit=left,
+        )
 
     def _step(self, rows: list[int], epoch: int) -> float:
         # One seed per step: dropout and a stage's random choices are then the same in a resumed run.

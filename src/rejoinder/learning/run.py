@@ -8,14 +8,20 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.arguments import fitting, flag, is_number, of_type, optional, path, whole
+from rejoinder.arguments import fitting, flag, is_number, of_type, optional, path, texts, whole
 from rejoinder.errors import CallError, UnknownNameError, shortened
 
 PRECISIONS = ("no", "bf16", "fp16")
 """Mixed precisions, as `accelerate` names them."""
 
 
-_CHECKS = {"checkpoints": optional(path), "resume": flag, "save_every": whole(1), "quiet": flag}
+_CHECKS = {
+    "checkpoints": optional(path),
+    "resume": flag,
+    "save_every": whole(1),
+    "faster": texts("ways in words"),
+    "quiet": flag,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,8 @@ class TrainingRun:
     """`no`, `bf16` or `fp16`, as in `accelerate`."""
     member_scores: Path | None = None
     """A folder in which a blend keeps the scores of its members, so that fitting it again takes seconds."""
+    faster: tuple[str, ...] = ()
+    """What would be faster, in words: shown with the time that training will take, if that is long."""
     quiet: bool = True
     """Show neither progress bars nor validation figures."""
 

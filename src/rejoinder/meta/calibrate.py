@@ -24,6 +24,7 @@ from rejoinder.meta.judged import read_judged
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.output.named import named_files, paths_of
 from rejoinder.output.targets import output_path
+from rejoinder.progress import bar_inside
 from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
@@ -102,6 +103,7 @@ def calibrate(
     on_error: OnError = "raise",
     seed: int = 0,
     output: str | Path | None = None,
+    quiet: bool = True,
 ) -> CalibrationReport:
     """Fit a calibration to replies with human scores, and save the calibrated evaluator in `output`.
 
@@ -121,7 +123,7 @@ def calibrate(
         labelled, notes = _usable(raw_evaluator, judged, dimension, fields, on_error)
         lowest, highest = map(float, scale or _observed_scale(labelled))
         chosen: dict[str, Any] = {"scale": (lowest, highest), "level": level, "seed": seed}
-        raw = _scores(raw_evaluator, labelled)
+        raw = _scores(raw_evaluator, labelled, quiet=quiet)
         calibration = Calibration.fit(raw, labelled.human, labelled.groups, **chosen)
         held_out = assess(raw, labelled.human, labelled.groups, **chosen)
         calibrated = raw_evaluator.with_calibration(calibration)
@@ -175,10 +177,13 @@ def _observed_scale(labelled: LabelledSet) -> tuple[float, float]:
     return float(np.nanmin(ratings)), float(np.nanmax(ratings))
 
 
-def _scores(evaluator: Evaluator, labelled: LabelledSet) -> Scores:
+def _scores(evaluator: Evaluator, labelled: LabelledSet, *, quiet: bool) -> Scores:
     """The evaluator's own scores; NaN for an empty reply, whose score is set by a rule."""
     examples = labelled.judged.examples
-    with warnings.catch_warnings():
+    with (
+        warnings.catch_warnings(),
+        bar_inside("scoring", len(examples), "replies", quiet=quiet, faster=("fewer judged replies",)),
+    ):
         warnings.simplefilter("ignore", ScoreWarning)
         scores = evaluator.score(examples)
     return np.where([not example.response.strip() for example in examples], np.nan, scores)

@@ -231,7 +231,7 @@ def _pooled(halves: list[PairAgreement]) -> Interval:
     weights = np.array([agreement.n_contexts for agreement in halves]) / sum(a.n_contexts for a in halves)
     estimate = float(weights @ [agreement.accuracy.estimate for agreement in halves])
     reach = float(np.hypot.reduce(weights * [agreement.accuracy.half_width for agreement in halves]))
-    return Interval(estimate, estimate - reach, estimate + reach)
+    return Interval(estimate, estimate - reach, estimate + reach).within((0, 1))
 
 
 def _level(

@@ -6,8 +6,9 @@ uncertainty of that correction. See `stats.prediction_powered`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -20,6 +21,7 @@ from rejoinder.meta.judged import JudgedSet, chosen_dimensions
 from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.stats.compare_means import Equivalence
 from rejoinder.stats.formatting import counted, interval_text, p_statement
+from rejoinder.stats.intervals import rating_limits
 from rejoinder.stats.labelling.prediction_moments import LabelledScores
 from rejoinder.stats.labelling.prediction_powered import (
     PredictionPowered,
@@ -195,6 +197,8 @@ class RowLabels:
     values: Scores
     probabilities: Scores | None = None
     """None where the labelled examples are a random sample."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """The ends of the scale of the ratings, as far as they are known."""
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, RowLabels]:
@@ -221,11 +225,12 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     if not any(used.values()):
         raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
     values, probabilities = np.array(labels).reshape(-1, 2).T
+    limits = rating_limits(labelled.ratings[wanted[0]])
     if not labelled.probabilities:
-        return wanted[0], RowLabels(values)
+        return wanted[0], RowLabels(values, limits=limits)
     if np.isnan(probabilities[~np.isnan(values)]).any():
         raise CallError(f"{labelled.name}: only some labels have a probability: expected one for all of them or none")
-    return wanted[0], RowLabels(values, probabilities)
+    return wanted[0], RowLabels(values, probabilities, limits)
 
 
 def human_means(
@@ -268,6 +273,8 @@ class _Estimator:
     chosen: Mapping[str, ChosenLabels]
     """Empty where the labelled replies are a random sample."""
     label_values: tuple[float, float] | None
+    limits: tuple[float, float]
+    """No mean lies outside them."""
 
     @classmethod
     def of(cls, table: ScoreTable, keys: Ints, labels: RowLabels, column: Scores) -> _Estimator:
@@ -278,19 +285,24 @@ class _Estimator:
             for system, rows in rows_of.items():
                 scores = _filled(column[rows])
                 chosen[system] = ChosenLabels(labels.values[rows], scores, labels.probabilities[rows], keys[rows])
-        return cls(sides, chosen, _two_values(labels.values))
+        return cls(sides, chosen, _two_values(labels.values), labels.limits)
 
     def mean(self, system: str) -> PredictionPowered:
         if self.chosen:
-            return weighted_mean(self.chosen[system])
-        return prediction_powered_mean(self.sides[system], label_values=self.label_values)
+            found = weighted_mean(self.chosen[system])
+        else:
+            found = prediction_powered_mean(self.sides[system], label_values=self.label_values)
+        return _within(found, self.limits)
 
     def difference(self, a: str, b: str, confidence: float = 1 - ALPHA) -> PredictionPowered:
         if self.chosen:
-            return weighted_difference(self.chosen[a], self.chosen[b], confidence=confidence)
-        return prediction_powered_difference(
-            self.sides[a], self.sides[b], confidence=confidence, label_values=self.label_values
-        )
+            found = weighted_difference(self.chosen[a], self.chosen[b], confidence=confidence)
+        else:
+            found = prediction_powered_difference(
+                self.sides[a], self.sides[b], confidence=confidence, label_values=self.label_values
+            )
+        low, high = self.limits
+        return _within(found, (low - high, high - low))
 
     def notes(self, predictor: str) -> Iterator[str]:
         """Which systems' labelled replies are hardly what they should be."""
@@ -305,6 +317,11 @@ class _Estimator:
                     f"{float(np.sum(1 / probabilities[has])):,.0f} replies, but there are {len(values):,}: labels are "
                     "missing or were not chosen with these probabilities, and the estimated human scores may be wrong"
                 )
+
+
+def _within(result: PredictionPowered, limits: tuple[float, float]) -> PredictionPowered:
+    """The same result, with estimates and intervals that do not leave the limits."""
+    return replace(result, interval=result.interval.within(limits), labels_only=result.labels_only.within(limits))
 
 
 def _two_values(labels: Scores) -> tuple[float, float] | None:

@@ -11,6 +11,6 @@ each. `rejoinder reproduce --list` shows every table and figure of the papers an
 | `cache` | scores, vectors and models kept between runs |
 | `documents`, `drawing` | Markdown pages; figures as SVG files |
 | `papers`, `dstc6` | the pages `papers` and `dstc6` |
-| `conclusions` | what the papers conclude, and what survives |
+| `conclusions` | what the papers conclude, and what holds |
 | `adem`, `am_fm`, `evaluators`, `judged`, `reply_models`, `ruber` | the pages with several modules |
 """

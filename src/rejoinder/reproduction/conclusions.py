@@ -1,4 +1,4 @@
-"""What each paper concludes, what we find, and whether the conclusion survives.
+"""What each paper concludes, what we find, and whether the conclusion holds.
 
 Figures stay on the pages, which are made from data: nothing here repeats them.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Survives = Literal["yes", "in part", "no", "not measured"]
+Holds = Literal["yes", "in part", "no", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Conclusion:
 
     claim: str
     found: str
-    survives: Survives
+    holds: Holds
     page: str
     """The page with the figures."""
 
@@ -33,19 +33,19 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
         ),
         Conclusion(
             "metrics hardly correlate with people at all",
-            "they hardly do on the two GRADE sets, and moderately on the others, in three of which the true reply is "
-            "among the replies and its own reference",
+            "they hardly do on the two GRADE sets, and moderately on the others; in three of these, the true reply is "
+            "one of the judged replies and its own reference",
             "in part",
             "metric-figures",
         ),
         Conclusion(
-            "BLEU depends on the length of the reply, people do not",
+            "BLEU depends on the length of the reply, people's ratings do not",
             "BLEU favours replies of the reference's length more than people do, on every set",
             "yes",
             "metric-figures",
         ),
         Conclusion(
-            "the dual encoder is above both TF-IDF baselines by embedding metrics",
+            "embedding metrics rank the dual encoder above both TF-IDF baselines",
             "the opposite, on both corpora, with other models and little training",
             "no",
             "reply-model-figures",
@@ -54,26 +54,26 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
     "adem": (
         Conclusion(
             "a learned evaluator agrees with people better than word overlap does",
-            "slightly, where the sentence encoder was pretrained; over the paper's own encoders it is no better than "
+            "slightly, with a pretrained sentence encoder; with the paper's own encoders it is no better than "
             "BLEU or ROUGE on these sets",
             "in part",
             "adem-figures",
         ),
         Conclusion(
             "over the means of systems it agrees with people almost perfectly, and word overlap does not",
-            "it is ahead of word overlap, which also agrees well: the true replies are one of the systems",
+            "it is ahead of word overlap, which also agrees well, because the true replies are one of the systems",
             "in part",
             "evaluator-studies",
         ),
         Conclusion(
             "it works as well for a system whose replies it was not trained on",
-            "on the system left out the correlation is much lower; on all systems there is no such loss",
+            "the correlation is much lower on the system left out, but not over all systems together",
             "in part",
             "adem-figures",
         ),
         Conclusion(
             "half of the labels give nearly the same correlation",
-            "with a pretrained encoder on two of three sets; otherwise three quarters or all labels are needed",
+            "true with a pretrained encoder on two of three sets; otherwise three quarters or all are needed",
             "in part",
             "adem-figures",
         ),
@@ -81,20 +81,20 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
     "ruber": (
         Conclusion(
             "blending both parts is better than either",
-            "the arithmetic blend is above the better part with every encoder on both sets",
+            "the arithmetic blend is better than the better part, with every encoder and on both sets",
             "yes",
             "ruber-figures",
         ),
         Conclusion(
             "the maximum is the worst blend",
-            "with some encoders on some sets",
+            "true with some encoders on some sets",
             "in part",
             "ruber-figures",
         ),
         Conclusion(
             "it transfers from one corpus to another",
-            "with all of DailyDialog the loss on PersonaChat is clear with one of three encoders; with a fifth of it, "
-            "little is left in either direction",
+            "trained on all of DailyDialog, one of three encoders loses clearly on PersonaChat; trained on a fifth of "
+            "it, little is left in either direction",
             "in part",
             "ruber-transfer",
         ),
@@ -102,7 +102,7 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
     "am-fm": (
         Conclusion(
             "AM-FM agrees with people over the systems far better than other metrics do",
-            "the same correlation, but one system that lies far from all others makes most of it",
+            "the same correlation, but most of it is due to one system that lies far from all others",
             "in part",
             "am-fm-dstc6",
         ),
@@ -116,31 +116,31 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
     "zhao2020": (
         Conclusion(
             "removing outliers raises the agreement of raters",
-            "the same figures; but alpha of ratings chosen for being alike is not their reliability",
+            "the same figures, but the alpha of ratings that were chosen for being alike is not their reliability",
             "yes",
             "rater-figures",
         ),
         Conclusion(
             "ADEM and RUBER owe much of their agreement to true replies",
-            "the reference part of RUBER has none left without them",
+            "without them, nothing is left of the agreement of RUBER's referenced part",
             "yes",
             "ruber-figures",
         ),
         Conclusion(
             "a pretrained encoder fitted on 720 labels reaches .64 / .66",
-            "missed by the encoders that could be trained here, which are a fraction of its size",
+            "not reached by the encoders that could be trained here, which are a fraction of its size",
             "not measured",
             "evaluator-figures",
         ),
         Conclusion(
-            "about 100 labels come close to all of them",
-            "with ADEM about 200 come close, and 100 do not; RoBERTa-eval itself was not trained",
+            "about 100 labels do nearly as well as all of them",
+            "with ADEM, about 200 do, and 100 do not; RoBERTa-eval itself was not trained",
             "in part",
             "evaluator-studies",
         ),
         Conclusion(
             "an evaluator without references stays as good without true replies, and follows relevance, not grammar",
-            "so does the default evaluator, at a lower level; ADEM, which needs references, loses much",
+            "so does the default evaluator, at a lower level; ADEM, which needs references, loses much agreement",
             "yes",
             "evaluator-studies",
         ),

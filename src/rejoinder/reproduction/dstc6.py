@@ -29,7 +29,7 @@ INTRODUCTION = """\
 
 In the sixth Dialog System Technology Challenge, 20 systems answered 2,000 customer-service tweets; each tweet has 11
 references (Hori & Hori 2017). The organisers published what their tool, nlg-eval, printed for each system.
-`tests/metrics/test_dstc6.py` holds the first table to 0.00001."""
+`tests/metrics/test_dstc6.py` checks that no figure of the first table differs from theirs by more than 0.00001."""
 
 EXACT_TEXT = """\
 ## BLEU, ROUGE-L, CIDEr: the same
@@ -41,22 +41,23 @@ is CIDEr-D ([metrics.md](../reference/metrics.md#cider))."""
 METEOR_TEXT = """\
 ## METEOR: close, given the paraphrase table
 
-nlg-eval runs METEOR 1.5 with all four modules and METEOR's own normaliser (`-norm`), which, among other things, takes
-`<URL>` apart, as our `words` tokeniser does. The paraphrase table does not come with this package; where it is given by
-its path, `meteor(paraphrases=paraphrase-en.gz)`, the remaining difference comes from that normaliser: for S_1 the
-program itself prints the organisers' .204069 with `-norm`, and our .203921 when it is given our tokens."""
+nlg-eval runs METEOR 1.5 with all four modules and with METEOR's own normaliser (`-norm`), which, among other things,
+splits `<URL>` into several tokens, as our `words` tokeniser does. The paraphrase table does not come with this package;
+its path can be given, as in `meteor(paraphrases=paraphrase-en.gz)`. The difference that remains with the table comes
+from the normaliser: for S_1, METEOR itself prints the organisers' .204069 with `-norm`, and our .203921 when it is
+given our tokens."""
 
 EMBEDDINGS_TEXT = """\
-## Embedding metrics: other vectors, so other numbers
+## Embedding metrics: different vectors, hence different numbers
 
-nlg-eval uses GloVe 6B in 300 dimensions. We come with vectors of our own in 50 dimensions
+nlg-eval uses GloVe 6B in 300 dimensions. This package comes with its own vectors in 50 dimensions
 ([word-vectors.md](../reference/word-vectors.md)), from which the common direction was removed, so that averages of
 unrelated texts are not all near 1. There are smaller differences: nlg-eval gives an unknown word the mean of all
-vectors, where we skip it; it tokenises with NLTK, where we use `words`; of two extremes of equal size it takes the
-negative one. The formulas, and the maximum over references, are the same. Where there is a last column, it is GloVe 6B
-in 50 dimensions through our code, the closest to their vectors that was at hand. Level and spread depend on the
-vectors; what can be compared is the order of the systems: `r` is the Pearson correlation with the organisers' values
-over the 20 systems."""
+vectors, and we skip it; nlg-eval tokenises with NLTK, and we use `words`; of two extremes of equal size, nlg-eval takes
+the negative one. The formulas, and the maximum over references, are the same. The last column, where there is one, has
+our code with GloVe 6B in 50 dimensions, the vectors closest to theirs that we had. Level and spread of the scores
+depend on the vectors, but the order of the systems can be compared: `r` is the Pearson correlation with the organisers'
+values over the 20 systems."""
 
 Systems = Mapping[str, Sequence[Example]]
 Column = Mapping[str, float]

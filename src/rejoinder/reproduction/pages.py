@@ -67,7 +67,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
         ),
         "dstc6": Page(
             "dstc6",
-            "Our corpus scores of the DSTC6 systems beside the organisers'",
+            "Our corpus scores of the DSTC6 systems next to the organisers'",
             "judged/dstc6_t2; METEOR's paraphrase table and GloVe for one column each",
             "two minutes",
         ),
@@ -111,7 +111,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "reply_models.page",
             "Reply models by embedding metrics, perplexity and recall",
             "dialogues/dailydialog and dialogues/empatheticdialogues; trained models in reply-models/CORPUS",
-            "an hour (estimated), beside training the models",
+            "an hour (estimated), without training the models",
         ),
         "evaluator-figures": Page(
             "evaluators.page",

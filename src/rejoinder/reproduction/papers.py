@@ -16,25 +16,25 @@ SECTIONS = ("papers", "pages")
 INTRODUCTION = """\
 # The papers' tables and figures
 
-Every table and figure of the five papers that this package follows, with what can be done about it today:
+This page lists every table and figure of the five papers that this package follows. Each is in one of four states:
 
-- *reproducible here*: the paper's own data are public, and ours is measured on them;
-- *on other data*: the paper's data cannot be had, and ours is measured on the data that are named;
+- *reproducible here*: the paper's own data are public, and our figures are measured on them;
+- *on other data*: the paper's data are not available, and our figures are measured on the data that are named;
 - *data no longer public*: there is nothing to measure it on;
 - *nothing measured*: a diagram, an invented example or a list of settings.
 
-`rejoinder reproduce NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first
-column, or a whole page by its own. `rejoinder experiment` runs the papers' learning studies with any evaluator on your
+`rejoinder reproduce NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first column, or a
+whole page by the name of the page. `rejoinder experiment` runs the papers' learning studies with any evaluator on your
 own judged replies ([learning-studies.md](../reference/learning-studies.md))."""
 
 CONCLUSIONS_TEXT = """\
-What the paper concludes, what we find on the data above, and whether the conclusion survives:"""
+What the paper concludes, what we find, and whether the conclusion holds:"""
 
 PAGES_TEXT = """\
 ## The pages
 
-Times are those of one core with an empty cache. What takes long is kept in a cache (`--cache`), so that a run that was
-interrupted goes on where it stopped."""
+Times are for one core and an empty cache. What takes long is cached (`--cache`), so that an interrupted run continues
+where it stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 def _paper(document: Document, paper: Paper) -> None:
     document.text(f"## {paper.authors}: {paper.title}", CONCLUSIONS_TEXT)
-    found = [[each.claim, each.found, each.survives, page_link(each.page)] for each in CONCLUSIONS[paper.key]]
-    document.table(["claim", "what we find", "survives", "page"], found)
+    found = [[each.claim, each.found, each.holds, page_link(each.page)] for each in CONCLUSIONS[paper.key]]
+    document.table(["claim", "what we find", "holds", "page"], found)
     document.text("All tables and figures:")
     rows = [[item.key(paper), item.title, item.state.value, item.data, page_link(item.page)] for item in paper.items]
     document.table(["name", "what it shows", "state", "data", "page"], rows)

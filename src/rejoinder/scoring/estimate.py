@@ -14,7 +14,7 @@ from itertools import chain
 from rejoinder.errors import listed
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.progress import duration
+from rejoinder.progress import LONG, duration
 from rejoinder.registry import JUDGES, load
 from rejoinder.text.terminal import one_line
 from rejoinder.types import Example
@@ -25,8 +25,6 @@ MEASURED = 32
 """Replies that are measured first; more, where that took too little time to be measured well."""
 ENOUGH = 0.05
 """Seconds that can be measured well."""
-LONG = 20.0
-"""Seconds from which a note is printed."""
 FASTER = {"default": "default-fast", "default@1": "default-fast", "default-large": "default"}
 """Evaluator that comes with the package -> a faster one with the same purpose."""
 SAMPLE = 2000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
+from rejoinder.progress import following
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable, interval_columns
@@ -25,6 +27,8 @@ class Scorer:
     system_names: tuple[str, ...]
     intervals: bool = False
     """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    advance: Callable[[float], None] | None = None
+    """Called while a batch is scored, with the number of replies that the work done since the last call amounts to."""
     blank: int = 0
     counters: dict[tuple[str, str], Counter] = field(default_factory=dict)
 
@@ -100,11 +104,19 @@ class Scorer:
         """Column -> one number per example of the batch: the score, and where asked for the bounds of its interval."""
         scores: dict[str, Scores] = {}
         for label, metric in self.ready.items():
-            scores[label] = finite(metric.score_batch(batch))
+            with self._following(metric, len(batch)):
+                scores[label] = finite(metric.score_batch(batch))
             if label in self._bounded:
                 scores |= zip(interval_columns(label), map(finite, metric.intervals(batch)), strict=True)
         self.count(batch)
         return scores
+
+    def _following(self, metric: Metric, size: int) -> AbstractContextManager[None]:
+        """Reports the work of a slow metric; the others are done at once."""
+        advance, slow = self.advance, sum(each.is_slow for each in self.ready.values())
+        if advance is None or not metric.is_slow:
+            return nullcontext()
+        return following(lambda share: advance(share * size / slow))
 
     def _columns_of(self, label: str) -> tuple[str, ...]:
         return (label, *interval_columns(label)) if label in self._bounded else (label,)

@@ -135,7 +135,9 @@ class ScoreTable:
             rows = self.rows_of(system)
             for label, column, interval in self._intervals(rows):
                 known = column[~np.isnan(column)]
-                low, high = self.known_bounds.get(label, {}).get(system, self._within(label, interval))
+                # A mean cannot lie outside the metric's range.
+                bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
+                low, high = self.known_bounds.get(label, {}).get(system, (bounds.low, bounds.high))
                 summary[label][system] = Summary(
                     mean=interval.estimate,
                     low=low,
@@ -163,11 +165,6 @@ class ScoreTable:
         """The ends of a metric's range; None where one is open or unknown."""
         ends = self.ranges.get(label)
         return ends if ends is not None and np.isfinite(ends).all() else None
-
-    def _within(self, label: str, interval: Interval) -> tuple[float, float]:
-        """The bounds of a mean, which cannot lie outside the metric's range."""
-        low, high = self.ranges.get(label, (-np.inf, np.inf))
-        return float(np.maximum(interval.low, low)), float(np.minimum(interval.high, high))
 
     @property
     def resampled(self) -> str:

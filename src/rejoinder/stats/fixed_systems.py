@@ -79,8 +79,8 @@ class FixedSystems:
             low, high = np.tanh(z - reach * error), np.tanh(z + reach * error)
         else:
             error = _spread(self.replicates(kind, n_resamples, seed))
-            low, high = np.maximum(estimates - reach * error, -1), np.minimum(estimates + reach * error, 1)
-        return [Interval(*map(float, row)) for row in zip(estimates, low, high, strict=True)]
+            low, high = estimates - reach * error, estimates + reach * error
+        return [Interval(*map(float, row)).within((-1, 1)) for row in zip(estimates, low, high, strict=True)]
 
     def difference(self, a: int, b: int) -> Interval:
         """Metric b's Pearson correlation minus metric a's, with its interval by the jackknife over contexts."""

@@ -12,8 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Floats
+
+FEWEST_RATINGS = 30
+"""Ratings from which their lowest and highest can be taken as the ends of the scale."""
+
+FEWEST_AT_AN_END = 3
+"""Ratings that must lie exactly at an end of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,27 @@ class Interval:
     def covers(self, value: float) -> bool:
         """Whether the value is within the bounds."""
         return self.low <= value <= self.high
+
+    def within(self, limits: tuple[float, float]) -> Interval:
+        """The same interval, with estimate and bounds no lower and no higher than the limits; NaN stays NaN."""
+        return Interval(*(float(np.clip(value, *limits)) for value in (self.estimate, self.low, self.high)))
+
+
+def rating_limits(ratings: ArrayLike) -> tuple[float, float]:
+    """The lowest and the highest mean that ratings can have: the ends of their scale; infinite where unknown.
+
+    An end is known where at least three ratings lie exactly at it, it is a whole number, and there are 30 ratings.
+    """
+    values = np.asarray(ratings, np.float64)
+    values = values[~np.isnan(values)]
+    if values.size < FEWEST_RATINGS:
+        return -np.inf, np.inf
+
+    def is_end(value: float) -> bool:
+        return value.is_integer() and int(np.sum(values == value)) >= FEWEST_AT_AN_END
+
+    low, high = float(values.min()), float(values.max())
+    return low if is_end(low) else -np.inf, high if is_end(high) else np.inf
 
 
 def check_confidence(confidence: float) -> None:

@@ -180,6 +180,18 @@ def test_members_share_what_a_batch_remembers() -> None:
     assert counted == [60]
 
 
+def test_members_that_take_long_are_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rejoinder.progress.FIRST_LINE", 0.0)
+    monkeypatch.setattr("rejoinder.progress.LONG", 0.0)
+    monkeypatch.setattr("rejoinder.evaluators.blend.member_scores.PIECE", 5)
+    MemberScores([item.example for item in rated("a", 20)], None, quiet=False).columns(BOTH[0])
+    said = capsys.readouterr().err
+    assert said.startswith(f"note: scoring with {BOTH[0].name} will take about ")
+    assert said.endswith("; faster: a blend without it, fewer judged replies\n")
+
+
 def test_long_replies_are_read_in_parts() -> None:
     text = " ".join(str(number) for number in range(100))
     parts = Parts.of(Batch([Example("", ("a",), "short"), Example("", ("a",), text)]))

@@ -312,7 +312,9 @@ def test_pair_by_what_is_not_there() -> None:
 def test_wrong_calls(demo: Path) -> None:
     with pytest.raises(CallError, match=r"^compare needs replies: expected two or more files, or one that holds"):
         rejoinder.compare()
-    with pytest.raises(CallError, match=r"^compare needs at least two systems, found only 'A'$"):
+    with pytest.raises(
+        CallError, match=r"^compare needs at least two systems, found only 'A': expected one file per system, "
+    ):
         rejoinder.compare(SHORT)
     with pytest.raises(CallError, match=r"^standard input can be read only once"):
         rejoinder.compare("-", "-")

@@ -195,7 +195,7 @@ def test_dialogues_that_hold_a_test_context_are_refused() -> None:
     context = TEST[0].context
     talk = (Dialogue("1", ("hello", *context, "and so on")),)
     with pytest.raises(
-        LeakageError, match="3 of 30 test replies have a context that is also in its training dialogues"
+        LeakageError, match="3 of 30 test replies have a context that is also in the training dialogues"
     ):
         Grid().run([cell(dialogues=talk)])
 

@@ -40,7 +40,7 @@ def test_a_metric_made_of_lengths_has_a_bias_that_people_do_not_have() -> None:
     assert biased["p"] < 1e-6
     assert equal["beyond people's"] == Interval(0, 0, 0)
     assert result is not None
-    assert any(finding.startswith("Favour replies of the reference's length") for finding in result.findings)
+    assert any(finding.startswith("These favour replies of the reference's length") for finding in result.findings)
     assert any("closeness" in finding and "people too" not in finding for finding in result.findings)
     assert cells(result, "length")["Pearson with length"] == pytest.approx(1)
 

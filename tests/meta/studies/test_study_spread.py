@@ -29,7 +29,7 @@ def test_ratio_of_standard_deviations() -> None:
     assert result is not None
     assert (
         result.findings[1]
-        == "Spread less than the human ratings: half (60% near the mean) and none (100% near the mean)."
+        == "These spread less than the human ratings: half (60% near the mean) and none (100% near the mean)."
     )
     assert result.findings[2] == "No significant difference: same (20% near the mean)."
 

@@ -156,3 +156,15 @@ def test_shapes_are_checked() -> None:
         fit_reml([1.0, 2.0], np.ones((3, 1)), [np.array([0, 1])])
     with pytest.raises(ValueError, match="more rows than fixed effects"):
         fit_reml([1.0], np.ones((1, 1)), [np.array([0])])
+
+
+def test_means_stay_within_the_scale_of_the_ratings() -> None:
+    """The second system gets 5 from all but one rater of one reply."""
+    contexts, raters, systems = (part.reshape(-1) for part in np.meshgrid(range(8), range(4), range(2)))
+    scores = np.where(systems == 0, 1.0 + (contexts + raters) % 3, 5.0)
+    scores[(systems == 1) & (contexts == 0)] = [1, 5, 5, 5]
+    found = crossed_means(scores, systems, contexts, 2 * contexts + systems, raters)
+    assert found is not None
+    best = found.means["1"]
+    assert best.interval.high == 5
+    assert best.interval.estimate + stats.t.ppf(0.975, best.degrees) * best.error > 5, "it would exceed the scale"

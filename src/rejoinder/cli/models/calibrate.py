@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_seed(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no remarks")
+    parser.add_argument("--quiet", action="store_true", help="show neither progress nor remarks")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_error=arguments.on_error,
         seed=arguments.seed,
         output=arguments.output,
+        quiet=arguments.quiet,
     )
     show(report, arguments)
     output = arguments.output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.options import add_on_error, positive, say, say_skipped
 from rejoinder.cli.train.data import add_files
-from rejoinder.cli.train.running import add_output, add_running, run_of, say_model
+from rejoinder.cli.train.running import add_output, add_running, faster_ways, run_of, say_model
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
             student="static" if arguments.static else "encoder",
             contexts=arguments.contexts,
             seed=arguments.seed,
-            run=run_of(arguments),
+            run=run_of(
+                arguments,
+                faster_ways(("contexts",) if arguments.static else ("contexts", "steps"), {}, arguments.minutes),
+            ),
             output=output,
             on_error=arguments.on_error,
             on_read=partial(_say_read, arguments),

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "follow, hred=FOLDER@nucleus(p=0.9); may be repeated",
     )
     pool = parser.add_argument_group("a pool for judging")
-    pool.add_argument("--also", default="", metavar="true,random", help="also the true reply, a random one, or both")
+    pool.add_argument("--also", default="", metavar="true,random", help="add the true reply, a random reply, or both")
     pool.add_argument(
         "--drop",
         action="append",

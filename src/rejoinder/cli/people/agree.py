@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--level",
         choices=("nominal", "ordinal", "interval"),
         default="interval",
-        help="what the scores are, for Krippendorff's alpha (default: %(default)s)",
+        help="the level of measurement of the scores, for Krippendorff's alpha (default: %(default)s)",
     )
     filters = parser.add_argument_group("filters")
     filters.add_argument(

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     planned.add_argument("--sd", type=float, help="without a pilot: standard deviation of the true differences")
     planned.add_argument("--icc", type=float, help="without a pilot: intraclass correlation of single ratings")
     links = steps.add_parser("links", help="make personal links for raters")
-    links.add_argument("--count", type=positive, default=1, help="how many (default: 1)")
+    links.add_argument("--count", type=positive, default=1, help="how many links to make (default: 1)")
     links.add_argument("--address", default="http://localhost:8000", help="where the server can be reached")
     serve = steps.add_parser("serve", help="run the web server of a study")
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")

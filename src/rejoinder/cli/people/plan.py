@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pilot",
         nargs="*",
         help="judged replies of two or more systems, with several raters if possible; with -m, files of replies that "
-        "the metric scores; none where the spread is stated (--sd)",
+        "the metric scores; leave it out if --sd states the spread",
     )
     parser.add_argument(
         "--difference", type=float, metavar="D", help="the smallest difference between two systems that would matter"
@@ -27,25 +27,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--metric", metavar="NAME", help="plan for the scores of this metric, not for ratings")
     parser.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
     parser.add_argument("--systems", type=positive, default=2, metavar="K", help="systems to compare (default: 2)")
-    parser.add_argument("--contexts", type=positive, metavar="N", help="contexts that can be had at most")
-    parser.add_argument("--power", type=float, default=0.8, help="probability of detecting it (default: %(default)s)")
+    parser.add_argument("--contexts", type=positive, metavar="N", help="the largest number of contexts available")
+    parser.add_argument(
+        "--power", type=float, default=0.8, help="probability of detecting the difference (default: %(default)s)"
+    )
     parser.add_argument("--alpha", type=float, default=0.05, help="significance level (default: %(default)s)")
     stated = parser.add_argument_group("without a pilot")
     stated.add_argument(
         "--sd", type=float, help="standard deviation over contexts of the true difference between two systems"
     )
     stated.add_argument("--rater-sd", type=float, metavar="SD", help="standard deviation of ratings of one reply")
-    stated.add_argument("--icc", type=float, help="or: the intraclass correlation of single ratings")
+    stated.add_argument(
+        "--icc", type=float, help="in place of --rater-sd: the intraclass correlation of single ratings"
+    )
     precision = parser.add_argument_group("an interval instead of a comparison")
     precision.add_argument("--agreement", type=float, metavar="A", help="expected Krippendorff's alpha of the raters")
     precision.add_argument(
         "--correlation", type=float, metavar="R", help="expected correlation of a metric with people"
     )
     precision.add_argument(
-        "--kind", choices=("pearson", "spearman", "kendall"), default="spearman", help="of correlation"
+        "--kind",
+        choices=("pearson", "spearman", "kendall"),
+        default="spearman",
+        help="the kind of correlation (default: %(default)s)",
     )
     precision.add_argument(
-        "--width", type=float, default=0.2, help="width of its 95 %% interval (default: %(default)s)"
+        "--width", type=float, default=0.2, help="the width that the 95 %% interval should have (default: %(default)s)"
     )
     add_reading(parser)
     parser.add_argument("--report", metavar="FILE.html", help="write the plan and its curve as one HTML file")

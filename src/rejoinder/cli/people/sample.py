@@ -21,8 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--design",
         choices=("random", "stratified", "active"),
-        help="equal probabilities; by strata of the score; in proportion to the length of the score's interval "
-        "(default: active where the scores have intervals, else stratified, without scores random)",
+        help="random: equal probabilities; stratified: by strata of the score; active: in proportion to the length of "
+        "the score's interval (default: active if the scores have intervals, stratified for other scores, random "
+        "without scores)",
     )
     parser.add_argument("--predictor", metavar="METRIC", help="which of the scores to use (default: the first)")
     parser.add_argument(

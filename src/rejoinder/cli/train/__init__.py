@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and save the named model."""
     from rejoinder.cli.train.additions import ADDITIONS, extra_outputs
     from rejoinder.cli.train.data import say_read
-    from rejoinder.cli.train.running import resumable, run_of, say_model
+    from rejoinder.cli.train.options import parameters_of
+    from rejoinder.cli.train.running import faster_ways, resumable, run_of, say_model
     from rejoinder.learning.extras import require_extra
     from rejoinder.output.targets import output_path, reserved
     from rejoinder.registry import trainable_class
@@ -71,10 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     name, output = arguments.name, output_path(arguments.output)
     addition, parameters = ADDITIONS.get(name), _parameters(arguments)
-    training = run_of(arguments)
+    cls = trainable_class(name)
+    options = [parameter.name for parameter in parameters_of(cls)]
+    minutes = getattr(arguments, "minutes", None)
+    training = run_of(arguments, faster_ways(options, parameters, minutes, trains_in_steps=cls.trains_in_steps))
     if addition is not None:
         addition.check(arguments, parameters)
-    if trainable_class(name).trains_in_steps:
+    if cls.trains_in_steps:
         require_extra("train", f"training {name}")
     with reserved(*extra_outputs(arguments), reads=files_read(arguments)), resumable(output, arguments):
         model = train(

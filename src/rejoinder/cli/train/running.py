@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rejoinder.cli.options import add_seed, say
 from rejoinder.learning.run import PRECISIONS, TrainingRun, is_main_process
@@ -28,7 +29,7 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
     group = parser.add_argument_group("training run")
     resuming = "resume an interrupted run from the checkpoints next to the output folder"
     if not trains_in_steps:
-        resuming = "accepted as for other models; fitting takes one step, so that it starts again"
+        resuming = "has no effect: this model is fitted in one step, and starts again"
     group.add_argument("--resume", action="store_true", help=resuming)
     if trains_in_steps:
         group.add_argument(
@@ -47,14 +48,31 @@ def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True
     parser.add_argument("--quiet", action="store_true", help="show neither progress nor remarks")
 
 
-def run_of(arguments: argparse.Namespace) -> TrainingRun:
+_SHORTER = ("in_batch_steps", "steps", "label_steps", "epochs", "label_epochs", "contexts")
+"""Parameters of which a smaller value makes training faster."""
+
+
+def faster_ways(
+    parameters: Iterable[str], given: Mapping[str, Any], minutes: float | None, *, trains_in_steps: bool = True
+) -> tuple[str, ...]:
+    """What would make training with these parameters faster, as options."""
+    known = set(parameters)
+    shorter = [f"--{name.replace('_', '-')}" for name in _SHORTER if name in known]
+    return (
+        *(["without --preset paper"] if given.get("preset") == "paper" else []),
+        *([f"fewer {' or '.join(shorter)}"] if shorter else []),
+        *(["a shorter --minutes" if minutes else "a time limit, --minutes N"] if trains_in_steps else []),
+    )
+
+
+def run_of(arguments: argparse.Namespace, faster: tuple[str, ...] = ()) -> TrainingRun:
     """The training run that the options describe; only one of several processes shows anything."""
     arguments.quiet |= not is_main_process()
     # A model that is fitted in one step has no options for the others.
     given = {name: getattr(arguments, name) for name in ("minutes", "mixed_precision") if name in arguments}
     if "member_scores" in arguments:
         given["member_scores"] = Path(arguments.member_scores or f"{arguments.output.rstrip('/')}.scores")
-    return TrainingRun(resume=arguments.resume, quiet=arguments.quiet, **given)
+    return TrainingRun(resume=arguments.resume, quiet=arguments.quiet, faster=faster, **given)
 
 
 @contextmanager

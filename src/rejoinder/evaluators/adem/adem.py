@@ -37,6 +37,7 @@ from rejoinder.evaluators.adem.vectors import (
     Reading,
     VectorEvaluator,
     check_width,
+    encoding_shown,
     fits,
     row_products,
 )
@@ -124,7 +125,8 @@ class Adem(VectorEvaluator):
         """The projection, the matrices and, with `debias`, the trend with length."""
         encoder = self.opened
         examples, human = self._labelled(data.judged)
-        reading = self._read(examples, encoder)
+        with encoding_shown(examples, data.run):
+            reading = self._read(examples, encoder)
         components, gamma, towards = self._given
         projection = Projection.of(reading.vectors, components or max(COMPONENTS))
         points = reading.with_vectors(projection.points(reading.vectors))

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import PAPER
-from rejoinder.evaluators.adem.vectors import PROJECTION, Projection, Reading, VectorEvaluator, check_width, fits
+from rejoinder.evaluators.adem.vectors import (
+    PROJECTION,
+    Projection,
+    Reading,
+    VectorEvaluator,
+    check_width,
+    encoding_shown,
+    fits,
+)
 from rejoinder.evaluators.base import Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
@@ -88,7 +96,8 @@ class HumanLikeness(VectorEvaluator):
             whose = ", ".join(self.human)
             raise NeedsError(f"{self.name} learns from replies of people ({whose}) and of others: expected both")
         encoder = self.opened
-        reading = Reading.of(pool, encoder, references=False)
+        with encoding_shown(pool, data.run):
+            reading = Reading.of(pool, encoder, references=False)
         projection = Projection.of(reading.vectors, self.components)
         features = _features(reading.with_vectors(projection.points(reading.vectors)))
         weights = _regression(features, by_people, self.strength)

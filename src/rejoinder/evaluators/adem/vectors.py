@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from rejoinder.encoders.sentence_encoders import (
 from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.learning.run import TrainingRun
 from rejoinder.loading.array_schema import Array
+from rejoinder.progress import bar_inside
 from rejoinder.types import Example, Scores
 
 ENCODER = "encoder"
@@ -124,6 +127,12 @@ class Reading:
     def starts(self) -> Ints:
         """The position of each example's first reference; every example must have one. (examples,)"""
         return offsets_of(np.bincount(self.owner, minlength=len(self.responses)))[:-1]
+
+
+def encoding_shown(examples: Sequence[Example], run: TrainingRun) -> AbstractContextManager[None]:
+    """Shows the progress of encoding the texts of these examples in the block."""
+    faster = ("a smaller --encoder", "fewer judged replies")
+    return bar_inside("encoding", len(examples), "replies", quiet=run.quiet, faster=faster)
 
 
 def check_width(encoder: SentenceEncoder, projection: Projection, file: str) -> None:

@@ -31,6 +31,7 @@ from rejoinder.evaluators.saved_members import FIELD
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
+from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.array_schema import checked_arrays
 from rejoinder.loading.foreign import saved_arrays
@@ -114,7 +115,7 @@ class Blend(Evaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """Members, models, calibration and report."""
         sets = rated_sets(data.judged, self.dimension)
-        rows = self._labelled(sets, data.run.member_scores)
+        rows = self._labelled(sets, data.run)
         choice = choose(rows, self.models, self.hold_out, data.seed)
         models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
         names = [member_name(member) for member in self.members]
@@ -163,9 +164,9 @@ class Blend(Evaluator):
         scores[np.isnan(own).all(axis=0)] = np.nan
         return scores
 
-    def _labelled(self, sets: Sequence[RatedSet], folder: Path | None) -> Labelled:
+    def _labelled(self, sets: Sequence[RatedSet], run: TrainingRun) -> Labelled:
         examples = [example for each in sets for example in each.examples]
-        scores = MemberScores(examples, folder)
+        scores = MemberScores(examples, run.member_scores, quiet=run.quiet)
         columns: dict[str, Floats] = {}
         owner: list[int] = []
         for number, (given, member) in enumerate(zip(self.members, self._loaded, strict=True)):

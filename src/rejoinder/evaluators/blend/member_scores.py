@@ -25,6 +25,7 @@ from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch, encodable
+from rejoinder.progress import bar, moved_inside
 from rejoinder.types import Example
 
 PART_WORDS = 40
@@ -105,8 +106,8 @@ class MemberScores:
     interrupted goes on from there.
     """
 
-    def __init__(self, examples: Sequence[Example], folder: Path | None) -> None:
-        self.examples, self.folder = examples, folder
+    def __init__(self, examples: Sequence[Example], folder: Path | None, *, quiet: bool = True) -> None:
+        self.examples, self.folder, self.quiet = examples, folder, quiet
         self._keys = np.array([_key(example) for example in examples], np.uint64)
         self._batches: dict[bytes, Batch] = {}
 
@@ -117,12 +118,15 @@ class MemberScores:
         new = np.flatnonzero(~np.isin(self._keys, known.get("keys", ())))
         _, first = np.unique(self._keys[new], return_index=True)
         rows = new[np.sort(first)]
-        for start in range(0, len(rows), PIECE):
-            piece = rows[start : start + PIECE]
-            found = {"keys": self._keys[piece], **_columns_of(member, self._batch(piece))}
-            known = {name: np.concatenate([known.get(name, column[:0]), column]) for name, column in found.items()}
-            if path is not None:
-                _keep(path, known)
+        doing, faster = f"scoring with {member.name}", ("a blend without it", "fewer judged replies")
+        with bar(doing, total=len(rows), unit="replies", quiet=self.quiet, faster=faster) as moving:
+            for start in range(0, len(rows), PIECE):
+                piece = rows[start : start + PIECE]
+                with moved_inside(moving, len(piece)):
+                    found = {"keys": self._keys[piece], **_columns_of(member, self._batch(piece))}
+                known = {name: np.concatenate([known.get(name, column[:0]), column]) for name, column in found.items()}
+                if path is not None:
+                    _keep(path, known)
         order = np.argsort(known["keys"])
         place = order[np.searchsorted(known["keys"], self._keys, sorter=order)]
         names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]

@@ -30,8 +30,11 @@ def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | No
     """One score per reply; those in the file are not computed again, and scores of anything else in it are replaced."""
     key = digest_of([teacher.signature, examples_digest(examples)])
     found = [] if file is None else _kept(file, key)
-    with bar("teacher", total=len(examples), unit="replies", quiet=quiet) as moving:
-        moving.update(len(found))
+    faster = ("a faster teacher", "fewer contexts or candidates")
+    done = len(found)
+    with bar(
+        "scoring with the teacher", total=len(examples), unit="replies", quiet=quiet, done=done, faster=faster
+    ) as moving:
         for start in range(len(found), len(examples), AT_ONCE):
             scores = teacher.score_batch(Batch(examples[start : start + AT_ONCE])).tolist()
             found += scores

@@ -20,6 +20,7 @@ from rejoinder.data.pairs import Pair
 from rejoinder.evaluators.encoder.texts import ContextIds, Ids, SeparateTexts
 from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length
+from rejoinder.progress import reported
 from rejoinder.text.cleaning import writable
 from rejoinder.threads import in_threads
 
@@ -125,7 +126,8 @@ def shared_scores(
         return run({**arrays, "replies": np.arange(most)})
 
     batches = by_length([row for row, _ in found], tokens)
-    for places, made in zip(batches, in_threads(scored, batches) if threads else map(scored, batches), strict=True):
+    results = in_threads(scored, batches) if threads else reported(map(scored, batches), len(batches))
+    for places, made in zip(batches, results, strict=True):
         if not len(scores):
             scores = np.full((len(pairs), *made.shape[2:]), LOWEST)
         for place, row in zip(places, made, strict=True):

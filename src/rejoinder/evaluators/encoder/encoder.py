@@ -75,13 +75,13 @@ class Encoder(Evaluator):
     label_steps: int | None = None
     """Steps on human scores at most, in place of the preset's."""
     replay: int | None = None
-    """Contexts of the dialogues whose replies are kept at their scores while human scores are learned."""
+    """Number of contexts of the dialogues whose replies should keep their scores while human scores are learned."""
     label_share: float | None = None
     """How much of the weight change by training on human scores is kept, from 0 to 1; by default all of it."""
     dimension: str | None = None
     """Which human scores to learn; may be left out where there is one, or one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest score that people could give; by default, that they gave."""
+    """The lowest and highest score that people could give; by default, the lowest and highest that they gave."""
 
     model_: Model = dataclasses.field(init=False, repr=False, compare=False)
 

@@ -32,6 +32,7 @@ from rejoinder.learning.weights import loaded_network, save_weights, with_weight
 from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
 from rejoinder.loading.schema import check_range
 from rejoinder.model_folder import CONFIG
+from rejoinder.progress import reported
 
 _BATCH_TOKENS = 4096
 
@@ -145,8 +146,9 @@ class TorchModel:
     def score_encoded(self, encoded: Sequence[Encoded]) -> NDArray[np.float64]:
         """One score per row of tokens."""
         scores = np.full(len(encoded), LOWEST)
+        batches = by_length(encoded, _BATCH_TOKENS)
         with _scoring(self.network):
-            for rows in by_length(encoded, _BATCH_TOKENS):
+            for rows in reported(batches, len(batches)):
                 found = self.network(**self.tensors([encoded[row] for row in rows]))
                 scores[rows] = found.cpu().numpy()
         return scores

@@ -46,7 +46,7 @@ class NetworkEvaluator(CorpusEvaluator):
     layers: int = 1
     """Layers of each GRU."""
     speaker: int = 30
-    """Size of the embedding of whether the replier spoke a turn, in the hierarchical form."""
+    """Size of the embedding that says whether the replier spoke a turn, in the hierarchical form."""
     units: int = 64
     """Units of the head's hidden layer."""
     dropout: float = 0.2

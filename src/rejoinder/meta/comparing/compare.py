@@ -19,7 +19,7 @@ from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.meta.comparing.comparison import Comparison, Primary
 from rejoinder.meta.comparing.pair_tests import PairTests
-from rejoinder.meta.comparing.pairing import join, labels_of
+from rejoinder.meta.comparing.pairing import check_several_systems, join, labels_of
 from rejoinder.meta.comparing.ranking import ranked_systems
 from rejoinder.meta.comparing.score_tables import read_score_table
 from rejoinder.meta.comparing.verdict import Verdict
@@ -96,8 +96,7 @@ def compare(
     with ExitStack() as stack:
         sources = _opened(origins, grouped, on_error, stack)
         joined, seen = join(sources, labels_of(origins), quiet=quiet)
-        if len(seen.systems) < 2:
-            raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
+        check_several_systems(seen)
         chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in sources))
         _check_named(chosen, {"predictor": predictor, "primary metric": primary})
         examples = stack.enter_context(closing(Replay(joined)))

@@ -44,6 +44,15 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
     return JoinedSources(tuple(sources), names), joined
 
 
+def check_several_systems(seen: Survey) -> None:
+    """Raise a CallError unless there are two systems or more."""
+    if len(seen.systems) < 2:
+        raise CallError(
+            f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
+            "field such as `system` or `model` that names the system of each reply"
+        )
+
+
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:
     """For each source, its name for a system -> a name that no other source has; the same one where possible."""
     names: list[dict[str, str]] = []

@@ -42,9 +42,9 @@ class Grid:
 
     def _run(self, cells: Sequence[Cell], store: CellStore) -> None:
         fitted: tuple[str, Evaluator] | None = None
-        for cell in progress(cells, "fitting", total=len(cells), unit="cells", quiet=self.quiet):
-            if cell in store:
-                continue
+        missing = list({cell.key: cell for cell in cells if cell not in store}.values())
+        faster = ["fewer folds, counts or seeds", "fewer evaluators"]
+        for cell in progress(missing, "fitting", total=len(missing), unit="fits", quiet=self.quiet, faster=faster):
             started = time.perf_counter()
             if fitted is None or fitted[0] != cell.fit_key:
                 fitted = (cell.fit_key, cell.fit())

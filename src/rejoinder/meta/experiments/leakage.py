@@ -30,8 +30,8 @@ class LeakageCheck:
         """Check a cell before it is fitted."""
         data = cell.evaluator.training_data(cell.dialogues, cell.train)
         shared = shares_context(cell.test, data.judged_examples, same_set=cell.train_set == cell.test_set)
-        self._take("its judged training replies", cell, shared)
-        self._take("its training dialogues", cell, data.dialogue_contexts.holds(cell.test))
+        self._take("the judged training replies", cell, shared)
+        self._take("the training dialogues", cell, data.dialogue_contexts.holds(cell.test))
         self._take(
             "the training data of the model it starts from", cell, cell.evaluator.inherited_contexts().holds(cell.test)
         )
@@ -39,8 +39,8 @@ class LeakageCheck:
     def findings(self) -> list[str]:
         """One sentence per source of leakage that was allowed."""
         return [
-            f"Leakage: up to {leaked} of {tested} test replies have a context that is also in {source}. "
-            f"It was allowed: {self._allowed}."
+            f"Leakage, which was allowed ({self._allowed}): up to {leaked} of {tested} test replies have a context "
+            f"that is also in {source}."
             for source, (leaked, tested) in self._most.items()
         ]
 

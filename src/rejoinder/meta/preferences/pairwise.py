@@ -19,7 +19,7 @@ from rejoinder.evaluators.judge.cost import Plan
 from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import FIRST, NEITHER, Pair, PairVerdict, planned_pairs, preferred
-from rejoinder.meta.comparing.pairing import join, labels_of
+from rejoinder.meta.comparing.pairing import check_several_systems, join, labels_of
 from rejoinder.meta.judged import context_key
 from rejoinder.meta.preferences.pairwise_report import Flips, PairwiseReport
 from rejoinder.meta.preferences.rank import preferences
@@ -99,8 +99,7 @@ def pairs_of(
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(Source(origin, given, on_error))) for origin in origins]
         joined, seen = join(sources, labels_of(origins))
-        if len(seen.systems) < 2:
-            raise CallError(f"compare needs at least two systems, found only {seen.systems[0]!r}")
+        check_several_systems(seen)
         pairs = list(pairs_in(joined, own))
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
     if not pairs:

@@ -176,9 +176,9 @@ def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], 
         of_people,
     ]
     if more:
-        sentences.append(f"Favour replies of the reference's length more than people do: {listed_with(more)}.")
+        sentences.append(f"These favour replies of the reference's length more than people do: {listed_with(more)}.")
     if less:
-        sentences.append(f"Favour them less than people do: {listed_with(less)}.")
+        sentences.append(f"These favour them less than people do: {listed_with(less)}.")
     if not more and not less:
         sentences.append("No metric's difference is significantly different from that of people.")
     clear = [bias for bias in metrics if above(bias.spearman) or below(bias.spearman)]
@@ -186,7 +186,7 @@ def _findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], 
     if with_length:
         most = max(with_length, key=lambda bias: abs(bias.spearman.estimate))
         sentences.append(
-            f"{most.name} correlates most with the length of the reply: Spearman {signed(most.spearman.estimate)}, "
-            f"people {signed(people.spearman.estimate)}."
+            f"{most.name} correlates most strongly with the length of the reply: Spearman "
+            f"{signed(most.spearman.estimate)}; for people it is {signed(people.spearman.estimate)}."
         )
     return sentences

@@ -120,8 +120,8 @@ def _findings(columns: list[Rescaled], ratios: list[Interval], scale: HumanScale
         f"{_near_mean(people.values, scale):.0%} of them are within half a step of their mean."
     ]
     for judgement, chosen in (
-        ("Spread less than the human ratings", [m for m, ratio in with_ratio if below(ratio, 1)]),
-        ("Spread more", [m for m, ratio in with_ratio if above(ratio, 1)]),
+        ("These spread less than the human ratings", [m for m, ratio in with_ratio if below(ratio, 1)]),
+        ("These spread more", [m for m, ratio in with_ratio if above(ratio, 1)]),
         ("No significant difference", [m for m, ratio in with_ratio if not above(ratio, 1) and not below(ratio, 1)]),
     ):
         if chosen:

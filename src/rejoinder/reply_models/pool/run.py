@@ -122,15 +122,23 @@ class PoolRun:
     ) -> None:
         with (
             part.appending() as file,
-            bar("replying", total=count, unit="contexts", quiet=self.quiet) as moving,
+            bar("replying", total=count, unit="contexts", quiet=self.quiet, done=done, faster=self._faster) as moving,
         ):
-            moving.update(done)
             for batch in in_batches(self._left(done), _BATCH):
                 file.writelines(row.json for row in pool.rows(batch, tally))
                 file.flush()
                 done += len(batch)
                 keep(done)
                 moving.update(len(batch))
+
+    @property
+    def _faster(self) -> list[str]:
+        """What would take less time."""
+        systems = self.pool.systems
+        ways = ["fewer contexts (`rejoinder convert --sample`)"]
+        if any(system.decoding is not None and system.decoding.method == "beam" for system in systems):
+            ways.append("greedy decoding in place of beam search")
+        return [*ways, "fewer systems"] if len(systems) > 1 else ways
 
     def _left(self, done: int) -> Iterator[Example]:
         return islice(each_once(self.contexts), done, None)

@@ -49,14 +49,15 @@ Beside = Callable[[str], str]
 INTRODUCTION = """\
 # ADEM measured
 
-What [adem.md](../reference/adem.md) describes, on judged sets that anyone can have; the data of Lowe et al. 2017 were
-never released. Intervals are of 95 %, over contexts. Components, gamma and what the penalty shrinks to are chosen
-within each training fold, unless a row says otherwise. `dot` is c^T r^ + r^T r^ of the encoder's own vectors, with
-nothing learned: vhred-dot, t2v-dot. On published splits, ratings far from their reply's median are left out, as in
-Zhao et al. 2020.
+This page measures the evaluators of [adem.md](../reference/adem.md) on public judged sets, because the data of Lowe et
+al. 2017 were never released. Brackets are 95 % intervals over contexts. The number of components, gamma, and what the
+penalty shrinks the matrices to are chosen within each training fold, unless a row says otherwise. `dot` is c^T r^ + r^T
+r^ with the encoder's own vectors, and nothing is learned: these are vhred-dot and t2v-dot. On published splits, ratings
+far from the median of their reply are left out, as in Zhao et al. 2020.
 
-The grid of settings was drawn up after both zhao2020 sets had been looked at, and the length-debiased variant was
-corrected (true replies left out of the trend) after its first result on DailyDialog had been seen."""
+Not everything was fixed in advance: we had already looked at both zhao2020 sets when we chose the grid of settings, and
+we corrected the variant without length bias (true replies no longer count in the trend) after we had seen its first
+result on DailyDialog."""
 
 TABLES_TEXT = """\
 ## Agreement with people
@@ -68,40 +69,44 @@ FIGURE_7_TEXT = """\
 
 ![correlation by epoch](adem-training.svg)
 
-{name}: gradient descent as in the paper (7 components, gamma .02, learning rate .01, batches of 16) on four fifths of
-the contexts, correlation on the others, mean of five folds. Epoch 0 is M = N = I. In the paper it is about 0 there;
-ours starts above, since the dot product of these vectors already correlates with people (the rows `dot` above)."""
+ADEM is trained on {name} by gradient descent as in the paper (7 components, gamma .02, learning rate .01, batches of
+16), on four fifths of the contexts. The figure shows the correlation on the other contexts, averaged over five folds.
+At epoch 0, M and N are identity matrices. There, the paper's correlation is about 0; ours is higher, because the dot
+product of these vectors already correlates with people (the rows `dot` above)."""
 
 LENGTH_TEXT = """\
 ## Length bias (Lowe et al. 2017, Table 8)
 
-Out-of-fold scores, scaled to the mean and variance of the human ratings. `length taken out`: the trend of training
-scores with the reply's length, and with its distance from the reference's, is subtracted."""
+Out-of-fold scores are scaled to the mean and variance of the human ratings. In the rows `length taken out`, a trend
+is subtracted: that of the training scores with the length of the reply and with its distance from the reference's
+length."""
 
 SPREAD_TEXT = """\
 ## Conservative scores (Zhao et al. 2020, Table 1)
 
-Squared error rewards scores near the mean. In Zhao et al. 2020 ADEM's standard deviation is {:.2f} ({:.2f} without
-true replies), beside {:.2f} ({:.2f}) for people."""
+Training on squared error favours scores near the mean.
+In Zhao et al. 2020 ADEM's standard deviation is {:.2f} ({:.2f} without true replies), compared with {:.2f} ({:.2f})
+for people."""
 
 LEFT_OUT_TEXT = """\
 ## One system left out (Lowe et al. 2017, Table 5)
 
-50 components as in Zhao et al. 2020, gamma .02 as in Lowe et al. 2017, shrunk to the identity, which a first look at
-these sets had favoured. A system is a model, whatever its decoding. The paper's figures are means over its four
-systems."""
+These models have 50 components as in Zhao et al. 2020, and gamma .02 as in Lowe et al. 2017. They are shrunk to the
+identity, which gave better results when we first looked at these sets. A system is a model with any decoding. The
+paper's figures are means over its four systems."""
 
 AMOUNTS_TEXT = """\
 ## Amount of labels (Lowe et al. 2017, Table 14)
 
-The same settings."""
+The settings are those of the previous section."""
 
 LIKENESS_TEXT = """\
 ## Human-likeness
 
-Fitted on the other folds' replies: true ones against those of models; random ones are left out. The area is that under
-the ROC curve, true replies against models'; means of scores have the number of replies beside them; generic replies are
-those that models gave to three contexts or more. Pearson is with people's ratings, which it never saw."""
+This evaluator learns to distinguish true replies from those of models, on the replies of the other folds; random
+replies are left out. "Area" is the area under the ROC curve for this distinction. Mean scores are followed by the
+number of replies. Generic replies are those that models gave to three contexts or more. Pearson is the correlation with
+people's ratings, which the evaluator never saw."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ REPLIES = 616
 INTRODUCTION = """\
 # ADEM: time to score
 
-Table 11 of Lowe et al. 2017 is the time that ADEM takes for their 616 test replies, encoding included. Ours is that for
-616 judged replies of zhao2020_dailydialog, by an ADEM with the paper's preset that was fitted on the other replies of
-the set. It is processor time, so that it hardly depends on what else the machine does; a text that occurs twice is
-encoded once. Encoders and machines differ from the paper's: theirs is a VHRED with a context of 2,000 units."""
+Table 11 of Lowe et al. 2017 gives the time that ADEM takes for their 616 test replies, including encoding. Ours is the
+time for 616 judged replies of zhao2020_dailydialog, with the paper's preset, fitted on the other replies of the set. It
+is processor time, which hardly depends on what else the machine does; a text that occurs twice is encoded once. Encoder
+and machine differ from the paper's, whose encoder is a VHRED with 2,000 context units."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def by_setting(data: Dstc6, cache: Cache) -> Arrays:
         "AM, mean of references": Am(refs="mean", tokenise=TOKENISED),
         "AM, centroid of references": Am(refs="centroid", tokenise=TOKENISED),
         "FM, mean of references": Fm(refs="mean", tokenise=TOKENISED),
-        "FM, unknown words passed over": Fm(unknown="skip", tokenise=TOKENISED),
+        "FM, unknown words skipped": Fm(unknown="skip", tokenise=TOKENISED),
         "FM, Kneser-Ney": Fm(smoothing="kneser-ney", prune=0.0, tokenise=TOKENISED),
         "FM, absolute": Fm(fluency="absolute", tokenise=TOKENISED),
     }

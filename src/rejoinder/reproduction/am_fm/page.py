@@ -64,29 +64,30 @@ BEST_SYSTEM = "S_17"
 INTRODUCTION = """\
 # AM-FM on DSTC6
 
-20 systems answered 2,000 customer-service tweets; each has 11 references, and each reply 10 raters (Hori & Hori 2017).
-D'Haro et al. 2019 report how AM, FM and their mean agree with people over the systems' means. Their training text,
-18,692 tweets of agents, is not public. In its place:
+20 systems answered 2,000 customer-service tweets. Each tweet has 11 references, and each reply has 10 raters (Hori &
+Hori 2017). D'Haro et al. 2019 report how well the systems' mean AM, FM and AM-FM agree with people. Their training
+text, 18,692 tweets of agents, is not public. We used this instead:
 
-- **cross-fitted**: items are cut into five folds, and each fold is scored by models of the other folds' references
-  (about 17,000; AM by 10,000 of them), without those that occur word for word in the fold itself. No reply is scored by
-  a model that saw its item's references. This is in-domain text, as the paper's was, and closer to the tested
-  references than tweets are: it was written for the same task.
-- **DailyDialog, Self-dialogue**: 18,692 turns of a corpus of another domain (10,000 for AM).
+- **cross-fitted**: items are divided into five folds, and each fold is scored by models that were trained on the
+  references of the other folds (about 17,000, of which AM uses 10,000), except those that occur word for word in the
+  fold itself. No reply is scored by a model that saw the references of its item. This text is from the same domain, as
+  the paper's was. It is closer to the tested references than tweets would be, because it was written for the same task.
+- **DailyDialog, Self-dialogue**: 18,692 turns of a corpus from another domain (10,000 for AM).
 
 10 dimensions, bigrams and lambda .8 are the paper's settings, which it chose on the test data itself; here they were
-fixed before anything was measured. r is Pearson's, rho Spearman's correlation over systems. Brackets are 95 % intervals
-over items for these 20 systems; they say nothing about other systems. One system lies far from all others: people give
-S_20 2.99, the others 3.31 or more. So each figure is also shown without S_20, and with each system left out in turn
-(lowest and highest). Conclusions: [am-fm.md](../reference/am-fm.md#the-papers-findings-reproduced-or-not)."""
+fixed before anything was measured. r is Pearson's and rho Spearman's correlation over systems. Brackets are 95 %
+intervals over items for these 20 systems; they say nothing about other systems. One system lies far from all others:
+people give S_20 2.99 on average, and the others 3.31 or more. Therefore each figure is also shown without S_20, and
+with each system left out in turn (the lowest and the highest result). The conclusions are in
+[am-fm.md](../reference/am-fm.md#the-papers-findings-reproduced-or-not)."""
 
 TABLE_1_TEXT = "## Table 1: AM-FM, system by system"
 
 FIGURE_1_TEXT = """\
 ## Figure 1: AM by dimension
 
-As in the paper, the first dimensions of one space of 2,500. Items are in two halves here, each scored by a space of
-10,000 references of the other half.
+As in the paper, the dimensions are the first ones of a single space with 2,500 dimensions. Here, items are divided into
+two halves, and each half is scored with a space learned from 10,000 references of the other half.
 
 ![AM by dimension](am-fm-dimensions.svg)"""
 
@@ -95,33 +96,33 @@ TABLE_2_TEXT = "## Table 2: FM by the order of its n-grams"
 FIGURE_2_TEXT = """\
 ## Figure 2: AM-FM by lambda
 
-An asterisk in the figure: without S_20. The paper shows its curves of Figures 1 and 2 without numbers, so that none
-can be put beside ours; it prints .891 for lambda .8.
+An asterisk in the figure means: without S_20. The paper gives no numbers for its curves in Figures 1 and 2, so that
+there are none to compare with ours, apart from .891 for lambda .8.
 
 ![AM-FM by lambda](am-fm-lambda.svg)"""
 
 SETTINGS_TEXT = """\
 ## Other settings than the paper's, cross-fitted
 
-Each by the replies that it can score. A model that passes over unknown words cannot score a reply that has no known
-word; nearly all such replies are S_20's, whose mean is higher for it."""
+Each row uses the replies that it can score. A model that skips unknown words cannot score a reply without any known
+word. Nearly all such replies are by S_20, and its mean is higher without them."""
 
 CAUSAL_TEXT = "SmolLM2 (135M) was pretrained elsewhere; it scored 200 items."
 
 FIGURE_3_TEXT = """\
 ## Figure 3: single replies
 
-Pearson over the 2,000 replies of one system, and over all 40,000. The human halves are five raters of each reply
-against the other five, the mean of 100 random divisions; the figure shows one division, and 300 of the replies. The
-embedding average is 0 where no word of a reply has a vector.
+Pearson's correlation over the 2,000 replies of one system, and over all 40,000 replies. "Human halves" is the
+correlation between five raters of each reply and the other five, averaged over 100 random divisions; the figure shows
+one division and 300 of the replies. The embedding average is 0 where no word of a reply has a vector.
 
 ![single replies](am-fm-sentences.svg)"""
 
 TABLE_3_TEXT = """\
 ## Table 3: the five examples
 
-All are replies of S_17 to items of the test set. Theirs and ours keep the best of the 11 references. PM (1: nothing
-speaks against the reply) is no part of the total."""
+All five are replies of S_17 to items of the test set. Both their scores and ours are those with the best of the 11
+references. PM, which is 1 if nothing speaks against the reply, is not part of the total."""
 
 
 @dataclass(frozen=True, slots=True)

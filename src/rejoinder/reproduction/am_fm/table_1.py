@@ -42,15 +42,15 @@ CASED = ("bleu-4", "rouge-l", "cider")
 INTRODUCTION = """\
 # DSTC6: metrics against people, by system
 
-Pearson correlation with people over the 20 systems, beside what D'Haro et al. 2019 report in their Table 1. The
-organisers' values are corpus-level scores, so ours are too; the mean over replies stands beside them, with an interval
-that resamples the 2,000 items, against people's mean over the same replies. One system, S_20, lies far from the others
-(people rate it 2.99, all others 3.31 or more), so every figure is also shown without it. S_20 answers 310 times with
-nothing but `<no_reply>` or `<URL>`: the embedding metrics have no vector for these and leave them out, where nlg-eval,
-which made the published figures, gave them a number. The last column counts them as 0. The remaining differences come
-from other word vectors, and for METEOR from its paraphrase table, which is not used here. AM-FM itself is in
-[am-fm-dstc6.md](am-fm-dstc6.md). The paper's row for skip-thought, -0.4563, is of vectors that are not at hand; a row
-for vectors of our own is added if the folder of models has them (`make models-cache/skip-thought`)."""
+The Pearson correlation with people over the 20 systems, next to what D'Haro et al. 2019 report in their Table 1. The
+organisers' values are corpus-level scores, and so are ours. A further column has the mean over replies, which is
+compared with people's mean over the same replies; its interval resamples the 2,000 items. One system, S_20, lies far
+from the others (people rate it 2.99, all others 3.31 or more), so there is also a column without it. 310 replies of
+S_20 are nothing but `<no_reply>` or `<URL>`. The embedding metrics have no vector for these and leave them out, whereas
+nlg-eval, which computed the published figures, gave them a number; the last column counts them as 0. The remaining
+differences are due to different word vectors and, for METEOR, to its paraphrase table, which is not used here. AM-FM
+itself is in [am-fm-dstc6.md](am-fm-dstc6.md). The paper's figure for skip-thought, -0.4563, is from vectors that we do
+not have; a row for our own vectors is added if the folder of models has them (`make models-cache/skip-thought`)."""
 
 
 SKIP_THOUGHT_NOTE = """\

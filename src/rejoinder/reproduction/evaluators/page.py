@@ -26,46 +26,50 @@ SECTIONS = (ZERO, SEMI, "targets")
 INTRODUCTION = f"""\
 # How well scores agree with people
 
-Correlation of scores with people's mean rating, reply by reply. Each cell has Pearson's r above and Spearman's rho
-below, each with a 95 % interval from 1,000 resamples of whole contexts, because replies to one context are not
-independent. `n` is given where a scorer could not score all replies, and `left out` counts those whose context it was
-trained on. Sets of more than {LARGEST:,} replies are measured on a seeded sample of contexts. Where a set has no
-references or no contexts, a scorer that needs them has no figure. A **bold** figure meets its target; one that does not
-is marked "missed". Targets and published figures are compared as they stand; published ones have no intervals.
+This page shows how scores correlate with people's mean ratings of the same replies. Each cell has Pearson's r above and
+Spearman's rho below, each with a 95 % interval from 1,000 resamples of whole contexts, because replies to one context
+are not independent. `n` is given where a scorer could not score all replies, and `left out` counts the replies whose
+context it was trained on. Sets of more than {LARGEST:,} replies are measured on a seeded sample of contexts. Where a
+set has no references or no contexts, a scorer that needs them has no figure. A **bold** figure meets its target; one
+that does not is marked "missed". Targets and published figures are compared with our estimates alone, without regard to
+the intervals; published figures have no intervals.
 
-On the published test splits of zhao2020 (`/test`) ratings far from their reply's median are dropped, as in Zhao et al.
-2020; everywhere else all ratings count. These splits are by reply, so that their contexts are in training too: they
-serve comparison with the paper, not as a fair estimate of what to expect.
+On the published test splits of zhao2020 (`/test`), ratings far from the median of their reply are dropped, as in Zhao
+et al. 2020; everywhere else all ratings count. These splits divide replies, not contexts, so that the contexts of the
+test part also occur in the training part. Figures on them can be compared with the paper, but are too optimistic for
+new contexts.
 
-In some sets the true reply is among those judged and is its own only reference (zhao2020: 100 of 900 and 150 of 900,
-usr_personachat: 60 of 300, engage_dailydialog: half), which raises all metrics that compare with references. In
-dailydialogpp_dev nobody rated: labels are by construction, and the references are the other good replies. dstc6_t2 has
-no contexts; its 2,000 items are used in their place. usr_personachat has two rows: how good a reply is overall, on
-which its target is measured, and whether it fits the context, which is all that an evaluator without the persona can
-see."""
+In some sets, the true reply is one of the judged replies and also its own only reference (zhao2020: 100 of 900 and 150
+of 900, usr_personachat: 60 of 300, engage_dailydialog: half). This raises the figures of all metrics that compare with
+references. The labels of dailydialogpp_dev are not ratings: they follow from how its replies were made, and the
+references are the other good replies. dstc6_t2 has no contexts; each of its 2,000 items counts as one. usr_personachat
+has two rows: one for how good a reply is overall, on which its target is measured, and one for whether it fits the
+context, which is all that an evaluator can see without the persona."""
 
 ZERO_TEXT = """\
 ## Zero labels
 
-No judged data of any kind in training. "cosine" is that of the sentence vectors of the last turn and the reply, by a
-pretrained encoder that was not trained further ([encoder-cosine](../reference/metrics.md#encoder-cosine)). The cosine
-and the metrics have not been fitted to anything here. mpnet had an hour of the recipe on one core, without its
-polishing stage; it is too slow here for the largest sets."""
+These scorers were trained without judged data of any kind. "cosine" is the cosine similarity between the sentence
+vectors of the last turn and of the reply, from a pretrained encoder that was not trained further
+([encoder-cosine](../reference/metrics.md#encoder-cosine)). The cosine and the metrics have not been fitted to anything
+here. mpnet was trained by the same recipe as `default-zero` for an hour on one core, without the polishing stage; on
+this machine it is too slow for the largest sets."""
 
 SEMI_TEXT = """\
 ## Semi-supervised
 
-Trained with labels of other sets and, on the set itself, with labels of other contexts: five folds by context, each
-reply scored by a model that saw no label of its context. On `/test`, trained on the published training part. The
-default saw labels of conture_turn, engage_dailydialog and dailydialogpp_dev: its figures there are in the second
-column, out of fold, by the recipe that made the shipped weights, on two of the five folds. On the other sets that
-column is of models trained for replies like these, on `/test` from the shipped weights, elsewhere from earlier ones.
-How each was trained: [default-evaluator.md](../design/default-evaluator.md)."""
+These scorers were trained with labels of other sets. "With labels" means: also with labels of other contexts of the
+same set. Contexts are divided into five folds, and each reply is scored by a model that saw no label of its context;
+for `/test`, the model was trained on the published training part. `default@1`, the first version of `default`, was
+itself trained with labels of conture_turn, engage_dailydialog and dailydialogpp_dev. For these three sets, the second
+column has out-of-fold scores by the recipe that made its weights, on two of the five folds. For the other sets, it has
+models that were trained further on replies of the set: from the shipped weights on `/test`, and from earlier weights
+elsewhere. [default-evaluator.md](../design/default-evaluator.md) says how each was trained."""
 
 TARGETS_TEXT = """\
 ## Targets
 
-Spearman, or Pearson / Spearman."""
+Each target is a Spearman correlation, or a pair of Pearson / Spearman."""
 
 
 @dataclass(frozen=True, slots=True)

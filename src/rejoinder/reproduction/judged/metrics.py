@@ -39,15 +39,15 @@ EXAMPLES = 3
 INTRODUCTION = """\
 # Metrics against people
 
-The tables and figures of Liu et al. 2016, How NOT To Evaluate Your Dialogue System, on judged sets that are public: the
-judged Twitter and Ubuntu replies of the paper are not public. Metrics have their default settings, and nothing was
-trained. Brackets are 95 % intervals over contexts."""
+This page repeats the tables and figures of Liu et al. 2016 (How NOT To Evaluate Your Dialogue System) on public judged
+sets, because the judged Twitter and Ubuntu replies of the paper are not public. Metrics have their default settings,
+and nothing was trained. Brackets are 95 % intervals over contexts."""
 
 TABLE_3_TEXT = """\
 ## Metrics against people (Table 3)
 
 Each cell has Pearson's correlation above and Spearman's below. `Human` is the correlation of the mean ratings of two
-random halves of the raters; the paper has it between two halves of 25 judges."""
+random halves of the raters; in the paper, of two halves of 25 raters."""
 
 TABLE_4_TEXT = """\
 ## Without stop words and punctuation (Table 4)
@@ -57,23 +57,23 @@ Pearson above, Spearman below. The paper's figures are for Twitter."""
 TABLE_5_TEXT = """\
 ## Length (Table 5)
 
-Mean score of replies whose length is within 6 words of the reference's, and of the others. Scores are scaled
-to the mean and variance of the human ratings. Replies that equal their reference are left out. The paper's figures, on
-Twitter:"""
+The mean score of replies whose length is within 6 words of the reference's, and that of all others. Scores are scaled
+to the mean and variance of the human ratings. Replies that equal their reference are left out. The paper's figures are
+for Twitter:"""
 
 FIGURE_1_TEXT = """\
 ## Reply by reply (Figure 1)
 
 ![metrics and people, reply by reply](metric-scatter.svg)
 
-{name}: BLEU-2, the embedding average, and one half of the raters against the other, with the noise on ratings of Lowe
-et al. 2017. At most 250 replies are drawn."""
+Replies of {name}: BLEU-2 against people, the embedding average against people, and one half of the raters against the
+other half. Noise is added to the ratings, as in Lowe et al. 2017. At most 250 replies are shown."""
 
 FIGURE_2_TEXT = """\
 ## Replies that metrics and people judge differently (Figure 2)
 
-{name}, without replies that equal their reference: those that people rank high and BLEU-2 low, then the reverse. One
-reply per context; chosen by the difference of ranks alone."""
+Replies of {name} that people rank high and BLEU-2 ranks low, then the reverse. Replies that equal their reference are
+left out. The difference of ranks alone decides which replies are shown, at most one per context."""
 
 
 @dataclass(frozen=True, slots=True)

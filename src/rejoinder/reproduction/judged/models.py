@@ -21,7 +21,7 @@ from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.types import Example, Scores
 
-ADEM, RUBER, DEFAULT = "ADEM", "RUBER", "default"
+ADEM, RUBER, DEFAULT = "ADEM", "RUBER", "default@1"
 ENCODER = "minilm"
 CORPUS, DIALOGUES, EPOCHS = "dailydialog.train", 5_000, 3
 """What RUBER is trained on: a minute on one core. The page `ruber-figures` has models that were trained for longer."""

@@ -26,15 +26,16 @@ ALL = "all sources"
 INTRODUCTION = """\
 # How people rated
 
-The papers' tables and figures on ratings. The ratings of Lowe et al. 2017 were never released: their figures are shown
-beside ours on other data. Zhao et al. 2020 published their ratings."""
+This page repeats the papers' tables and figures about ratings. The ratings of Lowe et al. 2017 were never released, so
+their figures are shown next to ours on other data. Zhao et al. 2020 published their ratings."""
 
 AGREEMENT_TEXT = """\
 ## Agreement by question (Lowe et al. 2017, Tables 1 and 2)
 
-Lowe et al. had 4,104 Twitter replies judged, after a pilot with four questions. Kappa is Cohen's with quadratic
-weights, the median over pairs of raters. These sets do not say who gave a rating, so that a rater here is a place in
-the list of a reply's ratings. Krippendorff's alpha needs no such assumption; its interval resamples contexts."""
+Lowe et al. had 4,104 Twitter replies judged, after a pilot study with four questions. Kappa is Cohen's kappa with
+quadratic weights, the median over all pairs of raters. Our sets do not say who gave a rating, so we treat the first
+ratings of all replies as those of one rater, the second ratings as those of another, and so on. Krippendorff's alpha
+needs no such assumption; its interval resamples contexts."""
 
 ANSWERS_TEXT = """\
 ## Ratings by question (Lowe et al. 2017, Figure 5)
@@ -46,16 +47,17 @@ All single ratings of {name}."""
 OUTLIERS_TEXT = """\
 ## With and without outliers (Zhao et al. 2020, Appendix A)
 
-An outlier is a rating further from its reply's median than one median absolute deviation. Alpha without them says how
-alike the ratings are that were kept, not how reliable the raters are: ratings that differ were removed."""
+An outlier is a rating whose distance from the median of its reply exceeds one median absolute deviation. Alpha without
+outliers shows how similar the remaining ratings are, not how reliable the raters are, because ratings that differ were
+removed."""
 
 SOURCES_TEXT = """\
 ## Ratings by source (Zhao et al. 2020, Figure 1)
 
 ![mean ratings by source](rater-sources.svg)
 
-Mean overall ratings without outliers, {name}. A box goes from the first to the third quartile, with the median in it,
-and whiskers from the 5th to the 95th percentile. A source is a model, whatever its decoding."""
+Mean overall ratings without outliers, for {name}. A box extends from the first to the third quartile, with a line at
+the median; whiskers extend from the 5th to the 95th percentile. A source is a model with any decoding."""
 
 
 @dataclass(frozen=True, slots=True)

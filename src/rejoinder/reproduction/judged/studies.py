@@ -43,84 +43,86 @@ UPPER, LOWER = 0.75, 0.5
 INTRODUCTION = f"""\
 # Evaluators: systems, single replies, robustness
 
-Tables and figures of Lowe et al. 2017 (ADEM), Tao et al. 2018 (RUBER) and Zhao et al. 2020 that need little training.
-Brackets are 95 % intervals over contexts.
+This page repeats those tables and figures of Lowe et al. 2017 (ADEM), Tao et al. 2018 (RUBER) and Zhao et al. 2020 that
+need little training. Brackets are 95 % intervals over contexts.
 
-- `ADEM` has 50 components over MiniLM; each reply is scored by a model that was fitted on other contexts.
-- `RUBER` is trained without labels on {DIALOGUES:,} dialogues of DailyDialog, {EPOCHS} epochs: a minute, far less than
-  in [ruber-figures.md](ruber-figures.md).
-- `default` comes with the package, and saw no label of these sets. It stands in for RoBERTa-eval, a network of 355 M
-  parameters that was fitted on labels of the same set."""
+- `ADEM` is fitted to 50 principal components of MiniLM's vectors; each reply is scored by a model that was fitted on
+  other contexts.
+- `RUBER` is trained without labels on {DIALOGUES:,} dialogues of DailyDialog for {EPOCHS} epochs. This takes a minute,
+  far less than the training for [ruber-figures.md](ruber-figures.md).
+- `default@1` is the first version of `default`, and was trained on no label of these sets, unlike later versions. It
+  stands in for RoBERTa-eval, a network with 355 million parameters that was fitted on labels of the same set."""
 
 SYSTEMS_TEXT = """\
 ## Over the means of systems (Lowe et al. 2017, Table 4 and Figure 4)
 
-Pearson correlation of mean scores with mean ratings over the systems of {name}; the paper has four systems. The true
-replies are one of the systems here, as in the paper."""
+The Pearson correlation between mean scores and mean ratings of the systems of {name}; the paper has four systems. Here,
+as in the paper, the true replies count as one of the systems."""
 
 REPLIES_TEXT = """\
 ## Reply by reply (Lowe et al. 2017, Figure 3)
 
 ![scores and people, reply by reply](evaluator-replies.svg)
 
-{name}; noise of standard deviation .3 on the human axis, as in the paper."""
+Replies of {name}. Noise with a standard deviation of .3 is added to the human ratings, as in the paper."""
 
 MISSED_TEXT = """\
 ## Good replies that metrics miss (Lowe et al. 2017, Table 6)
 
-Of the paper's 616 test replies:"""
+The counts in the paper, which has 616 test replies:"""
 
 EXAMPLES_TEXT = """\
 ## Examples (Lowe et al. 2017, Table 7)
 
-All replies to a context of {name} that was drawn at random."""
+All replies to one context of {name}, which was drawn at random."""
 
 LIKED_TEXT = """\
 ## Replies that {label} and people like and BLEU-2 does not ({source})
 
-Random replies of {name} that people and {label} put into their upper quarter and BLEU-2 into its lower half; at most
-one per context."""
+Random replies of {name} in the upper quarter by people's ratings and by {label}, and in the lower half by BLEU-2; at
+most one per context."""
 
 TOO_LOW_TEXT = """\
 ## Replies that ADEM scores too low (Lowe et al. 2017, Table 12)
 
-Those that people rank highest above ADEM's rank, one per context."""
+The replies whose rank by people is furthest above their rank by ADEM; at most one per context."""
 
 TOO_HIGH_TEXT = """\
 ## Replies that ADEM scores too high (Lowe et al. 2017, Table 13)
 
-Those that ADEM ranks highest above people's rank, one per context."""
+The replies whose rank by ADEM is furthest above their rank by people; at most one per context."""
 
 RUBER_TEXT = """\
 ## RUBER reply by reply (Tao et al. 2018, Figures 4 to 6)
 
 ![RUBER and people, reply by reply](evaluator-ruber.svg)
 
-From above: replies of a retrieval system (a dual encoder) and of Seq2Seq, both of gupta2019_dailydialog, and of Seq2Seq
-with attention on the other corpus, PersonaChat, by a model trained on DailyDialog. Pearson / Spearman:"""
+From top to bottom: replies of a retrieval system (a dual encoder) and of Seq2Seq, both from gupta2019_dailydialog, and
+replies of Seq2Seq with attention from the other corpus, PersonaChat, scored by a model trained on DailyDialog. The
+table has Pearson / Spearman:"""
 
 AMOUNTS_TEXT = """\
 ## Few labels (Zhao et al. 2020, Figure 2)
 
 ![correlation by number of labels](evaluator-amounts.svg)
 
-ADEM in place of RoBERTa-eval, on the published split; three random samples of each number of labels. In the paper about
-100 labels come close to all 720."""
+ADEM takes the place of RoBERTa-eval. The split is the published one, with three random samples for each number of
+labels. In the paper, about 100 labels do nearly as well as all 720."""
 
 SPREAD_TEXT = """\
 ## Distributions of scores (Zhao et al. 2020, Figure 3)
 
-{name}, all replies. In the paper the standard deviations on the test replies are {theirs}."""
+All replies of {name}. In the paper, the standard deviations on the test replies are {theirs}."""
 
 ROBUST_TEXT = """\
 ## Without true replies, and other dimensions (Zhao et al. 2020, section 6.3)
 
-Pearson / Spearman on the 90 published test replies, with the mean of ratings without outliers, and on all replies."""
+Pearson / Spearman on the 90 published test replies, where outlying ratings are left out, and on all replies."""
 
 NOISE_TEXT = """\
 ## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
 
-On the 90 published test replies. The paper's figures for RoBERTa-eval: {theirs}."""
+Measured on the 90 published test replies. In the paper, RoBERTa-eval has these figures: {theirs}."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ ADEM = Paper(
             "Table 10",
             "the replies of Liu et al. 2016 without speaker tokens",
             State.NOT_PUBLIC,
-            "the judged Twitter replies of Liu et al. 2016 are not at hand",
+            "the judged Twitter replies of Liu et al. 2016 are not available",
             table=TABLE_10,
         ),
         Item(

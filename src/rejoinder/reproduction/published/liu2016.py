@@ -71,7 +71,7 @@ TABLE_5 = PublishedTable(
 )
 """Mean score of replies whose length is within 6 words of the true reply's (47 replies), and of the others (53)."""
 
-_JUDGED = "judged sets with references, in place of the judged Twitter and Ubuntu replies, which are not at hand"
+_JUDGED = "judged sets with references, in place of the judged Twitter and Ubuntu replies, which we do not have"
 _PAGE = "metric-figures"
 
 LIU2016 = Paper(

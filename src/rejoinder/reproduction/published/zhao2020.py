@@ -108,7 +108,7 @@ TABLE_6 = PublishedTable(
 )
 
 _SAME = "zhao2020_dailydialog, the same replies and split"
-_BOTH = "zhao2020, the same replies and splits; of PersonaChat only the dialogues of validation and test are at hand"
+_BOTH = "zhao2020, the same replies and splits; of PersonaChat, we have only the validation and test dialogues"
 _OTHERS = f"{_SAME}; ADEM and the default evaluator in place of RoBERTa-eval"
 _STUDIES = "evaluator-studies"
 

@@ -55,26 +55,27 @@ SOME, MOST = 0.05, 0.5
 INTRODUCTION = """\
 # Reply models in figures
 
-Table 2 of Liu et al. 2016 on other corpora. Each model gave one reply to each of the same contexts; the embedding
-metrics compare it with the true reply. Intervals are of 95 % over contexts. How the models work:
-[reply-models.md](../reference/reply-models.md). "Random reply" is the true reply of another context: what the metrics
-give without any model. The paper's figures are of other corpora and word vectors: its order can be compared with ours,
-its values cannot."""
+This page repeats Table 2 of Liu et al. 2016 on other corpora. Each model gave one reply to each of the same contexts,
+and the embedding metrics compare it with the true reply. Brackets are 95 % intervals over contexts.
+[reply-models.md](../reference/reply-models.md) says how the models work. "Random reply" is the true reply to another
+context, which shows what the metrics give without any model. The paper used other corpora and word vectors: the order
+of its models can be compared with ours, but not its values."""
 
 ORDER_TEXT = """\
-The order found; `=` where the mean difference of two neighbours may be 0, `>` where it is above. Only neighbours are
-compared, without a correction for their number: the ends of a chain of `=` may well differ."""
+The models in order: `>` means that the interval of the mean difference between two neighbours is above 0, and `=` that
+it contains 0. Only neighbours are compared, without a correction for the number of comparisons, and the ends of a chain
+of `=` may well differ."""
 
-CLAIMS_TEXT = "What the paper concludes from its own table, and what these contexts show, by the mean difference:"
+CLAIMS_TEXT = "What the paper concludes from its own table, and what the mean differences on these contexts show:"
 
 PREDICTIONS_TEXT = """\
-Perplexity is that of every reply in the same dialogues over the byte pairs that models trained on the same dialogues
-share; for a pretrained model, with tokens of its own, the cost of the replies is divided by the number of the same byte
-pairs. For VHRED it is an upper bound, made of reconstruction and KL. recall@k is the share of true replies among the
-first k of ten candidates. Where a model that copies finds the true reply word for word, another dialogue of its corpus
-has it too: some dialogues of these corpora are near copies of each other."""
+Perplexity is computed over all replies of the same dialogues, per byte-pair token; models trained on the same dialogues
+share these tokens. A pretrained model has tokens of its own; the cost of its replies is divided by the number of the
+same byte-pair tokens. For VHRED, perplexity is an upper bound, from reconstruction and KL. recall@k is the share of
+true replies that are among the first k of ten candidates. Where a retrieval model finds the true reply word for word,
+another dialogue of its corpus also contains it: some dialogues of these corpora are near copies of each other."""
 
-SAMPLES_TEXT = "Sample replies, to the first contexts that were drawn (their last turn is shown):"
+SAMPLES_TEXT = "Sample replies to the first contexts that were drawn, of which the last turn is shown:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,58 +44,65 @@ ZHAO_ROWS = {
 INTRODUCTION = """\
 # RUBER: figures
 
-How RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900 replies to 100
-contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is Pearson's, rho
-Spearman's correlation. Brackets are 95 % intervals over contexts. What RUBER is and how it is trained:
-[ruber.md](../reference/ruber.md); both ways between the corpora: [ruber-transfer.md](ruber-transfer.md).
+This page shows how well RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900
+replies to 100 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is
+Pearson's and rho Spearman's correlation. Brackets are 95 % intervals over contexts. [ruber.md](../reference/ruber.md)
+says what RUBER is and how it is trained; [ruber-transfer.md](ruber-transfer.md) tests it on the corpus that it was not
+trained on.
 
-- *all*: 900 replies, the mean of all ratings. Tuned scores are from five folds: each model is tuned on the replies to
+- *all*: 900 replies, with the mean of all ratings. Tuned scores come from five folds: each model is tuned on replies to
   other contexts.
-- *test split*: the 90 replies that Zhao et al. report, without ratings far from the reply's median, which they drop
-  too. The split was made by reply, so that other replies to a tested context are in the training split: it serves
-  comparison with the paper, and no more.
-- *theirs*: the RUBER of Zhao et al., a hierarchical one. The paper does not say how it combines the two scores.
+- *test split*: the 90 test replies of Zhao et al., without ratings far from the median of their reply, which they drop
+  too. The split divides replies, not contexts, so that other replies to a tested context are in the training split. It
+  is used only to compare with the paper.
+- *theirs*: the RUBER of Zhao et al., which is hierarchical. The paper does not say how it combines the two scores.
 
-The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
-left out; the last column counts judged replies whose context a model was trained on all the same."""
+The next table lists the models, which were trained on dialogues alone. Dialogues that contain a judged context, or the
+last two turns of one, are left out. The last column counts judged replies whose context a model was nevertheless
+trained on."""
 
-TRAININGS_TEXT = "Tuned models were trained further from these. Nothing was chosen on these replies."
+TRAININGS_TEXT = (
+    "Tuned models were trained further, starting from these models. No setting was chosen by looking at these replies."
+)
 
 SET_TEXT = "## {corpus}, models trained on {corpus}"
 
 RUBER_TEXT = """\
 ## Beside the figures of Tao et al.
 
-Their replies are Chinese and were never released. r / rho; all replies of each set."""
+Their replies are Chinese and were never released. Each cell has r / rho, ours over all replies of each set."""
 
 ENCODERS_TEXT = """\
 ## Other encoders against the GRU
 
-Differences of r over all replies, by bootstrap over contexts; p by permutation."""
+Differences of r over all replies, with intervals from a bootstrap over contexts and p from a permutation test."""
 
 TRANSFER_TEXT = """\
 ## From DailyDialog to PersonaChat
 
-Models without labels, all replies of PersonaChat; r / rho on the test split, beside Table 4 of Zhao et al."""
+Models trained without labels, tested on all replies of PersonaChat (PC: trained on PersonaChat, DD -> PC: trained on
+DailyDialog). The last two columns have r / rho on the test split, next to Table 4 of Zhao et al."""
 
 WITHOUT_TRUE_TEXT = """\
 ## Without true replies
 
-DailyDialog, GRU. True replies are their own reference, so that s_R is 1 for them. Theirs: r on the test split (Zhao et
-al. 2020, Table 1). SD: the standard deviation of the score."""
+Replies of DailyDialog, scored by the model with a GRU. A true reply is its own reference, so that its s_R is 1. Theirs
+is r on the test split (Zhao et al. 2020, Table 1). SD is the standard deviation of the score."""
 
 FIGURE_1_TEXT = """\
 ## s_U by human score
 
-As in Figure 1 of Tao et al.: replies in five equal groups by their human score, lowest first, and the mean s_U of each.
-The paper shows true replies only, of which there are too few here, and gives no numbers.
+As in Figure 1 of Tao et al., replies are divided by their human score into five groups of equal size, lowest first; the
+figure shows the mean s_U of each group. The paper uses true replies only, of which there are too few here, and gives no
+numbers.
 
 ![mean s_U by fifth of human scores](ruber-quantiles.svg)"""
 
 FINDINGS_TEXT = """\
 ## What holds
 
-By r over all replies; brackets are 95 % intervals of differences, which count where they exclude 0."""
+Claims are judged by r over all replies. Brackets are 95 % intervals of differences; a difference counts if its interval
+excludes 0."""
 
 
 @dataclass(frozen=True, slots=True)

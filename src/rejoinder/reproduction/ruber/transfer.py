@@ -24,36 +24,42 @@ SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
 INTRODUCTION = """\
 # RUBER from one corpus to another
 
-RUBER (Tao et al. 2018) learns from dialogues without human scores. How much does it lose on replies of another corpus
-than it was trained on? Table 4 of Tao et al. goes from Douban to Baidu Tieba, neither of which is public with human
-scores; Table 4 of Zhao et al. 2020 goes from DailyDialog to PersonaChat and back, on the replies that are judged here.
-r is Pearson's, rho Spearman's correlation with the mean of all ratings over 900 replies; brackets are 95 % intervals
-over contexts.
+RUBER (Tao et al. 2018) learns from dialogues without human scores. How much does it lose on replies from a corpus that
+it was not trained on? Table 4 of Tao et al. goes from Douban to Baidu Tieba, neither of which is public with human
+scores. Table 4 of Zhao et al. 2020 goes from DailyDialog to PersonaChat and back, on the judged replies that are used
+here. r is Pearson's and rho Spearman's correlation with the mean of all ratings over 900 replies; brackets are 95 %
+intervals over contexts.
 
-Of PersonaChat only the validation and test dialogues are at hand, not the training dialogues that Zhao et al. had. The
-models of PersonaChat learn from the validation dialogues; those of DailyDialog from as many dialogues as give about the
-same number of replies, so that both directions can be compared. They have learned little: with all training dialogues
-of DailyDialog and more epochs, much less is lost on PersonaChat ([ruber-figures.md](ruber-figures.md)).
+Of PersonaChat, we have only the validation and test dialogues, not the training dialogues that Zhao et al. had. The
+models of PersonaChat learn from its validation dialogues. Those of DailyDialog learn from as many dialogues as give
+about the same number of replies, so that both directions can be compared. These models have learned little: with all
+training dialogues of DailyDialog and more epochs, much less is lost on PersonaChat
+([ruber-figures.md](ruber-figures.md)).
 
-The models, each trained on dialogues alone. Dialogues that hold a judged context, whole or by its last two turns, are
-left out; the last column counts judged replies whose context a model was trained on all the same."""
+The next table lists the models, which were trained on dialogues alone. Dialogues that contain a judged context, or the
+last two turns of one, are left out. The last column counts judged replies whose context a model was nevertheless
+trained on."""
 
 BOTH_WAYS_TEXT = """\
 ## Both ways
 
-*own*: trained on the corpus of the tested replies; *other*: trained on the other corpus. *test split*: r / rho of the
-model of the other corpus on the 90 replies that Zhao et al. report, without ratings far from the reply's median, which
-they drop too; *theirs*: what they report for it, for a hierarchical RUBER whose blend the paper does not name."""
+- *own*: r of the model that was trained on the corpus of the tested replies.
+- *other*: r of the model that was trained on the other corpus.
+- *test split*: r / rho of the model of the other corpus on the 90 test replies of Zhao et al., without ratings far from
+  the median of their reply, which they drop too.
+- *theirs*: what Zhao et al. report for it, with a hierarchical RUBER; the paper does not say how it combines the
+  scores."""
 
 TAO_TEXT = """\
 ## Beside the figures of Tao et al.
 
-r / rho of the models of the other corpus, on all replies."""
+Each cell has r / rho, ours by models that were trained on the other corpus, on all replies."""
 
 FINDINGS_TEXT = """\
 ## What holds
 
-By r over all replies; brackets are 95 % intervals of differences, which count where they exclude 0."""
+Claims are judged by r over all replies. Brackets are 95 % intervals of differences; a difference counts if its interval
+excludes 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ def tao(study: Study, document: Document) -> None:
 def findings(study: Study, document: Document) -> None:
     """What the papers claim, and what these replies show."""
     rows = [
-        [f"{OTHER[corpus]} -> {corpus} costs the arithmetic blend", *verdict(transfer_costs(study, corpus))]
+        [f"{OTHER[corpus]} -> {corpus}: the arithmetic blend loses", *verdict(transfer_costs(study, corpus))]
         for corpus in study.replies
     ]
     document.text(FINDINGS_TEXT)

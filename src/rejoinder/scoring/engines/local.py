@@ -21,6 +21,7 @@ from rejoinder.arrays import storage
 from rejoinder.data.survey import in_batches
 from rejoinder.errors import DataError
 from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.progress import Ahead
 from rejoinder.scoring.engines.in_process import InProcess
 from rejoinder.scoring.engines.processes import Processes
 from rejoinder.scoring.engines.run import ScoringRun
@@ -111,6 +112,8 @@ class LocalRun(ScoringRun):
         """Take over the scores of all batches; the first `done` rows have theirs already."""
         start = 0
         with self.bar("scoring") as moving:
+            ahead = Ahead(moving)
+            scorer.advance = ahead.add
             for batch, scores in scored:
                 stop = start + len(batch)
                 if stop > self.seen.count:
@@ -127,7 +130,7 @@ class LocalRun(ScoringRun):
                         file.writelines(score_rows(batch.examples[first - start :], columns.between(first, stop)))
                         file.flush()
                 start = stop
-                moving.update(len(batch))
+                ahead.finish(len(batch))
         if start < self.seen.count:
             raise self._changed()
 

@@ -214,10 +214,8 @@ def _interval(
     if degrees < 1 or math.isnan(variance) or variance == 0:
         return Interval(float(estimate), math.nan, math.nan)
     margin = t_quantile(confidence, degrees) * math.sqrt(variance)
-    low, high = min(estimate, centre - margin), max(estimate, centre + margin)
-    if limits is not None:
-        low, high = max(low, limits[0]), min(high, limits[1])
-    return Interval(float(estimate), float(low), float(high))
+    found = Interval(float(estimate), float(min(estimate, centre - margin)), float(max(estimate, centre + margin)))
+    return found if limits is None else found.within(limits)
 
 
 def _p_value(estimate: float, variance: float, degrees: float) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
+from rejoinder.stats.intervals import Interval, check_confidence, rating_limits, t_quantile
 from rejoinder.stats.mixed.reml import Contrast, MixedFit, fit_reml
 from rejoinder.stats.multiple import holm
 
@@ -77,6 +77,7 @@ def crossed_means(
 
     A factor is left out where the data cannot separate it from another or from noise: contexts with one reply each,
     replies with one rating each, fewer than three raters. None where no factor remains, or all scores are equal.
+    Means stay within the scale of the ratings, where it is known (`rating_limits`).
     """
     check_confidence(confidence)
     values = np.asarray(scores, np.float64)
@@ -95,9 +96,13 @@ def crossed_means(
     units, labels = np.eye(len(names)), [str(name) for name in names]
     pairs = list(combinations(range(len(names)), 2))
     contrasts = [fit.contrast(units[b] - units[a], confidence) for a, b in pairs]
+    limits, means = rating_limits(values), [fit.contrast(unit, confidence) for unit in units]
     adjusted = holm([contrast.p_value for contrast in contrasts]).tolist()
     return CrossedMeans(
-        means={label: fit.contrast(unit, confidence) for label, unit in zip(labels, units, strict=True)},
+        means={
+            label: replace(mean, interval=mean.interval.within(limits))
+            for label, mean in zip(labels, means, strict=True)
+        },
         differences=tuple(
             SystemDifference(labels[a], labels[b], contrast, p)
             for (a, b), contrast, p in zip(pairs, contrasts, adjusted, strict=True)
