@@ -106,6 +106,7 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     """Options shared by all scoring verbs."""
     add_metrics(parser)
     add_reading(parser)
+    add_jobs(parser)
     add_running(parser)
 
 
@@ -157,7 +158,7 @@ positive = option("a count", whole(1))
 
 def run_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of reading and running as keyword arguments of the Python functions."""
-    settings = {name: getattr(arguments, name) for name in ("on_error", "seed", "resamples", "quiet")}
+    settings = {name: getattr(arguments, name) for name in ("on_error", "seed", "resamples", "jobs", "quiet")}
     return {"fields": field_map(arguments), **settings}
 
 

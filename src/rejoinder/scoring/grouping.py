@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Ints, run_starts
 from rejoinder.errors import CallError
 from rejoinder.types import Example
 
@@ -196,10 +196,16 @@ def stable_hash(value: object) -> int:
 
 def _by_appearance(hashes: Ints) -> Ints:
     """Equal numbers for equal hashes: Python's differ from run to run, numbers by order of appearance do not."""
-    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[codes.reshape(-1)], np.int64)
+    order = np.argsort(hashes, kind="stable")
+    starts = run_starts(hashes[order])
+    first = order[starts]  # the first row with each hash, by hash
+    lengths = np.diff(np.flatnonzero(starts), append=len(hashes))
+    appears = np.zeros(len(hashes), np.bool_)
+    appears[first] = True
+    numbers = np.cumsum(appears)[first] - 1
+    codes = np.empty(len(hashes), np.int64)
+    codes[order] = np.repeat(numbers, lengths)
+    return codes
 
 
 def _joined(contexts: Ints, links: Ints) -> Ints:

@@ -24,6 +24,7 @@ from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import choose
 from rejoinder.scoring.engines import local, sizes
 from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring.engines.processes import Processes
 from rejoinder.scoring.engines.sizes import processes_for
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.threads import thread_limits, usable_cores
@@ -67,6 +68,48 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
         make_run(SHARED, jobs).score(folder / "scores.jsonl")
         written[jobs] = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert written[1] == written[3]
+
+
+@pytest.mark.parametrize("verb", ["compare", "meta", "history", "compare --baseline"])
+def test_every_command_that_scores_has_jobs(
+    verb: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with the same results for every number of processes, which are started."""
+    started: list[int] = []
+    original = Processes.__init__
+
+    def counted(self: Processes, scorer: Scorer, count: int) -> None:
+        started.append(count)
+        original(self, scorer, count)
+
+    monkeypatch.setattr(Processes, "__init__", counted)
+    replies = written(tmp_path / "replies.jsonl", systems="AB" if verb in ("compare", "meta") else "A")
+    options = ("-m", "cider", "-m", "default-fast", "--resamples", 20, "--json")
+    found = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        if verb == "history":
+            run("history", folder, "--add", replies, "--name", "old", *options, "--jobs", jobs)
+            found.append((folder / "old.jsonl").read_text())
+        elif verb == "compare --baseline":
+            run("history", folder, "--add", replies, "--name", "old", *options, "--jobs", 1)
+            found.append(run("compare", replies, "--baseline", folder, *options, "--jobs", jobs).out)
+        else:
+            found.append(run(verb, replies, *options, "--jobs", jobs).out)
+    assert found[0] == found[1]
+    assert started == [2]
+
+
+def written(path: Path, systems: str) -> Path:
+    """Judged replies of some systems."""
+    rows = []
+    for number, example in enumerate(EXAMPLES):
+        record = {"id": example.id, "context": [f"turn {number // len(systems)}"], "response": example.response}
+        rows.append(
+            {**record, "references": ["some words"], "system": systems[number % len(systems)], "scores": number % 5}
+        )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 def test_the_time_is_estimated_before_several_processes_score() -> None:
