@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
+.PHONY: demo docs test test-slow test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -15,18 +15,23 @@ docs: .venv/docs
 
 # `make test TEST_OPTIONS='--no-skip browser'`: further options of pytest.
 test: .venv/test
-	$(BIN)/python -m pytest --numprocesses 2 $(TEST_OPTIONS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow' $(TEST_OPTIONS)
+
+# The tests that are left out of `make test` because they take long.
+test-slow: .venv/test
+	$(BIN)/python -m pytest -m slow $(TEST_OPTIONS)
 
 # The suite three times, and the tests that start processes or a browser ten times, beside stress-ng (apt-get install
 # stress-ng), which keeps both cores, memory and disk busy. It takes hours.
 SUITE_RUNS ?= 3
 SLOW_RUNS ?= 10
 SLOW_TESTS := tests/test_packaging.py tests/test_skips.py tests/scoring/test_interrupted.py tests/report \
-	tests/cli/test_interrupted_imports.py tests/cli/test_help.py tests/evaluators/judge
+	tests/cli/test_interrupted_imports.py tests/cli/test_help.py tests/evaluators/judge tests/scoring/engines \
+	tests/service tests/annotation
 
 test-under-load: .venv/test
 	stress-ng --quiet --cpu 2 --vm 1 --vm-bytes 256M --hdd 1 & busy=$$!; trap "kill $$busy" EXIT; set -e; \
-	for number in $$(seq $(SUITE_RUNS)); do $(BIN)/python -m pytest --numprocesses 2 -q $(TEST_OPTIONS); done; \
+	for number in $$(seq $(SUITE_RUNS)); do $(BIN)/python -m pytest --numprocesses 2 --dist loadfile -q $(TEST_OPTIONS); done; \
 	for number in $$(seq $(SLOW_RUNS)); do \
 		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
 	done

@@ -8,22 +8,25 @@ reply is predicted by a blend fitted on the other contexts of its own set (five 
 member. `published`: on the test part of the split that a set was published with (files as they are in the data folder).
 `garbled`: how often an intact reply scores above a broken one, for each member; the file is made by
 `default_blend.py corruptions`. `--beside` adds members for comparison that are not part of the blend.
+`trade-off`: the mean correlation of `left-out` if the set `--made` (by `default_blend.py generic`) is fitted too, with
+less weight than the others or the same, and how often the better reply of `--tested` scores above a worse one.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.arrays import Floats
+from rejoinder.arrays import Bools, Floats
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.blend.agreement import compared, mean_agreement
 from rejoinder.evaluators.blend.blend import Blend, on_scale
-from rejoinder.evaluators.blend.choosing import choose
+from rejoinder.evaluators.blend.choosing import Models, choose
 from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, rated_sets
-from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns
+from rejoinder.evaluators.blend.member_scores import SCORE, MemberScores
 from rejoinder.evaluators.blend.members import load_member
 from rejoinder.evaluators.calibration import assess
 from rejoinder.learning.run import TrainingRun
@@ -64,14 +67,41 @@ def shown(interval: Interval, *, sign: bool = False) -> str:
 
 def garbled(arguments: argparse.Namespace) -> None:
     """Print the area under the ROC curve of each member."""
-    from scipy.stats import mannwhitneyu
-
     judged = [item for path in arguments.judged for item in JudgedSource(path).judged()]
     intact = np.array([item.scores["intact"][0] == 1 for item in judged])
     for name in arguments.member:
-        scores = load(name).score([item.example for item in judged])
-        area = mannwhitneyu(scores[intact], scores[~intact]).statistic / (intact.sum() * (~intact).sum())
+        area = area_above(load(name).score([item.example for item in judged]), intact)
         print(f"{name}: {area:.3f} ({len(judged)} replies)", flush=True)
+
+
+def trade_off(arguments: argparse.Namespace) -> None:
+    """Print one row per weight of the set that was made by rules."""
+    paths = [*arguments.judged, arguments.made, arguments.tested]
+    sets = rated_sets([item for path in paths for item in JudgedSource(path).judged()], ())
+    data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
+    made, tested = len(sets) - 2, data.sets == len(sets) - 1
+    measured = [number for number, each in enumerate(sets) if Path(each.name).stem in MEASURED]
+    rows = np.isin(data.sets, measured)
+    print("| weight | mean of the seven | better reply above worse |")
+    print("|---|---|---|")
+    for weight in (0.0, 0.1, 0.2, 0.4, 1.0):
+        weighted = replace(data, weights=np.where(data.sets == made, weight * data.weights, data.weights))
+        fitted = ~tested & (data.sets != made if weight == 0 else True)
+        found = np.empty(len(data.human))
+        for each in measured:
+            models = Models.fit(weighted.rows(fitted & (data.sets != each)), arguments.models, "sets", arguments.seed)
+            found[data.sets == each] = models.predict(data.columns[data.sets == each])
+        mean = mean_agreement(found[rows], data.human[rows], data.sets[rows])
+        models = Models.fit(weighted.rows(fitted), arguments.models, "sets", arguments.seed)
+        area = area_above(models.predict(data.columns[tested]), data.human[tested] > data.human[tested].mean())
+        print(f"| {weight:g} | {number(mean)} | {number(area)} |", flush=True)
+
+
+def area_above(scores: Floats, better: Bools) -> float:
+    """The area under the ROC curve: how often a better reply scores above a worse one."""
+    from scipy.stats import mannwhitneyu
+
+    return float(mannwhitneyu(scores[better], scores[~better]).statistic / (better.sum() * (~better).sum()))
 
 
 def published(arguments: argparse.Namespace) -> None:
@@ -90,29 +120,32 @@ def published(arguments: argparse.Namespace) -> None:
             print(f"{Path(path).name}: {name} {' / '.join(found)} ({len(test)} replies)", flush=True)
 
 
+OTHER_SETTINGS = {"published": published, "garbled": garbled, "trade-off": trade_off}
+
+
 def main() -> None:
     """Print one row per set, and the mean of those in MEASURED."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("setting", choices=("left-out", "within", "published", "garbled"))
+    parser.add_argument("setting", choices=("left-out", "within", *OTHER_SETTINGS))
     parser.add_argument("judged", nargs="+")
     parser.add_argument("--member", nargs="+", required=True)
     parser.add_argument("--beside", nargs="+", default=[])
+    parser.add_argument("--made")
+    parser.add_argument("--tested")
     parser.add_argument("--models", nargs="+", default=["ridge", "trees"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep-scores", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    if arguments.setting in {"garbled", "published"}:
-        (garbled if arguments.setting == "garbled" else published)(arguments)
+    if arguments.setting in OTHER_SETTINGS:
+        OTHER_SETTINGS[arguments.setting](arguments)
         return
     sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
     data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
     found = predictions(arguments, data)
     first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])
     examples = [example for each in sets for example in each.examples]
-    beside = [
-        np.nan_to_num(cached_columns(load_member(spec), examples, arguments.keep_scores)[SCORE])
-        for spec in arguments.beside
-    ]
+    scores = MemberScores(examples, arguments.keep_scores)
+    beside = [np.nan_to_num(scores.columns(load_member(spec))[SCORE]) for spec in arguments.beside]
     print(f"| judged set | replies | {' | '.join([*arguments.beside, arguments.member[0]])} | blend | gain |")
     print("|---" * (5 + len(beside)) + "|")
     names = [Path(each.name).stem for each in sets]

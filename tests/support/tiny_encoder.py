@@ -67,14 +67,14 @@ def tokeniser() -> Tokenizer:
     return made
 
 
-def write_encoder(folder: Path, *, token_types: int = 2, positions: int = 64) -> Path:
-    """A folder as Hugging Face lays it out: BERT, two layers of 32."""
+def write_encoder(folder: Path, *, token_types: int = 2, positions: int = 64, layers: int = 2) -> Path:
+    """A folder as Hugging Face lays it out: BERT, layers of 32."""
     made = tokeniser()
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=made.get_vocab_size(),
         hidden_size=32,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         intermediate_size=64,
         max_position_embeddings=positions,

@@ -15,7 +15,7 @@ import rejoinder
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.blend.labelled import joined, rated_sets
-from rejoinder.evaluators.blend.member_scores import PART_WORDS, Parts, cached_columns
+from rejoinder.evaluators.blend.member_scores import PART_WORDS, MemberScores, Parts
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -136,11 +136,48 @@ def test_scores_of_members_are_computed_once(tmp_path: Path) -> None:
     assert again == first
     assert Blend(members=BOTH, models=("ridge",)).fit((), judged).signature == first.signature, "without a folder"
     CALLS.clear()
-    more = cached_columns(BOTH[0], [item.example for item in rated("a", 61)], tmp_path)
+    more = MemberScores([item.example for item in rated("a", 61)], tmp_path).columns(BOTH[0])
     assert CALLS == [1]
     np.testing.assert_array_equal(more["score"], BOTH[0].score([item.example for item in rated("a", 61)]))
     (next(tmp_path.glob("*.safetensors"))).write_bytes(b"broken")
     assert Blend(members=BOTH, models=("ridge",)).fit((), judged, run=run) == first
+
+
+def test_scores_of_members_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rejoinder.evaluators.blend.member_scores.PIECE", 20)
+    examples = [item.example for item in rated("a", 60)]
+
+    def interrupted(self: Sampled, batch: Batch) -> Scores:
+        if len(CALLS) == 2:
+            raise KeyboardInterrupt
+        return scored(self, batch)
+
+    scored = Sampled.score_batch
+    CALLS.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(Sampled, "score_batch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            MemberScores(examples, tmp_path).columns(BOTH[0])
+    found = MemberScores(examples, tmp_path).columns(BOTH[0])
+    assert CALLS == [20, 20, 20], "the first two pieces are scored once"
+    np.testing.assert_array_equal(found["score"], BOTH[0].score(examples))
+
+
+def test_members_share_what_a_batch_remembers() -> None:
+    examples, counted = [item.example for item in rated("a", 60)], []
+
+    class Remembering(Sampled):
+        def score_batch(self, batch: Batch) -> Scores:
+            def slow() -> Scores:
+                counted.append(len(batch))
+                return np.arange(len(batch), dtype=np.float64)
+
+            return batch.keep("a slow reading", slow)
+
+    scores = MemberScores(examples, None)
+    for member in (Remembering(), Remembering(place=1)):
+        np.testing.assert_array_equal(scores.columns(member)["score"], np.arange(60))
+    assert counted == [60]
 
 
 def test_long_replies_are_read_in_parts() -> None:

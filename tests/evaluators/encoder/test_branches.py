@@ -17,6 +17,7 @@ from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
 from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN, padded_rows
 from rejoinder.evaluators.encoder.int8 import to_int8
 from rejoinder.evaluators.encoder.onnx_export import to_onnx
+from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.learning.pretrained import mean_over
 from tiny_encoder import write_encoder
@@ -35,6 +36,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TorchModel:
     return TorchModel.start(
         str(folder), max_length=48, max_response=16, speaker_marks=False, pooling="match", towers=True, seed=1
     )
+
+
+@pytest.fixture(scope="module")
+def exported(model: TorchModel) -> OnnxModel:
+    return to_onnx(model)
 
 
 def encoder_of(config: Any) -> torch.nn.Module:
@@ -152,27 +158,24 @@ def test_padding_takes_no_part_in_the_pooling(model: TorchModel) -> None:
     assert model.score(PAIRS[:1]) == pytest.approx(scores[:1], abs=1e-5)
 
 
-def test_onnx_is_torch(model: TorchModel) -> None:
+def test_onnx_is_torch(model: TorchModel, exported: OnnxModel) -> None:
     scores = model.score(PAIRS)
-    exported = to_onnx(model)
     assert exported.score(PAIRS) == pytest.approx(scores, abs=1e-5)
     small = to_int8(exported)
     assert np.abs(small.score(PAIRS) - scores).max() < 0.05
     assert len(small.weights) < 0.5 * len(exported.weights)
 
 
-def test_onnx_gives_the_features_with_the_scores(model: TorchModel) -> None:
-    exported = to_onnx(model)
+def test_onnx_gives_the_features_with_the_scores(model: TorchModel, exported: OnnxModel) -> None:
     assert exported.has_features
     found = exported.read(PAIRS)
     np.testing.assert_allclose(found[:, 0], model.score(PAIRS), atol=1e-4)
     np.testing.assert_allclose(found[:, 1:], model.features(PAIRS).numpy(), atol=1e-4)
 
 
-def test_replies_that_share_a_row_in_onnx_score_as_they_do_alone(model: TorchModel) -> None:
+def test_replies_that_share_a_row_in_onnx_score_as_they_do_alone(model: TorchModel, exported: OnnxModel) -> None:
     pairs = [Pair(("one", "two"), (), text) for text in "a b c d e f g h i j k l".split()]
     mixed = [*pairs[:5], *PAIRS, *pairs[5:]]
-    exported = to_onnx(model)
     assert exported.score(mixed) == pytest.approx([exported.score([pair])[0] for pair in mixed], abs=1e-5)
     assert exported.score(mixed) == pytest.approx(model.score(mixed), abs=1e-5)
 

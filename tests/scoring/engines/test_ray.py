@@ -19,6 +19,8 @@ import pytest
 
 from odd_metrics import DyingLength, FailingLength, OneProcessLength
 from parts_runs import PART, rows, rows_of, runs, written
+from rejoinder import registry
+from rejoinder.data.spans import SpanFinder
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.scoring.engines.ray_cluster import Cluster
 from rejoinder.scoring.parts.folder import PartsFolder
@@ -85,6 +87,7 @@ def test_a_part_that_fails_is_named_and_can_be_left_out(tmp_path: Path) -> None:
         runs(path, metrics)[1].score(tmp_path / "scores", resume=True)
 
 
+@pytest.mark.slow
 def test_a_part_that_kills_every_worker_is_given_up(tmp_path: Path) -> None:
     given = [{**row, "response": "die"} if number == 50 else row for number, row in enumerate(rows())]
     with pytest.raises(WorkerError, match=r"part-00002.parquet .*: 4 processes died while they scored it"):
@@ -175,19 +178,35 @@ if __name__ == "__main__":
 """
 
 
-def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(tmp_path: Path, run: Run) -> None:
+def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written(tmp_path, rows(200))
     (tmp_path / "driver.py").write_text(DRIVER)
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-
-    def started(pause: float, *more: str) -> subprocess.Popen[bytes]:
-        metrics = ["-m", f"slow-length(pause={pause})", "-m", "distinct-1"]
-        options = ["--engine", "ray", "-o", "scores", "--jobs", "2", *more]
-        command = [sys.executable, "driver.py", "score", "replies.jsonl", *metrics, *options]
-        return subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    process = started(0.5)
+    slow = "slow-length(pause=0.5)"
+    options = [
+        "score",
+        "replies.jsonl",
+        "-m",
+        slow,
+        "-m",
+        "distinct-1",
+        "--engine",
+        "ray",
+        "-o",
+        "scores",
+        "--jobs",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "driver.py", *options],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     log = tmp_path / "scores" / "unfinished" / "finished.jsonl"
     while not log.exists() or len(log.read_text().splitlines()) < 2:
         assert process.poll() is None, process.communicate()
@@ -199,12 +218,14 @@ def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(tmp_path: Path, ru
     folder = PartsFolder(tmp_path / "scores")
     before = {entry["part"]: folder.part(entry["part"]).stat().st_mtime_ns for entry in recorded}
     assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores is unfinished (")
-    resumed = started(0.5, "--resume")
-    _, told = resumed.communicate()
-    assert resumed.returncode == 0, told
+    monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (10,))
+    monkeypatch.setattr("rejoinder.scoring.engines.ray_run.FAST_PART", 20)
+    monkeypatch.setitem(registry.METRICS, "slow-length", "odd_metrics:SlowLength")
+    resumed = run(*options, "--resume")
+    assert resumed.code == 0, resumed.err
     assert {number: folder.part(number).stat().st_mtime_ns for number in before} == before, "finished parts stay"
     local, _ = runs(tmp_path / "replies.jsonl", ["length", "distinct-1"])
     local.score(tmp_path / "local.parquet")
     columns = pl.read_parquet(tmp_path / "local.parquet").unnest("scores")
     found = rows_of(tmp_path / "scores").unnest("scores")
-    assert found.rename({"slow-length(pause=0.5)": "length"}).select(columns.columns).equals(columns)
+    assert found.rename({slow: "length"}).select(columns.columns).equals(columns)

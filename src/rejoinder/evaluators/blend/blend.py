@@ -17,7 +17,7 @@ from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.blend.choosing import HOLD_OUT, KINDS, Models, choose
 from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, labelled_rows, rated_sets
-from rejoinder.evaluators.blend.member_scores import SCORE, cached_columns, member_columns
+from rejoinder.evaluators.blend.member_scores import SCORE, MemberScores, member_columns
 from rejoinder.evaluators.blend.members import load_member, member_name, members_at, places_of, unversioned
 from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.blend.ridge import Ridge
@@ -165,10 +165,11 @@ class Blend(Evaluator):
 
     def _labelled(self, sets: Sequence[RatedSet], folder: Path | None) -> Labelled:
         examples = [example for each in sets for example in each.examples]
+        scores = MemberScores(examples, folder)
         columns: dict[str, Floats] = {}
         owner: list[int] = []
         for number, (given, member) in enumerate(zip(self.members, self._loaded, strict=True)):
-            found = cached_columns(member, examples, folder)
+            found = scores.columns(member)
             if np.isnan(found[SCORE]).all():
                 raise CallError(f"{self.name}: {member_name(given)} can score none of the judged replies")
             columns |= {_title(member_name(given), name): column for name, column in found.items()}

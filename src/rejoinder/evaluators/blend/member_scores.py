@@ -24,13 +24,15 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import BATCH, Batch, encodable
+from rejoinder.metrics.batch import Batch, encodable
 from rejoinder.types import Example
 
 PART_WORDS = 40
 """Words of a reply that are shown at once to a member that reads only the beginning: about 55 tokens."""
 MOST_PARTS = 10
 """Parts that are read of a reply: about 550 tokens."""
+PIECE = 500
+"""Replies that a member scores before its scores are saved."""
 SCORE = "score"
 """The name of the column that every member has."""
 
@@ -96,43 +98,70 @@ def _columns(member: Metric, batch: Batch) -> dict[str, Floats]:
     return columns
 
 
-def cached_columns(member: Metric, examples: Sequence[Example], folder: Path | None) -> dict[str, Floats]:
-    """The member's columns for these examples; those of replies that are not yet in the folder are computed."""
-    if folder is None:
-        return _computed(member, examples)
-    path = folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
-    known, keys = _kept(path), np.array([_key(example) for example in examples], np.uint64)
-    new = np.flatnonzero(~np.isin(keys, known["keys"]))
-    if len(new):
-        _, first = np.unique(keys[new], return_index=True)
+class MemberScores:
+    """The columns of members for the same examples. What two members have in common is computed once.
+
+    With a folder, columns are kept in one file per member, which is written after every PIECE replies: a run that was
+    interrupted goes on from there.
+    """
+
+    def __init__(self, examples: Sequence[Example], folder: Path | None) -> None:
+        self.examples, self.folder = examples, folder
+        self._keys = np.array([_key(example) for example in examples], np.uint64)
+        self._batches: dict[bytes, Batch] = {}
+
+    def columns(self, member: Metric) -> dict[str, Floats]:
+        """Column -> one number per example; only those that are not yet in the folder are computed."""
+        path = self._file(member)
+        known = _kept(path)
+        new = np.flatnonzero(~np.isin(self._keys, known.get("keys", ())))
+        _, first = np.unique(self._keys[new], return_index=True)
         rows = new[np.sort(first)]
-        found = _computed(member, [examples[row] for row in rows])
-        joined = {name: np.concatenate([known.get(name, np.empty(0)), column]) for name, column in found.items()}
-        known = {"keys": np.concatenate([known["keys"], keys[rows]]), **joined}
-        folder.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(".part")
-        write_arrays(fresh, known)
-        fresh.replace(path)
-    order = np.argsort(known["keys"])
-    place = order[np.searchsorted(known["keys"], keys, sorter=order)]
-    names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]
-    return {name: known[name][place] for name in names}
+        for start in range(0, len(rows), PIECE):
+            piece = rows[start : start + PIECE]
+            found = {"keys": self._keys[piece], **_columns_of(member, self._batch(piece))}
+            known = {name: np.concatenate([known.get(name, column[:0]), column]) for name, column in found.items()}
+            if path is not None:
+                _keep(path, known)
+        order = np.argsort(known["keys"])
+        place = order[np.searchsorted(known["keys"], self._keys, sorter=order)]
+        names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]
+        return {name: known[name][place] for name in names}
+
+    def _file(self, member: Metric) -> Path | None:
+        if self.folder is None:
+            return None
+        return (
+            self.folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
+        )
+
+    def _batch(self, rows: Ints) -> Batch:
+        """A batch of these examples; the same one for every member, so that it remembers what one has computed."""
+        key = rows.tobytes()
+        if key not in self._batches:
+            self._batches[key] = encodable(Batch([self.examples[row] for row in rows.tolist()]))
+        return self._batches[key]
 
 
-def _kept(path: Path) -> Mapping[str, NDArray[Any]]:
+def _kept(path: Path | None) -> Mapping[str, NDArray[Any]]:
     """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
     try:
-        return saved_arrays(path)
+        return {} if path is None else saved_arrays(path)
     except DataError:
-        return {"keys": np.empty(0, np.uint64)}
+        return {}
 
 
-def _computed(member: Metric, examples: Sequence[Example]) -> dict[str, Floats]:
-    batches = [encodable(Batch(examples[start : start + BATCH])) for start in range(0, len(examples), BATCH)]
+def _keep(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".part")
+    write_arrays(fresh, columns)
+    fresh.replace(path)
+
+
+def _columns_of(member: Metric, batch: Batch) -> dict[str, Floats]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
-        parts = [member_columns(member, batch) for batch in batches]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return member_columns(member, batch)
 
 
 def _key(example: Example) -> int:
