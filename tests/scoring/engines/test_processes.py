@@ -155,9 +155,12 @@ def test_metrics_that_cannot_be_shared() -> None:
         assert len(make_run({"odd": metric}, None).score()) == len(EXAMPLES)
 
 
-@pytest.mark.parametrize(("jobs", "metric", "count", "expected"), [
+@pytest.mark.parametrize(("jobs", "metrics", "count", "expected"), [
     (None, "length", 1000, 1),
+    (None, "length", sizes.FEWEST_FAST - 1, 1),
     (None, "length", sizes.FEWEST_FAST, usable_cores()),
+    (None, "length bleu-2 distinct-1", sizes.FEWEST_FAST // 3, usable_cores()),
+    (None, "length bleu-2 distinct-1", sizes.FEWEST_FAST // 3 - 1, 1),
     (None, "default-fast", 1000, 1),
     (None, "default", 5120, usable_cores()),
     (None, "default", 100, 1),
@@ -165,8 +168,8 @@ def test_metrics_that_cannot_be_shared() -> None:
     (8, "length", 1000, 2),
     (3, "length", 10_000, 3),
 ])  # fmt: skip
-def test_how_many_processes_pay(jobs: int | None, metric: str, count: int, expected: int) -> None:
-    scorer = Scorer({metric: rejoinder.load(metric)}, ("A",))
+def test_how_many_processes_pay(jobs: int | None, metrics: str, count: int, expected: int) -> None:
+    scorer = Scorer({metric: rejoinder.load(metric) for metric in metrics.split()}, ("A",))
     assert processes_for(jobs, scorer, count, 512) == expected
 
 
