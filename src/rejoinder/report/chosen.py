@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.meta.comparing.comparison import Primary
+from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Scores
 
@@ -92,8 +93,8 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
         return ()
     scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
     contexts = table.grouping.contexts
-    rows = _first_replies(table, contexts, ~np.isnan(scores))
-    best, worst = (np.full(int(contexts.max()) + 1, end) for end in (-np.inf, np.inf))
+    rows = _first_replies(table, table.grouping, ~np.isnan(scores))
+    best, worst = (np.full(table.grouping.n_contexts, end) for end in (-np.inf, np.inf))
     np.maximum.at(best, contexts[rows], scores[rows])
     np.minimum.at(worst, contexts[rows], scores[rows])
     widest = np.argsort(worst - best, kind="stable")
@@ -111,14 +112,14 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
 
 
-def _first_replies(table: ScoreTable, contexts: Ints, wanted: Bools) -> Ints:
+def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
     """The first wanted row of each system for each context, in order."""
-    first, found = np.zeros(len(table), np.bool_), np.empty(int(contexts.max()) + 1, np.int64)
+    first, found = np.zeros(len(table), np.bool_), np.empty(grouping.n_contexts, np.int64)
     for system in table.system_names:
         rows = table.rows_of(system)
         rows = rows[wanted[rows]][::-1]
-        found[contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
-        first[found[contexts[rows]]] = True
+        found[grouping.contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
+        first[found[grouping.contexts[rows]]] = True
     return np.flatnonzero(first)
 
 

@@ -41,6 +41,11 @@ class Grouping:
     paired_by: str = "context"
     """What has a reply, or a score, of each system: "context", or "item" in a table of scores."""
 
+    @property
+    def n_contexts(self) -> int:
+        """How many contexts there are."""
+        return int(self.contexts.max(initial=-1)) + 1
+
     def where(self, rows: Ints) -> Grouping:
         """The grouping of some examples, numbered anew."""
         return replace(self, contexts=_by_appearance(self.contexts[rows]), clusters=_by_appearance(self.clusters[rows]))
@@ -50,9 +55,9 @@ class Grouping:
         """What a reader should know about the clusters."""
         if not self.found_by:
             return ()
-        n_contexts, n_clusters = self.contexts.max() + 1, self.clusters.max() + 1
+        n_clusters = self.clusters.max() + 1
         return (
-            f"the {n_contexts:,} {self.paired_by}s belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
+            f"the {self.n_contexts:,} {self.paired_by}s belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
             f"and whole {self.unit}s are resampled and permuted",
         )
 

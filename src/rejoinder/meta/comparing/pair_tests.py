@@ -60,18 +60,14 @@ class PairTests:
 
     def answered(self, system: str) -> Bools:
         """Whether a system has a reply to each context. (contexts,)"""
-        contexts = self.grouping.contexts
-        found = np.zeros(int(contexts.max(initial=-1)) + 1, np.bool_)
-        found[contexts[self.table.rows_of(system)]] = True
+        found = np.zeros(self.grouping.n_contexts, np.bool_)
+        found[self.grouping.contexts[self.table.rows_of(system)]] = True
         return found
 
     @property
     def _cluster_of_context(self) -> Ints:
-        contexts, clusters = self.grouping.contexts, self.grouping.clusters
-        if clusters is contexts:
-            return np.arange(int(contexts.max(initial=-1)) + 1)
-        found = np.zeros(int(contexts.max(initial=-1)) + 1, np.int64)
-        found[contexts] = clusters
+        found = np.zeros(self.grouping.n_contexts, np.int64)
+        found[self.grouping.contexts] = self.grouping.clusters
         return found
 
     def note(self, a: str, b: str) -> str:

@@ -66,10 +66,10 @@ class _TableSource(Source):
             if name not in self.columns:
                 self.columns[name] = array("d", [math.nan]) * self.count
         for name, column in self.columns.items():
-            number = _number(as_list(row.values.get(name)))
-            if number is None:
+            found = _number(as_list(row.values.get(name)))
+            if found is None:
                 self.not_numbers.add(name)
-            column.append(math.nan if number is None else number)
+            column.append(math.nan if found is None else found)
         self.count += 1
         return row.example
 
