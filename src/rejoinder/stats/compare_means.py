@@ -27,7 +27,7 @@ from rejoinder.stats.effect_size import (
 from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
 from rejoinder.stats.mean_tests import Draws, MeanTest, shuffle_test, sign_flip_test, welch_degrees
 from rejoinder.stats.multiple import ALPHA
-from rejoinder.stats.resampling import Groups, group_codes
+from rejoinder.stats.resampling import Groups, group_codes, sums_by_group
 from rejoinder.stats.sums import Sums
 from rejoinder.stats.yes_no import Values, paired_bounds, two_values, unpaired_bounds
 
@@ -243,7 +243,7 @@ def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:
 def _sums(values: Floats, sizes: Floats, codes: Ints) -> Sums:
     """The sums by group of values and sizes."""
     codes, n_groups = group_codes(codes, len(values))  # groups without any known value do not count
-    return Sums(*(np.bincount(codes, weights=column, minlength=n_groups) for column in (values, sizes)))
+    return Sums(sums_by_group(values, codes, n_groups), sums_by_group(sizes, codes, n_groups))
 
 
 def _known_side(values: ArrayLike, groups: Groups) -> _Side:

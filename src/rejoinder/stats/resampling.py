@@ -147,13 +147,17 @@ def _known_sums(column: Floats, codes: Ints, n_groups: int) -> Sums:
     known = ~np.isnan(column)
     if not known.all():
         column, codes = column[known], codes[known]
-    sizes = np.bincount(codes, minlength=n_groups).astype(np.float64)
-    return Sums(np.bincount(codes, weights=column, minlength=n_groups), sizes)
+    return Sums(sums_by_group(column, codes, n_groups), np.bincount(codes, minlength=n_groups).astype(np.float64))
+
+
+def sums_by_group(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
+    """The sum of the values within each group. (n_groups,)"""
+    return np.asarray(np.bincount(codes, weights=values, minlength=n_groups), np.float64)
 
 
 def group_sums(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
     """The sum of each column within each group. (n_groups, columns)"""
-    columns = [np.bincount(codes, weights=column, minlength=n_groups) for column in values.T]
+    columns = [sums_by_group(column, codes, n_groups) for column in values.T]
     return np.stack(columns, axis=1) if columns else np.zeros((n_groups, 0))
 
 

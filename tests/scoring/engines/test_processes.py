@@ -84,7 +84,7 @@ def test_every_command_that_scores_has_jobs(
 
     monkeypatch.setattr(Processes, "__init__", counted)
     replies = written(tmp_path / "replies.jsonl", systems="AB" if verb in ("compare", "meta") else "A")
-    options = ("-m", "cider", "-m", "default-fast", "--resamples", 20, "--json")
+    options = ("-m", "cider", "-m", "bleu-2", "--resamples", 20, "--json")
     found = []
     for jobs in (1, 2):
         folder = tmp_path / str(jobs)

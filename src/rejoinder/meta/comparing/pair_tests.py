@@ -74,14 +74,14 @@ class PairTests:
         """What a reader should know about how two systems were paired; "" where there is nothing to say."""
         shared, of_a, of_b = self.shared(a, b), self.answered(a), self.answered(b)
         if shared is not None:
-            contexts, both = self.grouping.contexts, of_a & of_b
-            alone = sum(int((~both[contexts[self.table.rows_of(system)]]).sum()) for system in (a, b))
+            contexts, common = self.grouping.contexts, of_a & of_b
+            alone = sum(int((~common[contexts[self.table.rows_of(system)]]).sum()) for system in (a, b))
             left_out = f"are compared on the {len(shared)} contexts that both answered; {alone} other replies are"
             return f"{a} and {b} {left_out} left out" if alone else ""
-        common = int((of_a & of_b).sum())
-        if not common:
+        n_common = int((of_a & of_b).sum())
+        if not n_common:
             return f"{a} and {b} answered different contexts, so their means are compared unpaired"
-        both = f"{a} and {b} both answered only {counted(common, 'context')} ({a} {of_a.sum()}, {b} {of_b.sum()})"
+        both = f"{a} and {b} both answered only {counted(n_common, 'context')} ({a} {of_a.sum()}, {b} {of_b.sum()})"
         return f"{both}, so their means over all replies are compared unpaired"
 
 

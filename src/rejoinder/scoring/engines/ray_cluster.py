@@ -172,7 +172,8 @@ def _connect(address: str) -> None:
     try:
         ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise CallError(f"{ADDRESS} is {address}, but no Ray answers there ({_reason(error)})") from None
+        told = f"{ADDRESS} is {address}, but no Ray accepts this run there ({_reason(error)})"
+        raise CallError(f"{told}; if the cluster asks for a token, Ray needs its RAY_AUTH_MODE") from None
 
 
 def _start(folder: str, workers: int | None) -> None:

@@ -20,11 +20,12 @@ SLOW_BATCH = 512
 FEWEST_FAST = 300_000
 """Examples times metrics from which processes pay for fast metrics.
 
-Measured (`benchmarks/scale.py --only fewest`, CPU time): starting two processes takes 1 to 2 s. Then 1,000 replies take
-41 ms in the process that reads and sends them, and what the metrics take plus 19 ms in the others. In one process they
-take 36 ms with `bleu-2`, which is less than reading and sending, and 150 ms with seven metrics. So two processes on two
-cores save 62 ms per 1,000 replies with seven metrics, and pay from 15,000 replies on; with one metric they save nothing
-or little, whatever the number of replies. The limit is higher than that, because short runs gain little.
+Measured (`benchmarks/scale.py --only fewest`, CPU time on a busy machine): starting two processes takes 1 to 2 s. Then
+1,000 replies take 40 ms in the process that reads and sends them, and what the metrics take plus about 10 ms in the
+others. In one process they take 34 ms with `bleu-2`, which is less than reading and sending, and 117 ms with seven
+metrics. So two processes on two cores save 42 ms per 1,000 replies with seven metrics, and pay from 25,000 replies on;
+with one metric they save little or nothing, whatever the number of replies. The limit is a little higher than that,
+because short runs gain little.
 """
 
 THREADS_USE = 0.65
