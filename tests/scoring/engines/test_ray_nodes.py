@@ -37,8 +37,8 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setenv(name, value)
     from ray.cluster_utils import Cluster
 
-    settings = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=settings)
+    settings: dict[str, Any] = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+    cluster: Any = Cluster(initialize_head=True, head_node_args=settings)
     try:
         cluster.add_node(**settings)
         cluster.wait_for_nodes()

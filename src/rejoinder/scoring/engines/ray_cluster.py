@@ -66,11 +66,11 @@ class Cluster:
             return
         folder = None
         try:
-            if address:
-                _connect(address)
-            else:
-                folder = tempfile.mkdtemp(prefix="rejoinder-ray-")
-                with _native_messages_hidden():
+            with _native_messages_hidden():
+                if address:
+                    _connect(address)
+                else:
+                    folder = tempfile.mkdtemp(prefix="rejoinder-ray-")
                     _start(folder, workers)
             yield cls(workers or _cpus())
         finally:
