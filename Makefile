@@ -52,7 +52,7 @@ other-servers: .venv/test
 	REJOINDER_POTATO=$(CURDIR)/$(OTHER_SERVERS)/potato-annotation/bin/potato \
 		$(BIN)/python -m pytest tests/annotation/test_other_servers.py --timeout 0
 
-# Seconds per target: twenty readers, and model folders for four times as long, take about six hours.
+# Seconds per target: two dozen readers, and model folders for four times as long, take about seven hours.
 # `make fuzz FUZZ_SECONDS=60` is a short run.
 FUZZ_SECONDS ?= 900
 
@@ -60,7 +60,7 @@ fuzz: .venv/test
 	REJOINDER_FUZZ_SECONDS=$(FUZZ_SECONDS) REJOINDER_FUZZ_SEED=$$(date +%s) \
 		$(BIN)/python -m pytest tests/fuzz --timeout 0 --maxfail 100
 
-# Generated requests against the service's own OpenAPI document.
+# Generated requests against the service's own OpenAPI document; it takes some minutes.
 api-check: .venv/test
 	$(PYTHON) -m venv build/schemathesis
 	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis

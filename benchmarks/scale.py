@@ -1,12 +1,13 @@
 """What scoring many replies costs: per metric, with more workers, and in memory.
 
-    python benchmarks/scale.py [--only costs workers memory driver] [--large 2000000] [--markdown scale.md]
+    python benchmarks/scale.py [--only costs survey workers fewest memory driver] [--large 2000000]
 
 *costs*: CPU seconds per million replies on one thread, of reading and checking the input and of each metric, on real
 replies of DailyDialog with up to four turns before them, the true reply to the same turn of another dialogue as the
-reference. *workers*: the same run by one and two processes and by Ray with one and two workers, in CPU seconds and by
-the clock. *memory*: peak resident size of `compare --scores` and of `report`, for more and more replies; *driver*: that
-of a run on Ray.
+reference. *survey*: the same of the first pass alone, which the driver of a run on Ray makes. *workers*: the same run
+by one and two processes and by Ray with one and two workers, in CPU seconds and by the clock. *fewest*: CPU time of one
+process, and of two with the one that sends them the replies, which decides when fast metrics are shared. *memory*: peak
+resident size of `compare --scores` and of `report`, for more and more replies; *driver*: that of a run on Ray.
 CPU time is the basis of all costs, because it hardly depends on what else runs on the machine.
 """
 
@@ -31,7 +32,11 @@ import polars as pl
 
 from memory import peak
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.spans import Span
+from rejoinder.data.source import Source
+from rejoinder.data.spans import Span, SpanFinder
+from rejoinder.data.survey import survey
+from rejoinder.scoring.choosing import choose
+from rejoinder.scoring.engines.local import LocalRun
 from rejoinder.scoring.engines.ray_run import FAST_PART
 from rejoinder.scoring.parts.folder import Manifest, PartsFolder
 from rejoinder.text.grid import grid
@@ -77,7 +82,7 @@ class Spent:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=["costs", "workers", "memory", "driver"])
+    parser.add_argument("--only", nargs="+", default=["costs", "survey", "workers", "fewest", "memory", "driver"])
     parser.add_argument("--replies", type=float, default=1.0, help="a factor for the number of replies that are timed")
     parser.add_argument("--engines", nargs="+", default=["local", "ray"])
     parser.add_argument("--large", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000])
@@ -86,7 +91,14 @@ def main() -> None:
     dialogues = ROOT.parent / "shared" / "data" / "dialogues" / "dailydialog.train.jsonl.gz"
     parser.add_argument("--dialogues", type=Path, default=dialogues)
     arguments = parser.parse_args()
-    sections = {"costs": costs, "workers": workers, "memory": memory, "driver": driver}
+    sections = {
+        "costs": costs,
+        "survey": surveying,
+        "workers": workers,
+        "fewest": fewest,
+        "memory": memory,
+        "driver": driver,
+    }
     with tempfile.TemporaryDirectory(prefix="rejoinder-scale-") as folder:
         for name in arguments.only:
             text = f"{name}, load average {os.getloadavg()[0]:.1f}\n{sections[name](arguments, Path(folder))}\n"
@@ -125,6 +137,21 @@ def per_reply(
     return (taken[1] - taken[0]) / (count - few)
 
 
+def surveying(arguments: argparse.Namespace, folder: Path) -> str:
+    """CPU seconds per million replies of the survey that finds the parts of a run on Ray."""
+    count = int(50_000 * arguments.replies)
+    few, many = count // 10, count
+    taken = []
+    for size in (few, many):
+        source = Source(written(arguments, folder, size))
+        finder = SpanFinder(source)
+        start = time.process_time()
+        survey(source, visitor=finder)
+        taken.append(time.process_time() - start)
+    lines = [("survey", f"{count:,}", *_costs((taken[1] - taken[0]) / (many - few)))]
+    return grid(["step", "measured on", "CPU s per million", "CPU hours for 50 million"], lines, left=1)
+
+
 def waited(command: list[str], environment: dict[str, str]) -> float:
     """CPU seconds of one process, which starts no others."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -146,6 +173,35 @@ def workers(arguments: argparse.Namespace, folder: Path) -> str:
                 took = spent([*COMMAND, "score", str(file), "-m", metric, *options], environment)
                 lines.append((metric, engine, str(jobs), f"{took.cpu:.0f}", f"{took.clock:.0f}"))
     return grid(["metric", "engine", "workers", "CPU s", "s by the clock"], lines, left=2)
+
+
+def fewest(arguments: argparse.Namespace, folder: Path) -> str:
+    """CPU milliseconds per 1,000 replies in this process and in those that it starts, and what starting them takes."""
+    few, many = (written(arguments, folder, int(wanted * arguments.replies)) for wanted in (16_384, 65_536))
+    lines = []
+    for metrics in (["bleu-2"], [metric for metric in FAST if metric not in ("cider", "specificity")]):
+        for jobs in (1, 2):
+            small, large = (scored_here(path, metrics, jobs) for path in (few, many))
+            each = [(after - before) / 49_152 / arguments.replies for before, after in zip(small, large, strict=True)]
+            start = sum(small) - sum(each) * 16_384 * arguments.replies
+            names = metrics[0] if len(metrics) == 1 else f"{len(metrics)} metrics"
+            lines.append((names, str(jobs), *(f"{seconds * MILLION:.0f}" for seconds in each), f"{start:.1f}"))
+    return grid(["metrics", "processes", "this one, ms", "the others, ms", "start, s"], lines, left=1)
+
+
+def scored_here(path: Path, metrics: list[str], jobs: int) -> tuple[float, float]:
+    """CPU seconds of scoring a file, in this process and in those that it starts."""
+
+    def now() -> list[float]:
+        both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return [used.ru_utime + used.ru_stime for used in both]
+
+    source = Source(path)
+    run = LocalRun(source, survey(source), choose(metrics).metrics, resamples=20, quiet=True, jobs=jobs)
+    before = now()
+    run.score()
+    here, below = (after - earlier for earlier, after in zip(before, now(), strict=True))
+    return here, below
 
 
 def memory(arguments: argparse.Namespace, folder: Path) -> str:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +65,45 @@ class Ragged:
         return Ragged(self.values[source], offsets)
 
 
+class Texts(Sequence[str]):
+    """Many short texts, such as ids, in a fifth of the memory of a list: their bytes and where each ends."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._bytes, self._ends = bytearray(), array("q", [0])
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Add a text at the end."""
+        self._bytes += text.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._bytes))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        return self._bytes[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+
+
 def offsets_of(lengths: Ints) -> Ints:
     """[3, 1, 2] -> [0, 3, 4, 6]."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def run_starts(ordered: NDArray[Any]) -> Bools:
+    """Whether each value of a sorted array differs from the one before it."""
+    starts = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    return starts
 
 
 def storage(count: int, dtype: type[Any], columns: int = 1) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import foreign_records as foreign
 from checked_reading import check_example, only_our_errors
-from fuzzing import fuzz, mutated
+from fuzzing import damaged, fuzz, mutated
 from rejoinder.data.converting.convert import convert
 from rejoinder.data.source import Source
 
@@ -22,37 +21,10 @@ KINDS: list[Callable[[], list[Any]]] = [
     lambda: foreign.flat("question", "answer", "model"),
 ]
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**4000),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-NAMES = st.sampled_from(
+NAMES = (
     "input output inputs outputs messages conversations response request choices body role content from value type "
-    "kwargs data runs observations model system id answer question user bot expected history".split()
-)
-
-
-@st.composite
-def damaged_records(draw: st.DrawFn) -> list[Any]:
-    """Records of one tool, some of whose values are replaced, renamed or removed at any depth."""
-    records: list[Any] = copy.deepcopy(draw(st.sampled_from(KINDS))())
-    for _ in range(draw(st.integers(1, 4))):
-        place: Any = records
-        while isinstance(place, dict | list) and place:
-            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-            if not isinstance(place[key], dict | list) or draw(st.booleans()):
-                break
-            place = place[key]
-        if not place or not isinstance(place, dict | list):
-            continue
-        change = draw(st.sampled_from(["replace", "remove", "rename"]))
-        old = place.pop(key)
-        if change != "remove" and isinstance(place, dict):
-            place[draw(NAMES) if change == "rename" else key] = old if change == "rename" else draw(VALUES)
-        elif change == "replace" and isinstance(place, list):
-            place.insert(key, draw(VALUES))
-    return records
+    "kwargs data runs observations model system id answer question user bot expected history"
+).split()
 
 
 def read_every_way(origin: Any) -> None:
@@ -70,7 +42,7 @@ def read_every_way(origin: Any) -> None:
 
 
 def test_damaged_records() -> None:
-    fuzz(damaged_records(), read_every_way)
+    fuzz(damaged([kind() for kind in KINDS], NAMES), read_every_way)
 
 
 def test_damaged_documents(tmp_path: Path) -> None:

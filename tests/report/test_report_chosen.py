@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import zip_longest
+
 import numpy as np
 import pytest
 
 from rejoinder.report.chosen import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
+from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.scoring.table import ScoreTable
 from scored_replies import NAN, random_table, table_of
 
 
@@ -81,3 +86,36 @@ def test_metrics_without_an_end_alone_rank_nothing() -> None:
 def test_most_must_be_positive() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         rows_to_show(random_table(3), most=0)
+
+
+def contrasts_one_by_one(table: ScoreTable, scores: list[float]) -> list[list[int]]:
+    """Plain loops: each system's first scored reply to each context, the contexts with the largest gaps first."""
+    assert table.grouping is not None
+    first: dict[int, dict[int, int]] = {int(context): {} for context in table.grouping.contexts}
+    for row, score in enumerate(scores):
+        if not np.isnan(score):
+            first[int(table.grouping.contexts[row])].setdefault(int(table.system_of[row]), row)
+    answers = [sorted(rows.values(), key=lambda row: -scores[row]) for rows in first.values()]
+    found = [rows for rows in answers if len(rows) > 1 and scores[rows[0]] > scores[rows[-1]]]
+    found.sort(key=lambda rows: scores[rows[-1]] - scores[rows[0]])
+    if len(table.system_names) == 2:
+        sides = [[rows for rows in found if table.system_of[rows[0]] == system] for system in (0, 1)]
+        found = [rows for pair in zip_longest(*sides) for rows in pair if rows]
+    return [rows if len(rows) <= 4 else rows[:2] + rows[-2:] for rows in found[:4]]
+
+
+@pytest.mark.parametrize("systems", [2, 3, 6])
+@pytest.mark.parametrize("metric", ["bleu", "perplexity"])
+def test_contrasts_are_those_of_plain_loops(systems: int, metric: str) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.integers(2, 60))
+        column = rng.integers(0, 6, rows).astype(np.float64)  # few values: many equal gaps
+        column[rng.random(rows) < 0.2] = NAN
+        contexts = rng.integers(0, rows // 3 + 1, rows)  # a system often has several replies to one context
+        table = table_of({metric: column.tolist()}, [f"bot-{code}" for code in rng.integers(0, systems, rows)])
+        grouping = GroupFinder().of_keys(contexts, np.zeros(rows, np.int64))
+        table = replace(table, grouping=grouping)
+        expected = contrasts_one_by_one(table, (column if metric == "bleu" else -column).tolist())
+        if len(table.system_names) > 1:
+            assert [list(shown) for shown in rows_to_show(table, primary=metric).contrasts] == expected

@@ -131,3 +131,10 @@ def test_a_score_file_keeps_the_intervals_of_its_contexts(tmp_path: Path) -> Non
     with closing(Source(examples)) as source:
         table = LocalRun(source, survey(source), {"length": Length()}, quiet=True).score(tmp_path / "scores.jsonl")
     assert read_scores(tmp_path / "scores.jsonl").summary()["length"][""] == table.summary()["length"][""]
+
+
+def test_numbers_follow_the_order_of_appearance() -> None:
+    keys = np.random.default_rng(0).integers(-4, 4, 50)
+    numbers: dict[int, int] = {}
+    expected = [numbers.setdefault(key, len(numbers)) for key in keys.tolist()]
+    assert GroupFinder().of_keys(keys, np.zeros(50, np.int64)).contexts.tolist() == expected

@@ -25,6 +25,8 @@ BODIES: dict[str, list[tuple[Any, int]]] = {
         ([REPLY, {"response": "x", "system": "b", "context": None, "references": "a"}], 200),
         ({"response": ""}, 200),
         ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Hello"}]}]}, 200),
+        ({"messages": [{"role": "tool", "content": 3}], "response": "a"}, 200),
+        ({"messages": [{"role": "user", "content": 3}], "response": "a"}, 400),
         ({"messages": [{"role": "robot", "content": "Hi"}]}, 400),
         ({"messages": [{"role": "user"}], "response": "a"}, 400),
         ([], 400),

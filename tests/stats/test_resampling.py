@@ -195,3 +195,10 @@ def test_a_vector_is_no_matrix() -> None:
         mean_interval([1.0, 2.0], n_resamples=0)
     with pytest.raises(ValueError, match="needs groups"):
         bootstrap_counts(None)
+
+
+@pytest.mark.parametrize("labels", [[3, 0, 3, 5], [0, 1, 0, 2], [-1, 4, -1, 4], [10**12, 5, 5, 0], [7, 7, 7, 7]])
+def test_groups_are_numbered_in_the_order_of_their_names(labels: list[int]) -> None:
+    codes, count = group_codes(np.array(labels), len(labels))
+    names = sorted(set(labels))
+    assert (codes.tolist(), count) == ([names.index(label) for label in labels], len(names))

@@ -6,10 +6,11 @@ beginning of what a faster one runs; REJOINDER_FUZZ_SEED sets another first seed
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -70,3 +71,34 @@ def _edited(file: bytes, edits: list[Edit]) -> bytes:
         at = where % (len(file) + 1)
         file = file[:at] + inserted + file[at + removed :]
     return file
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**4000),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, documents: Sequence[Any], names: Sequence[str]) -> Any:
+    """One of the documents of JSON, some of whose values are replaced, renamed or removed at any depth."""
+    document: Any = copy.deepcopy(draw(st.sampled_from(documents)))
+    for _ in range(draw(st.integers(1, 4))):
+        place: Any = document
+        while isinstance(place, dict | list) and place:
+            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+            if not isinstance(place[key], dict | list) or draw(st.booleans()):
+                break
+            place = place[key]
+        if not place or not isinstance(place, dict | list):
+            continue
+        change = draw(st.sampled_from(["replace", "remove", "rename"]))
+        old = place.pop(key)
+        if change != "remove" and isinstance(place, dict):
+            place[draw(st.sampled_from(names)) if change == "rename" else key] = (
+                old if change == "rename" else draw(VALUES)
+            )
+        elif change == "replace" and isinstance(place, list):
+            place.insert(key, draw(VALUES))
+    return document

@@ -25,6 +25,7 @@ from rejoinder.cli.options import (
 )
 from rejoinder.cli.pairwise import run_pairwise
 from rejoinder.cli.releases.baseline import compare_with_baseline
+from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
     from rejoinder.meta.comparing.comparison import Comparison
@@ -108,6 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
+    multiply_on_one_thread()
     from rejoinder.meta.comparing.gate import gate
     from rejoinder.output.targets import reserved
 

@@ -19,6 +19,7 @@ from rejoinder.cli.options import (
     show,
 )
 from rejoinder.errors import CallError
+from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
     from rejoinder.meta.meta import MetaReport
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with human ratings."""
+    multiply_on_one_thread()
     from rejoinder.output.targets import reserved
 
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):

@@ -106,6 +106,7 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     """Options shared by all scoring verbs."""
     add_metrics(parser)
     add_reading(parser)
+    add_jobs(parser)
     add_running(parser)
 
 
@@ -128,8 +129,8 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=option("jobs"),
         metavar="N",
-        help="processes that score, which does not change the scores (default: evaluators use all cores, fast metrics "
-        "one process)",
+        help="processes that score, which does not change the scores (default: as many as there are cores for "
+        "evaluators, and for fast metrics where there are many replies, else one)",
     )
 
 
@@ -157,7 +158,7 @@ positive = option("a count", whole(1))
 
 def run_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of reading and running as keyword arguments of the Python functions."""
-    settings = {name: getattr(arguments, name) for name in ("on_error", "seed", "resamples", "quiet")}
+    settings = {name: getattr(arguments, name) for name in ("on_error", "seed", "resamples", "jobs", "quiet")}
     return {"fields": field_map(arguments), **settings}
 
 

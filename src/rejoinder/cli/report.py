@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from array import array
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from rejoinder.cli.options import add_reading, files_read, open_source, print_js
 from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
+    from rejoinder.arrays import Ints
     from rejoinder.report.chosen import ChosenRows
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Example
@@ -80,27 +82,35 @@ def _with_replies(
     from rejoinder.scoring.replay import Replay
     from rejoinder.scoring.score_file import digest_of_scored
 
-    names = [table.system_names[code] for code in table.system_of.tolist()]
-    row_of = {key: row for row, key in enumerate(zip(table.ids, names, strict=True))}
-    found, groups = {}, GroupFinder()
+    names = (table.system_names[code] for code in table.system_of)
+    scored, replies, groups = array("q"), array("q"), GroupFinder()  # hashes of ids and systems: eight bytes per reply
+    scored.extend(map(hash, zip(table.ids, names, strict=True)))
     with closing(open_source(arguments.replies, arguments)) as source, closing(Replay(source)) as replay:
         seen = survey(source)
-        for place, example in enumerate(replay):
+        for example in replay:
             groups.add([example])
-            if (row := row_of.get((example.id, example.system))) is not None:
-                found[row] = place
+            replies.append(hash((example.id, example.system)))
         say_skipped([str(error) for error in source.skipped.values()], arguments)
-        if not found:
+        places = _places(np.frombuffer(scored, np.int64), np.frombuffer(replies, np.int64))
+        if (places < 0).all():
             raise CallError(f"no reply of {arguments.replies} has the id and system of a score in {arguments.scores}")
         if digest_of_scored(Path(arguments.scores)) not in {None, seen.digest}:
             raise _other_replies(arguments)
-        if len(found) == len(table):
-            places = np.array([found[row] for row in range(len(table))])
+        if (places >= 0).all():
             table = replace(table, grouping=groups.found().where(places))
         chosen = rows_to_show(table, seed=table.seed)
-        wanted = {row: found[row] for row in chosen.needed if row in found}
+        wanted = {row: int(places[row]) for row in chosen.needed if places[row] >= 0}
         texts = replay.take(wanted.values())
         return table, chosen, {row: texts[place] for row, place in wanted.items()}
+
+
+def _places(wanted: Ints, keys: Ints) -> Ints:
+    """Where each wanted key is among the keys; -1 where it is not."""
+    import numpy as np
+
+    order = np.argsort(keys)
+    place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    return np.where(keys[order[place]] == wanted, order[place], -1)
 
 
 def _with_parts(table: ScoreTable, arguments: argparse.Namespace) -> tuple[ChosenRows, dict[int, Example]]:

@@ -11,7 +11,6 @@ from rejoinder.cli.engines import choose_metrics, prepared_local, prepared_ray
 from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
 from rejoinder.cli.options import (
     add_by,
-    add_jobs,
     add_replies,
     add_report,
     add_scoring,
@@ -74,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="local: this machine (default); ray: the cluster of RAY_ADDRESS, or a Ray that is started on this "
         "machine, from .parquet or .jsonl files into a folder (docs/guide/score-at-scale.md)",
     )
-    add_jobs(parser)
     add_judging(parser)
     add_scoring(parser)
 

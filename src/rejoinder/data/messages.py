@@ -7,11 +7,11 @@ from typing import Any
 from rejoinder.data.values import FieldError, as_list, json_list, kind_of, text_of
 from rejoinder.errors import shortened
 
-_TURN_ROLES = {"user", "assistant", "human", "bot"}
+TURN_ROLES = {"user", "assistant", "human", "bot"}
 REPLY_ROLES = {"assistant", "bot"}
 ASIDE_ROLES = {"system", "developer", "tool", "function"}
 """Instructions and what tools returned: not part of the conversation."""
-ROLES = frozenset(_TURN_ROLES | ASIDE_ROLES)
+ROLES = frozenset(TURN_ROLES | ASIDE_ROLES)
 BODY = ("content", "tool_calls", "function_call")
 """What a message may consist of; a call of a tool has no content."""
 
@@ -43,7 +43,7 @@ def turns_of_messages(messages: Any, name: str) -> list[tuple[str, str]]:
             known = "user, assistant, system, developer or tool"
             raise FieldError(f"{where}.role", f"expected {known}, found {shortened(message['role'], 40)}")
         # Calls of tools have no content.
-        if role in _TURN_ROLES and message.get("content") is not None:
+        if role in TURN_ROLES and message.get("content") is not None:
             turns.append((role, text_of_content(message["content"], f"{where}.content")))
     return turns
 

@@ -63,13 +63,13 @@ class SpanFinder:
         self._count, self._content = 0, hashlib.blake2b(digest_size=16)
         self._place, self._first_on_line = ("", 0), 0
 
-    def visit(self, number: int, line: int, content: bytes) -> None:
+    def visit(self, file: str, number: int, line: int, content: bytes) -> None:
         """Take one example into account."""
-        if (self._source.file, line) != self._place:
-            self._place, self._first_on_line = (self._source.file, line), number
+        if (file, line) != self._place:
+            self._place, self._first_on_line = (file, line), number
         if self._count % self._unit == 0:
             self._close()
-            self._spans.append(Span(self._count, 0, self._source.file, line, number, self._first_on_line, self._unit))
+            self._spans.append(Span(self._count, 0, file, line, number, self._first_on_line, self._unit))
         self._content.update(content)
         self._count += 1
 

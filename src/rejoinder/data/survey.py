@@ -46,8 +46,8 @@ class Visitor(Protocol):
     def begin(self) -> None:
         """A pass begins: whatever an earlier one, which found repeated ids, has seen is no longer valid."""
 
-    def visit(self, number: int, line: int, content: bytes) -> None:
-        """The number of a record, its line in the file that the source reads, and all of its example."""
+    def visit(self, file: str, number: int, line: int, content: bytes) -> None:
+        """The name of a file, the number of a record, its line in the file, and all of its example."""
 
 
 def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: Visitor | None = None) -> Survey:
@@ -58,17 +58,16 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
     systems: dict[str, None] = {}
     if visitor is not None:
         visitor.begin()
-    rows = source.numbered()
-    at_once = _AT_ONCE if visitor is None else 1  # a visitor may ask the source which file it reads
-    for part in in_batches(rows if quiet else progress(rows, "reading", unit="replies"), at_once):
-        numbers, lines, examples = zip(*part, strict=True)
+    rows = ((source.file, *row) for row in source.numbered())
+    for part in in_batches(rows if quiet else progress(rows, "reading", unit="replies"), _AT_ONCE):
+        files, numbers, lines, examples = zip(*part, strict=True)
         names, ids, contexts, references = zip(*map(_values, examples), strict=True)
         keys.extend(map(hash, zip(names, ids, strict=True)))
         if digest:
             written = [*map(bytes_of, examples)]
             content.update(b"".join(written))
             if visitor is not None:
-                for seen in zip(numbers, lines, written, strict=True):
+                for seen in zip(files, numbers, lines, written, strict=True):
                     visitor.visit(*seen)
         has["references"] += sum(any(map(str.strip, texts)) for texts in references)  # a blank one is none
         has["context"] += sum(map(bool, contexts))

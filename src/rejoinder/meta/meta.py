@@ -196,6 +196,7 @@ def meta_evaluate(
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
+    jobs: int | None = None,
     quiet: bool = True,
 ) -> MetaReport:
     """Compare metrics with people on judged replies.
@@ -203,12 +204,12 @@ def meta_evaluate(
     `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
     `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
     overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
-    `rejoinder.meta.studies.STUDIES`, or "all".
+    `rejoinder.meta.studies.STUDIES`, or "all". `jobs` is the number of processes that score, as in `score`.
     """
     rated = read_judged(origin, fields=fields, on_error=on_error)
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
-    chosen, columns, signatures, lower_is_better = _columns(judged, wanted, scores, seed=seed, quiet=quiet)
+    chosen, columns, signatures, lower_is_better = _columns(judged, wanted, scores, seed=seed, jobs=jobs, quiet=quiet)
     notes = [*chosen.notes, *_direction_notes(chosen.metrics, lower_is_better)]
     reports = []
     for name in chosen_dimensions(judged, dimension):
@@ -244,6 +245,7 @@ def _columns(
     files: Sequence[str | Path],
     *,
     seed: int,
+    jobs: int | None,
     quiet: bool,
 ) -> tuple[Choice, dict[str, Scores], dict[str, str], frozenset[str]]:
     """The metrics, one column per metric or scored file, their signatures, and the labels whose low scores are good."""
@@ -254,7 +256,7 @@ def _columns(
     columns: dict[str, Scores] = {}
     signatures: dict[str, str] = {}
     if chosen.metrics:
-        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, quiet=quiet).score()
+        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, jobs=jobs, quiet=quiet).score()
         columns, signatures = dict(table.scores), dict(table.signatures)
     lower_is_better: set[str] = set()
     for file in files:

@@ -136,6 +136,7 @@ def meta_analyse(
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
+    jobs: int | None = None,
     quiet: bool = True,
 ) -> MetaAnalysis:
     """Compare metrics with people on several judged sets, and pool each metric's correlations over the sets.
@@ -164,6 +165,7 @@ def meta_analyse(
             remove_outliers=remove_outliers,
             seed=seed,
             resamples=resamples,
+            jobs=jobs,
             quiet=quiet,
         )
         notes += [f"{name}: {note}" for note in reports[name].notes]

@@ -15,7 +15,9 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.meta.comparing.comparison import Primary
+from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Scores
 
@@ -58,20 +60,31 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
     """
     if most < 1:
         raise ValueError(f"most must be at least 1, not {most}")
-    mean, spread = standing(table)
-    # Best and worst come from the two ends of one order, so that no reply is among both, however few or equal they are.
-    order = _highest_first(mean)
+    best, worst, disputed = _extremes(table)
     total = len(table)
     drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
     return ChosenRows(
         contrasts=_contrasts(table, primary or Primary.of(table, None, ()).metric) if table.metrics else (),
-        best=_rows(order[: min(SHOWN, (len(order) + 1) // 2)]),
-        worst=_rows(order[::-1][: min(SHOWN, len(order) // 2)]),
-        disputed=_rows(_highest_first(np.where(spread > 0, spread, np.nan))[:SHOWN]),
+        best=best,
+        worst=worst,
+        disputed=disputed,
         listed=_rows(np.sort(drawn)),
         total=total,
         seed=seed,
     )
+
+
+def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The best, the worst and the most disputed rows.
+
+    Best and worst come from the two ends of one order, so that no reply is among both, however few or equal they are.
+    """
+    mean, spread = standing(table)
+    spread[spread == 0] = np.nan
+    disputed = _rows(_highest_first(spread)[:SHOWN])
+    order = _highest_first(mean)
+    best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
+    return _rows(best), _rows(worst), disputed
 
 
 def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
@@ -79,16 +92,35 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     if table.grouping is None or len(table.system_names) < 2:
         return ()
     scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
-    answers: dict[int, dict[int, int]] = {}  # context -> system -> its first reply
-    for row in np.flatnonzero(~np.isnan(scores)).tolist():
-        answers.setdefault(int(table.grouping.contexts[row]), {}).setdefault(int(table.system_of[row]), row)
-    by_score = [sorted(rows.values(), key=lambda row: -scores[row]) for rows in answers.values() if len(rows) > 1]
-    found = [rows for rows in by_score if scores[rows[0]] > scores[rows[-1]]]
-    found.sort(key=lambda rows: scores[rows[-1]] - scores[rows[0]])
+    contexts = table.grouping.contexts
+    rows = _first_replies(table, table.grouping, ~np.isnan(scores))
+    best, worst = (np.full(table.grouping.n_contexts, end) for end in (-np.inf, np.inf))
+    np.maximum.at(best, contexts[rows], scores[rows])
+    np.minimum.at(worst, contexts[rows], scores[rows])
+    widest = np.argsort(worst - best, kind="stable")
+    widest = widest[best[widest] > worst[widest]]
+    sides = [widest]
     if len(table.system_names) == 2:
-        for_each = [[rows for rows in found if table.system_of[rows[0]] == system] for system in (0, 1)]
-        found = [rows for pair in zip_longest(*for_each) for rows in pair if rows is not None]
-    return tuple(_ends(rows) for rows in found[:CONTRASTS])
+        leading = rows[scores[rows] == best[contexts[rows]]]
+        leader = np.zeros(len(best), np.int32)
+        leader[contexts[leading]] = table.system_of[leading]
+        sides = [widest[leader[widest] == system] for system in (0, 1)]
+    in_turn = zip_longest(*(side[:CONTRASTS].tolist() for side in sides))
+    shown = [context for each in in_turn for context in each if context is not None][:CONTRASTS]
+    rows = rows[np.isin(contexts[rows], shown)]
+    rows = rows[np.argsort(-scores[rows], kind="stable")]
+    return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
+
+
+def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
+    """The first wanted row of each system for each context, in order."""
+    first, found = np.zeros(len(table), np.bool_), np.empty(grouping.n_contexts, np.int64)
+    for system in table.system_names:
+        rows = table.rows_of(system)
+        rows = rows[wanted[rows]][::-1]
+        found[grouping.contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
+        first[found[grouping.contexts[rows]]] = True
+    return np.flatnonzero(first)
 
 
 def _ends(rows: list[int]) -> tuple[int, ...]:
@@ -108,43 +140,56 @@ def standing(table: ScoreTable) -> tuple[Scores, Scores]:
     could score the row, the spread where fewer than two could.
     """
     # Metric by metric, so that millions of rows need memory for a few columns and not for all metrics.
-    count = np.zeros(len(table))
-    total, lowest, highest = np.zeros(len(table)), np.full(len(table), np.inf), np.full(len(table), -np.inf)
     families: dict[str, list[str]] = {}
     for label in ranked_metrics(table):
         families.setdefault(table.family_of(label), []).append(label)
-    for labels in families.values():
-        column = _mean_percentiles(table, labels)
-        known = ~np.isnan(column)
-        count += known
-        total[known] += column[known]
+    columns = (_mean_percentiles(table, labels) for labels in families.values())
+    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
+    lowest, highest = np.full(len(table), np.inf), np.full(len(table), -np.inf)
+    for column in columns:
+        _add(column, count, total)
         np.fmin(lowest, column, out=lowest)
         np.fmax(highest, column, out=highest)
-    enough = (count > 0) & (2 * count >= len(families))
-    mean = np.divide(total, count, out=np.full(len(table), np.nan), where=enough)
-    return mean, np.subtract(highest, lowest, out=np.full(len(table), np.nan), where=count > 1)
+    highest -= lowest
+    highest[count < 2] = np.nan
+    total[2 * count < len(families)] = np.nan
+    return _divided(total, count), highest
 
 
 def _mean_percentiles(table: ScoreTable, labels: list[str]) -> Scores:
     """Mean over some metrics, NaN where none of them could score."""
-    count, total = np.zeros(len(table)), np.zeros(len(table))
-    for label in labels:
-        column = percentiles(table[label], higher_is_better=table.higher_is_better.get(label, True))
-        known = ~np.isnan(column)
-        count += known
-        total[known] += column[known]
-    means: Scores = np.divide(total, count, out=np.full(len(table), np.nan), where=count > 0)
-    return means
+    columns = (percentiles(table[label], higher_is_better=table.higher_is_better.get(label, True)) for label in labels)
+    if len(labels) == 1:
+        return next(columns)
+    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
+    for column in columns:
+        _add(column, count, total)
+    return _divided(total, count)
+
+
+def _add(column: Scores, count: NDArray[np.int32], total: Scores) -> None:
+    """Add what is not NaN in a column to the totals, in place."""
+    known = ~np.isnan(column)
+    count += known
+    np.add(total, column, out=total, where=known)
+
+
+def _divided(total: Scores, count: NDArray[np.int32]) -> Scores:
+    """The totals as means, in place; NaN where nothing was counted."""
+    total[count == 0] = np.nan
+    np.divide(total, count, out=total, where=count > 0)
+    return total
 
 
 def percentiles(column: Scores, *, higher_is_better: bool = True) -> Scores:
     """The share of scores that are worse, with equal ones counted half; 0 .. 1, and NaN for NaN."""
-    placed = np.full(len(column), np.nan)
-    known = ~np.isnan(column)
-    values = column[known] if higher_is_better else -column[known]
-    if len(values):
-        _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-        placed[known] = ((np.cumsum(counts) - counts / 2) / len(values))[inverse]
+    values = column if higher_is_better else -column
+    order = np.argsort(values)  # NaN is last
+    order = order[: len(values) - np.count_nonzero(np.isnan(values))]
+    edges = np.append(np.flatnonzero(run_starts(values[order])), len(order))  # of runs of equal values
+    shares = (edges[1:] + edges[:-1]) / 2 / max(1, len(order))
+    placed = np.full(len(values), np.nan)
+    placed[order] = np.repeat(shares, np.diff(edges))
     return placed
 
 
@@ -157,11 +202,11 @@ def percentile_of(row: int, column: Scores, *, higher_is_better: bool = True) ->
     return float((worse.sum() + (column == value).sum() / 2) / known.sum())
 
 
-def _highest_first(key: Scores) -> NDArray[np.int64]:
+def _highest_first(key: Scores) -> Ints:
     """The rows with a key, sorted by key, then by row."""
-    known = np.flatnonzero(~np.isnan(key))
-    return known[np.argsort(-key[known], kind="stable")]
+    order = np.argsort(-key, kind="stable")  # NaN is last
+    return order[: len(key) - np.count_nonzero(np.isnan(key))]
 
 
-def _rows(numbers: NDArray[np.int64]) -> tuple[int, ...]:
+def _rows(numbers: Ints) -> tuple[int, ...]:
     return tuple(numbers.tolist())

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Ints, run_starts
 from rejoinder.errors import CallError
 from rejoinder.types import Example
 
@@ -41,6 +41,11 @@ class Grouping:
     paired_by: str = "context"
     """What has a reply, or a score, of each system: "context", or "item" in a table of scores."""
 
+    @property
+    def n_contexts(self) -> int:
+        """How many contexts there are."""
+        return int(self.contexts.max(initial=-1)) + 1
+
     def where(self, rows: Ints) -> Grouping:
         """The grouping of some examples, numbered anew."""
         return replace(self, contexts=_by_appearance(self.contexts[rows]), clusters=_by_appearance(self.clusters[rows]))
@@ -50,9 +55,9 @@ class Grouping:
         """What a reader should know about the clusters."""
         if not self.found_by:
             return ()
-        n_contexts, n_clusters = self.contexts.max() + 1, self.clusters.max() + 1
+        n_clusters = self.clusters.max() + 1
         return (
-            f"the {n_contexts:,} {self.paired_by}s belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
+            f"the {self.n_contexts:,} {self.paired_by}s belong to {n_clusters:,} {self.unit}s ({self.found_by}), "
             f"and whole {self.unit}s are resampled and permuted",
         )
 
@@ -196,10 +201,16 @@ def stable_hash(value: object) -> int:
 
 def _by_appearance(hashes: Ints) -> Ints:
     """Equal numbers for equal hashes: Python's differ from run to run, numbers by order of appearance do not."""
-    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[codes.reshape(-1)], np.int64)
+    order = np.argsort(hashes, kind="stable")
+    starts = run_starts(hashes[order])
+    first = order[starts]  # the first row with each hash, by hash
+    lengths = np.diff(np.flatnonzero(starts), append=len(hashes))
+    appears = np.zeros(len(hashes), np.bool_)
+    appears[first] = True
+    numbers = np.cumsum(appears)[first] - 1
+    codes = np.empty(len(hashes), np.int64)
+    codes[order] = np.repeat(numbers, lengths)
+    return codes
 
 
 def _joined(contexts: Ints, links: Ints) -> Ints:

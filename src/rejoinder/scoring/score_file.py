@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
+from rejoinder.arrays import Texts
 from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.formats.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
@@ -27,15 +29,14 @@ def read_scores(path: Path) -> ScoreTable:
     """The table that a score file holds, with signatures from its metadata where there are any."""
     if path.suffix not in SCORE_SUFFIXES:
         raise CallError(f"{path}: expected a score file: {', '.join(SCORE_SUFFIXES)}")
-    ids: list[str] = []
-    codes: list[int] = []
+    ids, codes = Texts(), array("i")
     systems: dict[str, int] = {}
-    columns: dict[str, list[float]] = {}
+    columns: dict[str, array[float]] = {}
     for line, record in _rows(path):
         identifier, system, scores = _checked(record, str(path), line)
         for label in scores:
             if label not in columns:
-                columns[label] = [np.nan] * len(ids)
+                columns[label] = array("d", [np.nan]) * len(ids)
         for label, column in columns.items():
             column.append(_number(scores.get(label), str(path), line, label))
         ids.append(identifier)
@@ -43,8 +44,8 @@ def read_scores(path: Path) -> ScoreTable:
     if not ids:
         raise DataError("holds no scores: expected one row per example", file=str(path))
     meta, lacking = metadata_of(path)
-    arrays = {label: np.array(column, np.float64) for label, column in columns.items()}
-    return table_of(arrays, tuple(systems), np.array(codes, np.int32), meta, lacking, ids=ids)
+    arrays = {label: np.frombuffer(column) for label, column in columns.items()}
+    return table_of(arrays, tuple(systems), np.frombuffer(codes, np.int32), meta, lacking, ids=ids)
 
 
 def table_of(

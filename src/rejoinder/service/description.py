@@ -6,13 +6,13 @@ describes them. tests/service/test_openapi.py compares the shapes with real answ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rejoinder._version import __version__
 from rejoinder.arguments import HIGHEST_SEED
-from rejoinder.data.messages import BODY, ROLES
+from rejoinder.data.messages import ASIDE_ROLES, BODY, TURN_ROLES
 from rejoinder.service.bodies import FAIL_IF
 from rejoinder.service.limits import Limits
 
@@ -150,11 +150,14 @@ def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
     }
 
 
+def _message(roles: Collection[str], **fields: Schema) -> Schema:
+    """A message of a chat; what instructions and tools say may be anything, because it is not read."""
+    body = {"anyOf": [{"required": [name]} for name in BODY]}
+    return {**_object(("role",), others=True, role={"enum": sorted(roles)}, **fields), **body}
+
+
 def _request_schemas(limits: Limits, served: list[str]) -> dict[str, Schema]:
-    message = {
-        **_object(("role",), others=True, role={"enum": sorted(ROLES)}, content=_CONTENT),
-        "anyOf": [{"required": [name]} for name in BODY],
-    }
+    message = {"anyOf": [_message(TURN_ROLES, content=_CONTENT), _message(ASIDE_ROLES)]}
     return {
         "Example": {**_example(message), "anyOf": [{"required": ["response"]}, {"required": ["messages"]}]},
         "OneOrMore": {"anyOf": [_of("Example"), _list(_of("Example"), minItems=1, maxItems=limits.examples)]},

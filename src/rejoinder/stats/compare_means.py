@@ -27,7 +27,7 @@ from rejoinder.stats.effect_size import (
 from rejoinder.stats.intervals import Interval, check_confidence, t_quantile
 from rejoinder.stats.mean_tests import Draws, MeanTest, shuffle_test, sign_flip_test, welch_degrees
 from rejoinder.stats.multiple import ALPHA
-from rejoinder.stats.resampling import Groups, group_codes, group_sums
+from rejoinder.stats.resampling import Groups, group_codes, sums_by_group
 from rejoinder.stats.sums import Sums
 from rejoinder.stats.yes_no import Values, paired_bounds, two_values, unpaired_bounds
 
@@ -143,9 +143,10 @@ def compare_paired(
         raise ValueError(f"weights must be of shape ({first.size}, 2), not {sizes.shape}")
     codes, _ = group_codes(groups, first.size)
     known = ~(np.isnan(first) | np.isnan(second))
-    first, second, sizes = first[known], second[known], sizes[known]
+    if not known.all():
+        first, second, sizes, codes = first[known], second[known], sizes[known], codes[known]
     mean_a, mean_b = _mean(first, sizes[:, 0]), _mean(second, sizes[:, 1])
-    gains = _gains(first, second, sizes, codes[known])
+    gains = _gains(first, second, sizes, codes)
     values = two_values(np.concatenate([first, second]), limits)
     draws = Draws(n_permutations, most_permutations, seed)
     test = sign_flip_test(gains, draws, confidence, skewed=values is None)
@@ -233,14 +234,16 @@ def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:
         return Sums(np.zeros(0), np.zeros(0))
     shares = sizes / sizes.mean(axis=0)  # 1 for a pair of as many replies as the others
     middle = (_mean(a, sizes[:, 0]) + _mean(b, sizes[:, 1])) / 2
-    gains = shares[:, 1] * (b - middle) - shares[:, 0] * (a - middle)
-    return _sums(np.stack([gains, shares.mean(axis=1)], axis=1), codes)
+    gains = b - middle
+    gains *= shares[:, 1]  # in place: pairs may be many millions
+    gains -= shares[:, 0] * (a - middle)
+    return _sums(gains, shares.mean(axis=1), codes)
 
 
-def _sums(columns: Floats, codes: Ints) -> Sums:
-    """The sums by group of values and sizes. (examples, 2)"""
-    codes, n_groups = group_codes(codes, len(columns))  # groups without any known value do not count
-    return Sums(*group_sums(columns, codes, n_groups).T)
+def _sums(values: Floats, sizes: Floats, codes: Ints) -> Sums:
+    """The sums by group of values and sizes."""
+    codes, n_groups = group_codes(codes, len(values))  # groups without any known value do not count
+    return Sums(sums_by_group(values, codes, n_groups), sums_by_group(sizes, codes, n_groups))
 
 
 def _known_side(values: ArrayLike, groups: Groups) -> _Side:
@@ -249,8 +252,9 @@ def _known_side(values: ArrayLike, groups: Groups) -> _Side:
         raise ValueError(f"the scores of a system must be a vector, not an array of shape {vector.shape}")
     codes, _ = group_codes(groups, vector.size)
     known = ~np.isnan(vector)
-    columns = np.stack([vector[known], np.ones(int(known.sum()))], axis=1)
-    return _Side(vector[known], _sums(columns, codes[known]))
+    if not known.all():
+        vector, codes = vector[known], codes[known]
+    return _Side(vector, _sums(vector, np.ones(vector.size), codes))
 
 
 def _widened(test: MeanTest, bounds: tuple[float, float]) -> tuple[float, float]:

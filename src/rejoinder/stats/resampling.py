@@ -6,7 +6,7 @@ counts, how often each group was drawn, so that weighted sums for a thousand res
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,20 @@ def group_codes(groups: Groups, n: int) -> tuple[Ints, int]:
     labels = np.asarray(groups)
     if labels.ndim != 1:
         raise ValueError(f"each group must be one name or number, but together they have the shape {labels.shape}")
+    if labels.dtype == np.int64 and n and labels.min() >= 0 and labels.max() < 4 * n:
+        return _numbered(labels)
     names, codes = np.unique(labels, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(names)
+
+
+def _numbered(labels: Ints) -> tuple[Ints, int]:
+    """The same for small numbers, without sorting them; numbers that leave none out are returned as they are."""
+    present = np.zeros(int(labels.max()) + 1, np.bool_)
+    present[labels] = True
+    if present.all():
+        return labels, len(present)
+    numbers = np.cumsum(present) - 1
+    return np.asarray(numbers[labels], np.int64), int(present.sum())
 
 
 def bootstrap_chunks(n_groups: int, n_resamples: int, seed: int) -> Iterator[Floats]:
@@ -111,29 +123,41 @@ def mean_intervals(
         raise ValueError(f"matrix must be (examples, metrics), not of shape {values.shape}")
     check_confidence(confidence)
     codes, n_groups = group_codes(groups, len(values))
-    missing = np.isnan(values)
-    sums = group_sums(np.where(missing, 0, values), codes, n_groups)
-    sizes = group_sums(~missing, codes, n_groups)
     ranges = limits if limits is not None else [None] * values.shape[1]
     pairs = [two_values(column[~np.isnan(column)], limit) for column, limit in zip(values.T, ranges, strict=True)]
-    resampled = n_groups < LARGE and not all(pairs)
-    replicates = mean_replicates(sums, sizes, n_resamples if resampled else 1, seed)
+    columns: Iterable[Sums] = (_known_sums(column, codes, n_groups) for column in values.T)  # one in memory at a time
+    replicates = np.zeros((0, len(pairs)))
+    if n_groups < LARGE and not all(pairs):
+        columns = list(columns)
+        sums, sizes = (np.stack(parts, axis=1) for parts in zip(*((c.sums, c.sizes) for c in columns), strict=True))
+        replicates = mean_replicates(sums, sizes, n_resamples, seed)
     found = []
-    for place, pair in enumerate(pairs):
-        known = sizes[:, place] > 0
-        column = Sums(sums[known, place], sizes[known, place])
+    for column, pair, means in zip(columns, pairs, replicates.T, strict=True):
         if pair is not None:
-            found.append(share_interval(column, pair, confidence))
+            found.append(share_interval(column.present, pair, confidence))
         elif n_groups >= LARGE:
             found.append(linear_interval(column.sums, column.sizes, confidence))
         else:
-            found.append(_interval(column, replicates[:, place], confidence))
+            found.append(_interval(column.present, means, confidence))
     return found
+
+
+def _known_sums(column: Floats, codes: Ints, n_groups: int) -> Sums:
+    """The sums of the values that are not NaN, and how many they are, by group."""
+    known = ~np.isnan(column)
+    if not known.all():
+        column, codes = column[known], codes[known]
+    return Sums(sums_by_group(column, codes, n_groups), np.bincount(codes, minlength=n_groups).astype(np.float64))
+
+
+def sums_by_group(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
+    """The sum of the values within each group. (n_groups,)"""
+    return np.asarray(np.bincount(codes, weights=values, minlength=n_groups), np.float64)
 
 
 def group_sums(values: NDArray[Any], codes: Ints, n_groups: int) -> Floats:
     """The sum of each column within each group. (n_groups, columns)"""
-    columns = [np.bincount(codes, weights=column, minlength=n_groups) for column in values.T]
+    columns = [sums_by_group(column, codes, n_groups) for column in values.T]
     return np.stack(columns, axis=1) if columns else np.zeros((n_groups, 0))
 
 
@@ -142,7 +166,7 @@ def linear_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> In
 
     NaN bounds with fewer than two groups.
     """
-    values = Sums(sums[sizes > 0], sizes[sizes > 0])
+    values = Sums(sums, sizes).present
     n_groups, variance = values.sums.size, values.variance
     if n_groups < 2:
         return Interval(values.mean, np.nan, np.nan)

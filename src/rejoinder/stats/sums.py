@@ -21,6 +21,12 @@ class Sums:
     sizes: Floats  # (groups,)
 
     @property
+    def present(self) -> Sums:
+        """The same without groups that have no values."""
+        known = self.sizes > 0
+        return self if known.all() else Sums(self.sums[known], self.sizes[known])
+
+    @property
     def mean(self) -> float:
         """The mean value; NaN without values."""
         return float(self.sums.sum() / self.sizes.sum()) if self.sums.size else math.nan

@@ -25,10 +25,10 @@ def two_values(values: Floats, limits: Values | None = None) -> Values | None:
 
     Scores that are all equal are yes/no scores only where the range says so.
     """
-    distinct = np.unique(values)
-    if limits is not None and values.size and np.isin(distinct, limits).all():
+    if limits is not None and values.size and ((values == limits[0]) | (values == limits[1])).all():
         return limits
-    return (0.0, 1.0) if distinct.tolist() == [0, 1] else None
+    ones = values == 1
+    return (0.0, 1.0) if ones.any() and not ones.all() and (ones | (values == 0)).all() else None
 
 
 def share_interval(scores: Sums, values: Values, confidence: float = 0.95) -> Interval:

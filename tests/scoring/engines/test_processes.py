@@ -24,6 +24,7 @@ from rejoinder.metrics.base import Metric
 from rejoinder.scoring.choosing import choose
 from rejoinder.scoring.engines import local, sizes
 from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring.engines.processes import Processes
 from rejoinder.scoring.engines.sizes import processes_for
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.threads import thread_limits, usable_cores
@@ -69,6 +70,48 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert written[1] == written[3]
 
 
+@pytest.mark.parametrize("verb", ["compare", "meta", "history", "compare --baseline"])
+def test_every_command_that_scores_has_jobs(
+    verb: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with the same results for every number of processes, which are started."""
+    started: list[int] = []
+    original = Processes.__init__
+
+    def counted(self: Processes, scorer: Scorer, count: int) -> None:
+        started.append(count)
+        original(self, scorer, count)
+
+    monkeypatch.setattr(Processes, "__init__", counted)
+    replies = written(tmp_path / "replies.jsonl", systems="AB" if verb in ("compare", "meta") else "A")
+    options = ("-m", "cider", "-m", "bleu-2", "--resamples", 20, "--json")
+    found = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        if verb == "history":
+            run("history", folder, "--add", replies, "--name", "old", *options, "--jobs", jobs)
+            found.append((folder / "old.jsonl").read_text())
+        elif verb == "compare --baseline":
+            run("history", folder, "--add", replies, "--name", "old", *options, "--jobs", 1)
+            found.append(run("compare", replies, "--baseline", folder, *options, "--jobs", jobs).out)
+        else:
+            found.append(run(verb, replies, *options, "--jobs", jobs).out)
+    assert found[0] == found[1]
+    assert started == [2]
+
+
+def written(path: Path, systems: str) -> Path:
+    """Judged replies of some systems."""
+    rows = []
+    for number, example in enumerate(EXAMPLES):
+        record = {"id": example.id, "context": [f"turn {number // len(systems)}"], "response": example.response}
+        rows.append(
+            {**record, "references": ["some words"], "system": systems[number % len(systems)], "scores": number % 5}
+        )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 def test_the_time_is_estimated_before_several_processes_score() -> None:
     """This process scores some replies as well, to measure: also by a metric that must know the corpus."""
     examples = [replace(EXAMPLES[number % 70], id=str(number)) for number in range(600)]
@@ -112,9 +155,12 @@ def test_metrics_that_cannot_be_shared() -> None:
         assert len(make_run({"odd": metric}, None).score()) == len(EXAMPLES)
 
 
-@pytest.mark.parametrize(("jobs", "metric", "count", "expected"), [
+@pytest.mark.parametrize(("jobs", "metrics", "count", "expected"), [
     (None, "length", 1000, 1),
+    (None, "length", sizes.FEWEST_FAST - 1, 1),
     (None, "length", sizes.FEWEST_FAST, usable_cores()),
+    (None, "length bleu-2 distinct-1", sizes.FEWEST_FAST // 3, usable_cores()),
+    (None, "length bleu-2 distinct-1", sizes.FEWEST_FAST // 3 - 1, 1),
     (None, "default-fast", 1000, 1),
     (None, "default", 5120, usable_cores()),
     (None, "default", 100, 1),
@@ -122,8 +168,8 @@ def test_metrics_that_cannot_be_shared() -> None:
     (8, "length", 1000, 2),
     (3, "length", 10_000, 3),
 ])  # fmt: skip
-def test_how_many_processes_pay(jobs: int | None, metric: str, count: int, expected: int) -> None:
-    scorer = Scorer({metric: rejoinder.load(metric)}, ("A",))
+def test_how_many_processes_pay(jobs: int | None, metrics: str, count: int, expected: int) -> None:
+    scorer = Scorer({metric: rejoinder.load(metric) for metric in metrics.split()}, ("A",))
     assert processes_for(jobs, scorer, count, 512) == expected
 
 

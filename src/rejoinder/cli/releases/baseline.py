@@ -34,7 +34,7 @@ def compare_with_baseline(chosen: Choice | None, arguments: argparse.Namespace) 
     label = labels_of([arguments.replies[0]])[0]
     name = label if label != old.name else f"{label} (new)"
     check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})
-    settings = {option: getattr(arguments, option) for option in ("seed", "resamples", "quiet")}
+    settings = {option: getattr(arguments, option) for option in ("seed", "resamples", "jobs", "quiet")}
     new = scored_release(open_source(origin_of(arguments.replies), arguments), name, metrics, **settings)
     named = () if chosen is None else new.table.metrics
     return compare_releases(

@@ -16,6 +16,7 @@ from rejoinder.cli.options import (
     say_skipped,
     show,
 )
+from rejoinder.threads import multiply_on_one_thread
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record a release, where one is given, and show the history."""
+    multiply_on_one_thread()
     from rejoinder.errors import CallError
     from rejoinder.meta.history.folder import releases_in
     from rejoinder.meta.history.history import History
@@ -69,7 +71,7 @@ def _record(folder: Path, arguments: argparse.Namespace) -> None:
     chosen = choose(chosen_metrics(arguments))
     with new_in(folder), reserved(release_output(path), reads=files_read(arguments)):
         source = open_source(origin_of(arguments.replies), arguments)
-        settings = {option: getattr(arguments, option) for option in ("seed", "resamples", "quiet")}
+        settings = {option: getattr(arguments, option) for option in ("seed", "resamples", "jobs", "quiet")}
         release = scored_release(source, arguments.name, chosen, **settings)
         write_release(release, path)
     for note in release.table.notes:

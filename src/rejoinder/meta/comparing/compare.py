@@ -57,6 +57,7 @@ def compare(
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
+    jobs: int | None = None,
     quiet: bool = True,
     visit: Callable[[Comparison, Replay], object] | None = None,
 ) -> Comparison:
@@ -81,6 +82,8 @@ def compare(
     `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
     values, by the primary metric.
 
+    `jobs` is the number of processes that score, as in `score`.
+
     `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
     """
     if labels is None and not (dimension is None and predictor is None):
@@ -101,7 +104,7 @@ def compare(
         _check_named(chosen, {"predictor": predictor, "primary metric": primary})
         examples = stack.enter_context(closing(Replay(joined)))
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
-        settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices}
+        settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices, "jobs": jobs}
         table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
         skipped = tuple(str(error) for source in sources for error in source.skipped.values())
         named = [label for label in chosen.metrics if label not in chosen.optional]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.arrays import Floats, Ints
+from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.compare_means import MeanComparison, compare_paired, compare_unpaired
@@ -44,46 +44,54 @@ class PairTests:
             "seed": self.table.seed,
         }
         shared = self.shared(a, b)
-        clusters = self.grouping.clusters
+        contexts, clusters = self.grouping.contexts, self.grouping.clusters
         if shared is None:
             return compare_unpaired(scores[rows_a], scores[rows_b], clusters[rows_a], clusters[rows_b], **settings)
-        contexts = self.grouping.contexts
-        first, of_a = means_by_context(scores[rows_a], contexts[rows_a], shared)
-        second, of_b = means_by_context(scores[rows_b], contexts[rows_b], shared)
-        cluster_of = np.zeros(len(contexts), np.int64)  # by context
-        cluster_of[contexts] = clusters
-        weights = np.stack([of_a, of_b], axis=1)
-        return compare_paired(first, second, cluster_of[shared], weights=weights, **settings)
+        weights = np.empty((len(shared), 2))
+        first, weights[:, 0] = means_by_context(scores[rows_a], contexts[rows_a], shared)
+        second, weights[:, 1] = means_by_context(scores[rows_b], contexts[rows_b], shared)
+        return compare_paired(first, second, self._cluster_of_context[shared], weights=weights, **settings)
 
     def shared(self, a: str, b: str) -> Ints | None:
         """The contexts that two systems are compared on; None where they have too few in common."""
-        of_a, of_b = self._contexts(a), self._contexts(b)
-        shared = np.intersect1d(of_a, of_b, assume_unique=True)
-        return None if len(shared) < max(2, min(len(of_a), len(of_b)) / 2) else shared
+        of_a, of_b = self.answered(a), self.answered(b)
+        shared = np.flatnonzero(of_a & of_b)
+        return None if len(shared) < max(2, min(of_a.sum(), of_b.sum()) / 2) else shared
+
+    def answered(self, system: str) -> Bools:
+        """Whether a system has a reply to each context. (contexts,)"""
+        found = np.zeros(self.grouping.n_contexts, np.bool_)
+        found[self.grouping.contexts[self.table.rows_of(system)]] = True
+        return found
+
+    @property
+    def _cluster_of_context(self) -> Ints:
+        found = np.zeros(self.grouping.n_contexts, np.int64)
+        found[self.grouping.contexts] = self.grouping.clusters
+        return found
 
     def note(self, a: str, b: str) -> str:
         """What a reader should know about how two systems were paired; "" where there is nothing to say."""
-        shared, of_a, of_b = self.shared(a, b), self._contexts(a), self._contexts(b)
+        shared, of_a, of_b = self.shared(a, b), self.answered(a), self.answered(b)
         if shared is not None:
-            contexts = self.grouping.contexts
-            alone = sum(int((~np.isin(contexts[self.table.rows_of(system)], shared)).sum()) for system in (a, b))
+            contexts, common = self.grouping.contexts, of_a & of_b
+            alone = sum(int((~common[contexts[self.table.rows_of(system)]]).sum()) for system in (a, b))
             left_out = f"are compared on the {len(shared)} contexts that both answered; {alone} other replies are"
             return f"{a} and {b} {left_out} left out" if alone else ""
-        common = len(np.intersect1d(of_a, of_b, assume_unique=True))
-        if not common:
+        n_common = int((of_a & of_b).sum())
+        if not n_common:
             return f"{a} and {b} answered different contexts, so their means are compared unpaired"
-        both = f"{a} and {b} both answered only {counted(common, 'context')} ({a} {len(of_a)}, {b} {len(of_b)})"
+        both = f"{a} and {b} both answered only {counted(n_common, 'context')} ({a} {of_a.sum()}, {b} {of_b.sum()})"
         return f"{both}, so their means over all replies are compared unpaired"
-
-    def _contexts(self, system: str) -> Ints:
-        return np.unique(self.grouping.contexts[self.table.rows_of(system)])
 
 
 def means_by_context(scores: Scores, contexts: Ints, wanted: Ints) -> tuple[Scores, Floats]:
     """The mean score of the replies to each wanted context (NaN: none could be scored), and how many were scored."""
-    place = np.searchsorted(wanted, contexts)
-    inside = (place < len(wanted)) & (wanted[np.minimum(place, len(wanted) - 1)] == contexts) & ~np.isnan(scores)
-    total = np.bincount(place[inside], weights=scores[inside], minlength=len(wanted))
-    count = np.bincount(place[inside], minlength=len(wanted)).astype(np.float64)
+    known = ~np.isnan(scores)
+    if not known.all():
+        scores, contexts = scores[known], contexts[known]
+    size = int(wanted.max(initial=-1)) + 1
+    total = np.bincount(contexts, weights=scores, minlength=size)[wanted]
+    count = np.bincount(contexts, minlength=size)[wanted].astype(np.float64)
     means: Scores = np.divide(total, count, out=np.full(len(wanted), np.nan), where=count > 0)
     return means, count

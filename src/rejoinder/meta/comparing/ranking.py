@@ -126,7 +126,7 @@ def _ranked_means(tests: PairTests, label: str, pairs: Sequence[Verdict]) -> dic
         return {system: _mean(scores[of], np.ones(len(of))) for system, of in rows.items()}
     if not all(pair.result.paired for pair in pairs):
         return None
-    shared = np.array(sorted(set.intersection(*(set(contexts[of].tolist()) for of in rows.values()))), np.int64)
+    shared = np.flatnonzero(np.logical_and.reduce([tests.answered(system) for system in table.system_names]))
     if not shared.size:
         return None
     found = [means_by_context(scores[of], contexts[of], shared) for of in rows.values()]

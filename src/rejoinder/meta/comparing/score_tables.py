@@ -8,6 +8,7 @@ such tables, and their metadata say which columns are better when lower.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arguments import fitting, one_or_more
+from rejoinder.arrays import Texts
 from rejoinder.data.record import FIELDS, FieldMap
 from rejoinder.data.results.reading import result_rows
 from rejoinder.data.source import OnError, Source
@@ -47,11 +49,13 @@ class _Row:
 
 
 class _TableSource(Source):
-    """A source whose records need no texts; `columns` collects what their other fields hold."""
+    """A source whose records need no texts; `columns` collects the numbers of their other fields."""
 
     def __init__(self, origin: Any, fields: FieldMap, on_error: OnError) -> None:
         super().__init__(origin, fields, on_error)
-        self.columns: dict[str, list[Any]] = {}
+        self.columns: dict[str, array[float]] = {}
+        self.not_numbers: set[str] = set()
+        """Columns that hold something else somewhere."""
         self.count = 0
 
     def _example(self, record: Any, number: int) -> Example:
@@ -59,9 +63,13 @@ class _TableSource(Source):
             raise FieldError("", "expected a row with id, system and numbers")
         row = _row_of(record, number, self.fields)
         for name in row.values:
-            self.columns.setdefault(name, [None] * self.count)
+            if name not in self.columns:
+                self.columns[name] = array("d", [math.nan]) * self.count
         for name, column in self.columns.items():
-            column.append(row.values.get(name))
+            found = _number(as_list(row.values.get(name)))
+            if found is None:
+                self.not_numbers.add(name)
+            column.append(math.nan if found is None else found)
         self.count += 1
         return row.example
 
@@ -87,7 +95,7 @@ def read_score_table(
             raise CallError("scores in parts are compared with each other, paired by context: expected only folders")
         return _parts_table(folders, metrics, seed=seed, resamples=resamples), ()
     results = result_rows(origin)
-    finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), list[int](), []
+    finder, systems, codes, ids = GroupFinder(pair_by, cluster=cluster), dict[str, int](), array("i"), Texts()
     by_context = False
     with closing(_TableSource(origin if results is None else results, fields, on_error)) as source:
         if results is not None:
@@ -107,7 +115,7 @@ def read_score_table(
         scores=columns,
         signatures={label: meta["signatures"].get(label, label) for label in columns},
         system_names=tuple(systems),
-        system_of=np.array(codes, np.int32),
+        system_of=np.frombuffer(codes, np.int32),
         ids=ids,
         ranges={label: range_of(ends) for label, ends in known.items()},
         higher_is_better=meta["higher_is_better"],
@@ -208,9 +216,13 @@ def _present(value: Any) -> Any:
 
 def _numbers(source: _TableSource, named: list[str] | None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns to compare, and which those are and which were left out."""
-    found = {name: _column(values) for name, values in source.columns.items()}
+    found = {name: np.frombuffer(values) for name, values in source.columns.items()}
     bounds = {bound for name in found for bound in interval_columns(name)}
-    usable = {name: column for name, column in found.items() if column is not None and name not in bounds}
+    usable = {
+        name: column
+        for name, column in found.items()
+        if name not in source.not_numbers and name not in bounds and not np.isnan(column).all()
+    }
     if named is not None:
         for name in named:
             if name not in source.columns:
@@ -225,15 +237,6 @@ def _numbers(source: _TableSource, named: list[str] | None) -> tuple[dict[str, A
     if left_out:
         notes.append(f"left out {', '.join(left_out)}: not only numbers")
     return usable, tuple(notes)
-
-
-def _column(values: list[Any]) -> Any:
-    """The numbers of a column; None where it holds anything else, or nothing."""
-    numbers = [_number(as_list(value)) for value in values]
-    if None in numbers:
-        return None
-    column = np.array(numbers, np.float64)
-    return None if np.isnan(column).all() else column
 
 
 def _number(value: Any) -> float | None:

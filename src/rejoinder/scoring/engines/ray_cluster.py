@@ -6,10 +6,11 @@ import logging
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +32,14 @@ _QUIET = {
 }
 _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray uses the loopback address where it cannot be part of a cluster; else it would listen on all addresses."""
+_OWN_PRIORITY = {"RAY_worker_niceness": "0"}
+"""The workers of a Ray that a run has started have its priority. By default theirs is so low (`nice` 15) that they
+hardly run beside other programs."""
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
 SHARE_OF_CPU = 0.9
 """The CPUs that Ray reserves for an actor that computes on one: whatever else Ray Data starts must find a place."""
+_PATIENCE = 10.0
+"""Seconds within which a cluster must accept a connection."""
 OBJECT_STORE = 256 << 20
 """Bytes of shared memory of a Ray on this machine: only the metrics and the numbers of parts are kept there."""
 
@@ -49,7 +55,9 @@ class Cluster:
     def joined(cls, workers: int | None) -> Iterator[Cluster]:
         """The cluster, during the block; `workers` is the number of actors, by default one per CPU."""
         require_extra("scale", "--engine ray")
-        for name, value in (_QUIET if os.environ.get(ADDRESS) else {**_QUIET, **_ON_LOOPBACK}).items():
+        address = os.environ.get(ADDRESS)
+        settings = _QUIET | (_ON_LOOPBACK if _is_on_loopback(address) else {}) | ({} if address else _OWN_PRIORITY)
+        for name, value in settings.items():
             os.environ.setdefault(name, value)
         import ray
 
@@ -58,11 +66,11 @@ class Cluster:
             return
         folder = None
         try:
-            if os.environ.get(ADDRESS):
-                _connect()
-            else:
-                folder = tempfile.mkdtemp(prefix="rejoinder-ray-")
-                with _native_messages_hidden():
+            with _native_messages_hidden():
+                if address:
+                    _connect(address)
+                else:
+                    folder = tempfile.mkdtemp(prefix="rejoinder-ray-")
                     _start(folder, workers)
             yield cls(workers or _cpus())
         finally:
@@ -122,14 +130,50 @@ class _Actor:
         return ""
 
 
-def _connect() -> None:
+def _is_on_loopback(address: str | None) -> bool:
+    """Whether Ray has to use the loopback address: for a Ray of our own, or a cluster that listens nowhere else.
+
+    Where Ray could be part of a cluster, it replaces 127.0.0.1 by another address of the machine.
+    """
+    host, port = _host_and_port(address) if address else ("localhost", None)
+    if host != "localhost" and not host.startswith("127."):
+        return False
+    return port is None or not _answers(_outer_address(), port)
+
+
+def _outer_address() -> str:
+    """The address that other machines see; the loopback address on a machine without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route, suppress(OSError):
+        route.connect(("192.0.2.1", 9))  # finds the route, and sends nothing
+        return str(route.getsockname()[0])
+    return "127.0.0.1"
+
+
+def _host_and_port(address: str) -> tuple[str, int | None]:
+    """Those of "10.0.0.5:6379"; ("", None) for an address of another kind, such as "auto"."""
+    found = re.fullmatch(r"([\w.-]+):(\d{1,5})", address)
+    return (found[1], int(found[2])) if found else ("", None)
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), _PATIENCE).close()
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _connect(address: str) -> None:
+    host, port = _host_and_port(address)
+    if port is not None and not _answers(host, port):  # Ray itself would try for many minutes
+        raise CallError(f"{ADDRESS} is {address}, but nothing answers there: expected the address of a Ray cluster")
     import ray
 
-    address = os.environ[ADDRESS]
     try:
         ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise CallError(f"{ADDRESS} is {address}, but no Ray answers there ({_reason(error)})") from None
+        told = f"{ADDRESS} is {address}, but no Ray accepts this run there ({_reason(error)})"
+        raise CallError(f"{told}; if the cluster asks for a token, Ray needs its RAY_AUTH_MODE") from None
 
 
 def _start(folder: str, workers: int | None) -> None:

@@ -18,7 +18,15 @@ from rejoinder.threads import usable_cores
 SLOW_BATCH = 512
 """Examples per batch where a reply takes milliseconds: some seconds of work, to be shared and to be resumed after."""
 FEWEST_FAST = 300_000
-"""Examples from which processes pay for fast metrics: each starts for a second or two, and is sent all texts."""
+"""Examples times metrics from which processes pay for fast metrics.
+
+Measured (`benchmarks/scale.py --only fewest`, CPU time on a busy machine): starting two processes takes 1 to 2 s. Then
+1,000 replies take 40 ms in the process that reads and sends them, and what the metrics take plus about 10 ms in the
+others. In one process they take 34 ms with `bleu-2`, which is less than reading and sending, and 117 ms with seven
+metrics. So two processes on two cores save 42 ms per 1,000 replies with seven metrics, and pay from 25,000 replies on;
+with one metric they save little or nothing, whatever the number of replies. The limit is a little higher than that,
+because short runs gain little.
+"""
 
 THREADS_USE = 0.65
 """The share of the cores that the threads of one process make use of: an evaluator on two threads takes 1.4 to 1.6
@@ -45,7 +53,7 @@ def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> in
     batches = -(-count // size)
     if jobs is None:
         slow = any(metric.is_slow for metric in scorer.metrics.values())
-        cores = usable_cores() if slow or count >= FEWEST_FAST else 1
+        cores = usable_cores() if slow or count * len(scorer.metrics) >= FEWEST_FAST else 1
         longest = size * -(-batches // cores)  # replies of the process that has most of them
         jobs = cores if longest < count / (cores * THREADS_USE) else 1
     return max(1, min(jobs, batches))
