@@ -118,6 +118,17 @@ def test_replies_that_are_not_read_whole_are_counted() -> None:
     assert "1 reply has more than 400 words: only these were read" in counter.notes()
 
 
+def test_contexts_that_are_not_read_whole_are_counted() -> None:
+    first, second = (rejoinder.load("default").watcher() for _ in range(2))
+    assert first is not None
+    assert second is not None
+    long = ("word " * 60, "word " * 60)
+    first.add(Batch([Example("", CONTEXT, "Fine."), *(Example("", long, text) for text in ("Fine.", "No."))]))
+    second.add(Batch([Example("", (*CONTEXT, *["short"] * 4), "Fine."), Example("", ("word " * 100,), "No.")]))
+    first.merge(second.state())
+    assert "3 replies have a context whose last turns are too long: the network read only their end" in first.notes()
+
+
 def test_it_is_calibrated_by_its_name(default: rejoinder.Metric, tmp_path: Path) -> None:
     report = rejoinder.calibrate("default", judged(80), dimension="overall", output=tmp_path / "mine")
     assert report.calibration.contexts >= 20

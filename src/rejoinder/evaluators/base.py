@@ -237,6 +237,10 @@ class Evaluator(Metric, Learned):
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
+    def cut_contexts(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
+        """How many examples have a context whose last turns are too long to be read whole."""
+        return 0
+
     def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the training text."""
         return self.out_of_domain_counter()

@@ -202,7 +202,8 @@ class Blend(Evaluator):
 
     def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the members' training text, and of replies that are not read whole."""
-        return BlendWatcher(self.out_of_domain_counter())
+        evaluators = [member for member in self.members_ if isinstance(member, Evaluator)]
+        return BlendWatcher(self.out_of_domain_counter(), evaluators)
 
     @property
     def signature(self) -> str:

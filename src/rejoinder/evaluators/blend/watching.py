@@ -1,11 +1,13 @@
-"""Notes about replies that a blend did not read whole, besides those about unfamiliar text."""
+"""Notes about replies and contexts that a blend did not read whole, besides those about unfamiliar text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.blend.member_scores import MOST_PARTS, PART_WORDS
 from rejoinder.evaluators.out_of_domain import OutOfDomainCounter
 from rejoinder.metrics.base import State
@@ -15,11 +17,14 @@ from rejoinder.stats.formatting import counted
 
 @dataclass
 class BlendWatcher:
-    """Counts replies of which only the beginning was read."""
+    """Counts replies of which only the beginning was read, and contexts of which only the end was."""
 
     other: OutOfDomainCounter | None
     """The counter of unfamiliar replies, if there is one."""
+    evaluators: Sequence[Evaluator] = ()
+    """The members that may read less than a context's last turns."""
     cut: int = 0
+    contexts: int = 0
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
@@ -27,16 +32,19 @@ class BlendWatcher:
         self.cut += sum(
             len(example.response) > most and len(example.response.split()) > most for example in batch.examples
         )
+        self.contexts += max((evaluator.cut_contexts(batch) for evaluator in self.evaluators), default=0)
         if self.other is not None:
             self.other.add(batch)
 
     def state(self) -> State:
-        """The number of such replies, and what the other counter has."""
-        return {"cut": np.array(self.cut), **(self.other.state() if self.other is not None else {})}
+        """The numbers of such replies and contexts, and what the other counter has."""
+        counts = {"cut": np.array(self.cut), "contexts": np.array(self.contexts)}
+        return {**counts, **(self.other.state() if self.other is not None else {})}
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted after these."""
         self.cut += int(state["cut"])
+        self.contexts += int(state["contexts"])
         if self.other is not None:
             self.other.merge(state)
 
@@ -46,4 +54,7 @@ class BlendWatcher:
         if self.cut:
             longer = counted(self.cut, "reply has", "replies have")
             notes.append(f"{longer} more than {MOST_PARTS * PART_WORDS} words: only these were read")
+        if self.contexts:
+            longer = counted(self.contexts, "reply has", "replies have")
+            notes.append(f"{longer} a context whose last turns are too long: the network read only their end")
         return notes

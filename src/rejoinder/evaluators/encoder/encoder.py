@@ -32,6 +32,7 @@ from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.model_folder import CONFIG, read_config
 from rejoinder.registry import shipped_folder
+from rejoinder.text.cleaning import writable
 from rejoinder.types import Scores
 
 NETWORK = "default@1"
@@ -112,6 +113,15 @@ class Encoder(Evaluator):
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 1 to 5."""
         return self._read(batch)[:, 0].copy()
+
+    def cut_contexts(self, batch: Batch) -> int:
+        """How many examples have a context whose last turns are too long to be read whole."""
+        if not self.model_.settings.towers:
+            return 0
+        contexts = [tuple(map(writable, example.context)) for example in batch.examples]
+        apart = list(dict.fromkeys(filter(None, contexts)))
+        cut = dict(zip(apart, self.model_.tokeniser.brancher.cut_contexts(apart), strict=True))
+        return sum(cut.get(context, False) for context in contexts)
 
     def readings(self, batch: Batch) -> dict[str, Scores]:
         """The features of a network with towers, exported to ONNX: cosines, copied and repeated words, length."""

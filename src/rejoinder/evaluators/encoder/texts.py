@@ -38,17 +38,26 @@ class SeparateTexts:
 
     def contexts(self, contexts: Sequence[Sequence[str]]) -> list[ContextIds]:
         """The last turns of each; a context that is too long loses its beginning."""
-        latest = [turns[-MOST_TURNS:] for turns in contexts]
-        found = iter(
-            self.tokeniser.encode_batch([turn for turns in latest for turn in turns], add_special_tokens=False)
-        )
-        return [self._context([next(found).ids for _ in turns]) for turns in latest]
+        return [self._context(turns) for turns in self._latest(contexts)]
+
+    def cut_contexts(self, contexts: Sequence[Sequence[str]]) -> list[bool]:
+        """Whether each context has last turns for which there is no room."""
+        tokens = [sum(len(turn) + len(self.last) for turn in turns) for turns in self._latest(contexts)]
+        return [len(self.first) + each > self.most_context for each in tokens]
 
     def replies(self, replies: Sequence[str]) -> list[Ids]:
         """A reply that is too long loses its end."""
         room = self.most_reply - len(self.first) - len(self.last)
         found = self.tokeniser.encode_batch(list(replies), add_special_tokens=False)
         return [(*self.first, *answer.ids[:room], *self.last) for answer in found]
+
+    def _latest(self, contexts: Sequence[Sequence[str]]) -> list[list[list[int]]]:
+        """The token ids of the last turns of each context."""
+        latest = [turns[-MOST_TURNS:] for turns in contexts]
+        found = iter(
+            self.tokeniser.encode_batch([turn for turns in latest for turn in turns], add_special_tokens=False)
+        )
+        return [[next(found).ids for _ in turns] for turns in latest]
 
     def _context(self, turns: Sequence[Sequence[int]]) -> ContextIds:
         latest = [*turns[-1][-(self.most_context - len(self.first) - len(self.last)) :], *self.last]
