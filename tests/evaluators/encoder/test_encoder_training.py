@@ -263,7 +263,8 @@ def test_training_without_dropout(tiny: Path) -> None:
 
 
 # What a model must hold as well before it ships (docs/reference/encoder-evaluator.md); 200 steps spread its scores.
-@pytest.mark.parametrize("pooling", ["match", pytest.param("mean", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["match", "mean"])
 def test_int8_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
     model = TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling=pooling, seed=0)
     places = places_of(dialogues())

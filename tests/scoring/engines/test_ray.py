@@ -220,7 +220,7 @@ def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
     assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores is unfinished (")
     monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (10,))
     monkeypatch.setattr("rejoinder.scoring.engines.ray_run.FAST_PART", 20)
-    monkeypatch.setitem(registry.METRICS, "slow-length", "odd_metrics:SlowLength")
+    monkeypatch.setitem(registry.metric_names(), "slow-length", "odd_metrics:SlowLength")
     resumed = run(*options, "--resume")
     assert resumed.code == 0, resumed.err
     assert {number: folder.part(number).stat().st_mtime_ns for number in before} == before, "finished parts stay"
