@@ -1,6 +1,7 @@
 """Copies measured agreement with people to where it is shown: `python docs/make_agreement.py`.
 
-The figures are those of results/evaluator-figures.json and, for `default`, of results/default-blend.md.
+The figures are those of results/evaluator-figures.json and, for `default` and `default-large`, of
+results/default-blend.md.
 
 They go into src/rejoinder/resources/agreement.json, which `rejoinder metrics NAME` shows, and into the tables of the
 README and of guide/choosing-a-metric.md. Tests compare these with the figures, so that they cannot become outdated.
@@ -34,8 +35,8 @@ MEASURED = {
 }
 """Column of the figures -> registered name, and the setting that was measured."""
 
-BLENDED = "default fitted on the other sets"
-"""How `default` was measured: it is fitted on ratings of all sets, so each set is left out in turn."""
+BLENDED = {"default": "default@3", "default-large": "default-large"}
+"""Evaluators that are fitted on ratings of all sets, so that each set is left out in turn -> their column of BLEND."""
 
 TABLES = (DOCS.parent / "README.md", DOCS / "guide" / "choosing-a-metric.md")
 """Pages with a table of the agreement, between two comments."""
@@ -48,7 +49,17 @@ COLUMNS = {
 }
 """Sets in these tables."""
 
-ROWS = ("default", "default@1", "encoder-cosine", "default-fast", "embedding-average", "meteor", "rouge-l", "bleu")
+ROWS = (
+    "default-large",
+    "default",
+    "default@1",
+    "encoder-cosine",
+    "default-fast",
+    "embedding-average",
+    "meteor",
+    "rouge-l",
+    "bleu",
+)
 """Metrics in these tables, each with the setting that was measured first."""
 
 BY_CONSTRUCTION = {"dailydialogpp_dev"}
@@ -66,17 +77,17 @@ def agreement() -> dict[str, list[dict[str, Any]]]:
                 if not _is_part(row["judged"], setting, found[name]):
                     found[name].append(_figure(setting, row, cell))
     dimensions = {row["judged"]: row["dimension"] for rows in reversed(figures.values()) for row in reversed(rows)}
-    return {"default": list(_blended(dimensions)), **found}
+    return {**{name: list(_blended(name, dimensions)) for name in BLENDED}, **found}
 
 
-def _blended(dimensions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Rows of the first table of results/default-blend.md: set, replies, two other scorers, `default@3`."""
-    table = BLEND.read_text(encoding="utf-8").partition("| gain |")[2].partition("\n\n")[0]
-    row = re.compile(r"^\| (\w+).*? \| ([\d,]+) \| \S+ \| \S+ \| (\S+) \[(\S+), (\S+)\] \|", re.MULTILINE)
+def _blended(name: str, dimensions: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Rows of the table of results/default-blend.md that has the evaluator before the gain."""
+    table = BLEND.read_text(encoding="utf-8").partition(f"| `{BLENDED[name]}` | gain |")[2].partition("\n\n")[0]
+    row = re.compile(r"^\| (\w+).*? \| ([\d,]+) \|(?: \S+ \|)+ (\S+) \[(\S+), (\S+)\] \|", re.MULTILINE)
     for judged, replies, *spearman in row.findall(table):
         if judged in dimensions and judged not in BY_CONSTRUCTION:
             yield {
-                "measured": BLENDED,
+                "measured": f"{name} fitted on the other sets",
                 "judged": judged,
                 "dimension": dimensions[judged],
                 "replies": int(replies.replace(",", "")),

@@ -68,7 +68,15 @@ def test_one_metric_is_explained_with_weaknesses_and_agreement(run: Run) -> None
 
 
 @pytest.mark.parametrize(
-    "name", [*registry.METRICS, *registry.JUDGES, *registry.SHIPPED, *registry.ALIASES, *registry.trainable_names()]
+    "name",
+    [
+        *registry.METRICS,
+        *registry.JUDGES,
+        *registry.SHIPPED,
+        *registry.TEMPLATES,
+        *registry.ALIASES,
+        *registry.trainable_names(),
+    ],
 )
 def test_every_name_is_explained(run: Run, name: str) -> None:
     ran = run("metrics", name)
@@ -86,7 +94,7 @@ def test_an_unknown_name_gets_near_ones(run: Run) -> None:
 
 
 def test_weaknesses_are_those_of_registered_names() -> None:
-    known = registry.METRICS | registry.JUDGES | registry.SHIPPED | registry.EVALUATORS
+    known = registry.METRICS | registry.JUDGES | registry.SHIPPED | registry.TEMPLATES | registry.EVALUATORS
     assert WEAKNESSES.keys() == known.keys()
     assert RESULTS.keys() <= known.keys()
 

@@ -85,18 +85,19 @@ def _measures(name: str) -> str:
 def _explained(name: str) -> dict[str, Any]:
     """All that is known about one name."""
     from rejoinder.errors import UnknownNameError
-    from rejoinder.registry import ALIASES, EVALUATORS, JUDGES, SHIPPED, metric_names, trainable_names
+    from rejoinder.registry import ALIASES, EVALUATORS, JUDGES, SHIPPED, TEMPLATES, metric_names, trainable_names
     from rejoinder.scoring.advice import PAGES, RESULTS, WEAKNESSES, agreement
 
     base = ALIASES.get(name, (name, {}))[0]
-    if name in SHIPPED:
-        about = {"measures": SHIPPED[name], "needs": ["context"], "range": [1, 5], "higher_is_better": True}
+    if name in SHIPPED or name in TEMPLATES:
+        measures = SHIPPED.get(name) or f"{SHIPPED['default']}; with {' and '.join(TEMPLATES[name].values())}"
+        about = {"measures": measures, "needs": ["context"], "range": [1, 5], "higher_is_better": True}
     elif base in metric_names() or base in JUDGES or base in EVALUATORS:
         about = _described(base) | ({"parameters_set": ALIASES[name][1]} if name in ALIASES else {})
     elif base in trainable_names():
         about = {"measures": next(group[base] for group in GROUPS.values() if base in group)}
     else:
-        known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *trainable_names()]
+        known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *TEMPLATES, *trainable_names()]
         raise UnknownNameError("metric or model", name, known)
     figures = agreement(base)
     page = RESULTS.get(base) or ("results/evaluator-figures.md" if figures else None)
@@ -112,8 +113,10 @@ def _explained(name: str) -> dict[str, Any]:
 
 def _use(name: str, base: str) -> str:
     """The command that uses it."""
-    from rejoinder.registry import EVALUATORS, JUDGES, REPLY_MODELS, trainable_names
+    from rejoinder.registry import EVALUATORS, JUDGES, REPLY_MODELS, TEMPLATES, trainable_names
 
+    if base in TEMPLATES:
+        return f"rejoinder setup {base} -o FOLDER; then rejoinder score replies.jsonl -m FOLDER"
     if base in JUDGES:
         return "see docs/guide/llm-judge.md"
     if base not in trainable_names():

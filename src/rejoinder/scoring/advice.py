@@ -22,6 +22,7 @@ WEAKNESSES: dict[str, str] = {
     "nor specific replies from generic ones. Do not rely on the score of a single reply.",
     "default@1": "As default, but rates broken language made of the context's words too high, and reads only the "
     "beginning of a long reply.",
+    "default-large": "As default, and slow: a few replies per second on one core.",
     "default-fast": "Agrees less well with people than default. Reads words and not their order, and only English.",
     "bleu": f"{_OVERLAP} Word order hardly matters to bleu-1 and bleu-2; most replies score near 0 with one reference.",
     "rouge-l": f"{_OVERLAP} Long replies gain from common words that happen to be in order.",
@@ -76,13 +77,14 @@ RESULTS: dict[str, str] = {
         "results/adem-figures.md",
     ),
     **dict.fromkeys(("am-fm", "am", "fm"), "results/am-fm-dstc6.md"),
-    **dict.fromkeys(("default", "blend", "fluency"), "results/default-blend.md"),
+    **dict.fromkeys(("default", "default-large", "blend", "fluency"), "results/default-blend.md"),
 }
 """Evaluators whose agreement with people depends on how they were trained -> the page with their figures."""
 
 QUESTIONS: dict[str, str] = {
     "Are the replies good? (contexts, no references)": "default",
     "The same, for millions of replies": "default-fast",
+    "The same, closer to people, but slow": "rejoinder setup default-large",
     "Are they close to what people answered? (references)": "meteor, embedding-average",
     "Are they dull or repetitive?": "specificity, distinct-2, repetition",
     "What would my own raters say? (a few hundred ratings)": "rejoinder train blend",
