@@ -92,6 +92,8 @@ def test_lists_become_tuples_whose_items_are_checked(given: object) -> None:
         load("demanding(path=x, weights=[1, b])")
     with pytest.raises(CallError, match=r"^demanding: weights must be a list, not 1$"):
         load("demanding(path=x, weights=1)")
+    with pytest.raises(CallError, match=r"^demanding: weights must be a list \(in brackets: \[a, b\]\), not '1\+2'$"):
+        load("demanding(path=x, weights=1+2)")
 
 
 def test_a_metric_within_a_metric_in_all_ways() -> None:

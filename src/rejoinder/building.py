@@ -110,7 +110,8 @@ def check_type(what: str, value: Any, hint: Any) -> None:
             check_type(f"{what}[{number}]", item, kind)
     elif not any(_fits(value, kind) for kind in kinds):
         expected = " or ".join(_called(kind) for kind in kinds if kind is not type(None))
-        raise CallError(f"{what} must be {expected}, not {shortened(value)}")
+        brackets = " (in brackets: [a, b])" if lists and isinstance(value, str) else ""
+        raise CallError(f"{what} must be {expected}{brackets}, not {shortened(value)}")
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:
