@@ -22,3 +22,11 @@ def test_texts_are_those_that_were_added() -> None:
 def test_runs_of_equal_values() -> None:
     assert run_starts(np.array([1, 1, 2, 5, 5, 5])).tolist() == [True, False, True, True, False, False]
     assert run_starts(np.zeros(0)).tolist() == []
+
+
+def test_texts_equal_a_list_of_the_same() -> None:
+    assert Texts(["a", "bc"]) == ["a", "bc"]
+    assert Texts(["a", "bc"]) == Texts(["a", "bc"])
+    assert Texts(["a", "bc"]) != Texts(["ab", "c"])
+    assert Texts(["a"]) != ["a", "b"]
+    assert Texts(["a"]) != "a"

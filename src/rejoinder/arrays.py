@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import operator
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,6 +81,14 @@ class Texts(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self._ends) - 1
+
+    def __eq__(self, other: object) -> bool:
+        """Whether a list or the like has the same texts."""
+        if isinstance(other, Texts):
+            return self._ends == other._ends and self._bytes == other._bytes
+        return isinstance(other, list | tuple) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment] # it can be changed
 
     @overload
     def __getitem__(self, place: int) -> str: ...

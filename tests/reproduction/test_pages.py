@@ -20,7 +20,7 @@ from rejoinder.reproduction.pages import PAGES, find_page
 from rejoinder.reproduction.published import PAPERS, State
 
 RESULTS = DOCS / "results"
-COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "simulated-crowd"}
+COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "roberta-eval", "simulated-crowd"}
 """Pages that collect the output of several commands, each of which they name."""
 TRAIN_ALONE = {"torch", "transformers", "sklearn", "gensim"}
 
