@@ -29,7 +29,7 @@ import numpy as np
 import metric_peers as peers
 import rejoinder
 from metric_peers import Pairs, Peer, Run
-from rejoinder.metrics.batch import BATCH, Batch
+from rejoinder.metrics.batch import even_batches
 from rejoinder.registry import load
 from rejoinder.text import stemming, wordnet
 from rejoinder.text.grid import grid
@@ -249,7 +249,7 @@ def measure_peer(
 
 def through_batches(specs: Sequence[str], pairs: Pairs) -> Scores:
     """Several metrics over batches that share their tokens. (metrics, pairs)"""
-    parts = [Batch(pairs.examples[start : start + BATCH]) for start in range(0, len(pairs), BATCH)]
+    parts = even_batches(pairs.examples)
     metrics = [load(spec) for spec in specs]
     for place, metric in enumerate(metrics):
         if (observer := metric.observer()) is not None:
@@ -271,10 +271,10 @@ def forgetting(run: Run, pairs: Pairs) -> Scores | None:
 
 
 def through_score(specs: Sequence[str], pairs: Pairs) -> None:
-    """Several metrics as a user asks for them."""
+    """Several metrics as a user asks for them, in one process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rejoinder.ScoreWarning)  # words without vectors
-        rejoinder.score(pairs.examples, list(specs))
+        rejoinder.score(pairs.examples, list(specs), jobs=1)
 
 
 def best_of(repeats: int, run: Run, pairs: Pairs) -> Timing:

@@ -10,18 +10,23 @@ member. `published`: on the test part of the split that a set was published with
 `default_blend.py corruptions`. `--beside` adds members for comparison that are not part of the blend.
 `trade-off`: the mean correlation of `left-out` if the set `--made` (by `default_blend.py generic`) is fitted too, with
 less weight than the others or the same, and how often the better reply of `--tested` scores above a worse one.
+`penalty`: the same if a penalty is subtracted from the prediction for each stock reply, and the mean difference between
+the systems `good` and `generic` in the files `--examples`.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import mannwhitneyu, wilcoxon
 
 from rejoinder.arrays import Bools, Floats
 from rejoinder.data.judged import JudgedSource
+from rejoinder.data.source import read
 from rejoinder.evaluators.blend.agreement import compared, mean_agreement
 from rejoinder.evaluators.blend.blend import Blend, on_scale
 from rejoinder.evaluators.blend.choosing import Models, choose
@@ -35,6 +40,7 @@ from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.stats.formatting import bounds_text, signed
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.grid import number
+from rejoinder.types import JudgedExample
 
 MEASURED = (
     "zhao2020_dailydialog",
@@ -46,6 +52,8 @@ MEASURED = (
     "holistic_context",
 )
 """The sets whose mean is reported: the network was not trained on their labels."""
+STOCK = "log usual reply"
+"""The column that is above 0 for stock replies."""
 
 
 def predictions(arguments: argparse.Namespace, data: Labelled) -> Floats:
@@ -57,6 +65,16 @@ def predictions(arguments: argparse.Namespace, data: Labelled) -> Floats:
         rows = data.sets == each
         found[rows] = choose(data.rows(rows), arguments.models, "contexts", arguments.seed).held_out
     return found
+
+
+def stem(path: str) -> str:
+    """The name of a file without its ending."""
+    return Path(path).stem
+
+
+def member_run(arguments: argparse.Namespace) -> TrainingRun:
+    """Where members' scores are kept."""
+    return TrainingRun(member_scores=arguments.keep_scores, quiet=True)
 
 
 def shown(interval: Interval, *, sign: bool = False) -> str:
@@ -78,9 +96,9 @@ def trade_off(arguments: argparse.Namespace) -> None:
     """Print one row per weight of the set that was made by rules."""
     paths = [*arguments.judged, arguments.made, arguments.tested]
     sets = rated_sets([item for path in paths for item in JudgedSource(path).judged()], ())
-    data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
+    data = Blend(members=tuple(arguments.member))._labelled(sets, member_run(arguments))
     made, tested = len(sets) - 2, data.sets == len(sets) - 1
-    measured = [number for number, each in enumerate(sets) if Path(each.name).stem in MEASURED]
+    measured = [number for number, each in enumerate(sets) if stem(each.name) in MEASURED]
     rows = np.isin(data.sets, measured)
     print("| weight | mean of the seven | better reply above worse |")
     print("|---|---|---|")
@@ -97,16 +115,53 @@ def trade_off(arguments: argparse.Namespace) -> None:
         print(f"| {weight:g} | {number(mean)} | {number(area)} |", flush=True)
 
 
+def penalty(arguments: argparse.Namespace) -> None:
+    """Print one row per penalty for stock replies."""
+    sets = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
+    blend = Blend(members=tuple(arguments.member))
+    data = blend._labelled(sets, member_run(arguments))
+    measured = np.isin(data.sets, [place for place, each in enumerate(sets) if stem(each.name) in MEASURED])
+    people = (data.human[measured], data.sets[measured], data.groups[measured])
+    first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])[measured]
+    found = choose(data, arguments.models, "sets", arguments.seed).held_out[measured]
+    stock = data.columns[measured, data.names.index(STOCK)] > 0
+    models = Models.fit(data, arguments.models, "sets", arguments.seed)
+    pairs = [good_and_generic(blend, models, path, arguments) for path in arguments.examples]
+    print(f"standard deviation of the predictions: {found.std():.2f}\n")
+    print(
+        "| ".join(["", "penalty ", "mean of the seven ", "gain ", *(f"{Path(p).stem} " for p in arguments.examples)])
+        + "|"
+    )
+    print("|---" * (3 + len(pairs)) + "|")
+    for much in (0.0, 0.1, 0.2, 0.3, 0.6):
+        agreement, gain = compared(first, found - much * stock, *people)
+        cells = [f"{much:g}", number(agreement.estimate), shown(gain, sign=True)]
+        for scores, usual in pairs:
+            apart = np.subtract(*(scores - much * usual))
+            cells.append(f"{apart.mean():+.2f} (p = {wilcoxon(apart).pvalue:.3f})")
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def good_and_generic(blend: Blend, models: Models, path: str, arguments: argparse.Namespace) -> tuple[Floats, Bools]:
+    """The predictions of good and generic replies to the same contexts, and which are stock replies. (2, contexts)"""
+    judged = [JudgedExample(each, {"any": (float(place),)}) for place, each in enumerate(read(path))]
+    data = blend._labelled(rated_sets(judged, ()), member_run(arguments))
+    of = {
+        system: {each.example.context: row for row, each in enumerate(judged) if each.example.system == system}
+        for system in ("good", "generic")
+    }
+    rows = np.array([[of[system][context] for context in of["good"]] for system in of])
+    return models.predict(data.columns)[rows], data.columns[:, data.names.index(STOCK)][rows] > 0
+
+
 def area_above(scores: Floats, better: Bools) -> float:
     """The area under the ROC curve: how often a better reply scores above a worse one."""
-    from scipy.stats import mannwhitneyu
-
     return float(mannwhitneyu(scores[better], scores[~better]).statistic / (better.sum() * (~better).sum()))
 
 
 def published(arguments: argparse.Namespace) -> None:
     """Print Pearson / Spearman correlation on the test part of each file's own split, fitted on its other parts."""
-    run = TrainingRun(member_scores=arguments.keep_scores, quiet=True)
+    run = member_run(arguments)
     for path in arguments.judged:
         judged = list(JudgedSource(path).judged())
         fitted = Blend(members=tuple(arguments.member), models=tuple(arguments.models), dimension=("overall",)).fit(
@@ -120,10 +175,10 @@ def published(arguments: argparse.Namespace) -> None:
             print(f"{Path(path).name}: {name} {' / '.join(found)} ({len(test)} replies)", flush=True)
 
 
-OTHER_SETTINGS = {"published": published, "garbled": garbled, "trade-off": trade_off}
+OTHER_SETTINGS = {"published": published, "garbled": garbled, "trade-off": trade_off, "penalty": penalty}
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Print one row per set, and the mean of those in MEASURED."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("setting", choices=("left-out", "within", *OTHER_SETTINGS))
@@ -132,15 +187,16 @@ def main() -> None:
     parser.add_argument("--beside", nargs="+", default=[])
     parser.add_argument("--made")
     parser.add_argument("--tested")
+    parser.add_argument("--examples", nargs="+", default=[])
     parser.add_argument("--models", nargs="+", default=["ridge", "trees"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep-scores", type=Path, metavar="FOLDER")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     if arguments.setting in OTHER_SETTINGS:
         OTHER_SETTINGS[arguments.setting](arguments)
         return
     sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
-    data = Blend(members=tuple(arguments.member))._labelled(sets, arguments.keep_scores)
+    data = Blend(members=tuple(arguments.member))._labelled(sets, member_run(arguments))
     found = predictions(arguments, data)
     first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])
     examples = [example for each in sets for example in each.examples]
@@ -148,7 +204,7 @@ def main() -> None:
     beside = [np.nan_to_num(scores.columns(load_member(spec))[SCORE]) for spec in arguments.beside]
     print(f"| judged set | replies | {' | '.join([*arguments.beside, arguments.member[0]])} | blend | gain |")
     print("|---" * (5 + len(beside)) + "|")
-    names = [Path(each.name).stem for each in sets]
+    names = [stem(each.name) for each in sets]
     parts = {name: data.sets == number for number, name in enumerate(names)}
     parts["mean of the seven"] = np.isin(data.sets, [place for place, name in enumerate(names) if name in MEASURED])
     for name, rows in parts.items():

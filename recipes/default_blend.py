@@ -7,8 +7,8 @@
         $(printf -- '--judged %s ' work/*.jsonl) -o default-3
     python recipes/default_blend.py points default-3 --dialogues FILE...      # reference points of its scale
 
-`default-large` is fitted in the same way with six more members, mpnet's cosines with the last one, two and four turns
-and SmolLM2's three likelihoods, on the sets of `--few`; then its members' places are opened:
+`default-large` is fitted in the same way, by ridge regression and trees, with six more members: mpnet's cosines with
+the last one, two and four turns and SmolLM2's three likelihoods. Then its members' places are opened:
 
     python recipes/default_blend.py template large --mpnet mpnet --smollm2 smollm2 -o default-large
 
@@ -82,8 +82,6 @@ def sets(arguments: argparse.Namespace) -> None:
             # Only contexts that the network was not trained on: on others its scores are better than on new ones.
             known = trained.holds(judged.examples) if name == "dailydialogpp_dev" else np.zeros(len(judged), np.bool_)
             judged = sampled(judged, ~known, SAMPLED[name])
-        if arguments.few:
-            judged = sampled(judged, np.ones(len(judged), np.bool_), arguments.few, seed=1)
         human = judged.human(dimension)
         _write(
             Path(arguments.output, f"{name}.jsonl"),
@@ -95,10 +93,10 @@ def sets(arguments: argparse.Namespace) -> None:
         )
 
 
-def sampled(judged: JudgedSet, usable: Bools, replies: int, seed: int = 0) -> JudgedSet:
+def sampled(judged: JudgedSet, usable: Bools, replies: int) -> JudgedSet:
     """All usable replies of contexts drawn at random, about so many."""
     contexts = judged.contexts
-    order = np.random.default_rng(seed).permutation(contexts.max() + 1)
+    order = np.random.default_rng(0).permutation(contexts.max() + 1)
     sizes = np.bincount(contexts[usable], minlength=len(order))[order]
     enough = int(np.searchsorted(np.cumsum(sizes), replies)) + 1
     return judged.take(np.flatnonzero(np.isin(contexts, order[:enough]) & usable))
@@ -193,7 +191,6 @@ def main(given: Sequence[str] | None = None) -> None:
     writing = verbs.add_parser("sets")
     writing.add_argument("folder", help="the folder of the judged sets")
     writing.add_argument("-o", "--output", required=True)
-    writing.add_argument("--few", type=int, metavar="N", help="about N replies of each set")
     writing.set_defaults(run=sets)
     breaking = verbs.add_parser("corruptions")
     breaking.add_argument("-o", "--output", required=True)

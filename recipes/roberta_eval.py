@@ -5,7 +5,7 @@
     python recipes/roberta_eval.py table FOLDER
 
 `rank` is the preset's first stage: true replies above random ones, without labels. Each piece goes on from the last,
-with fresh moments of the optimiser, and is saved; a run that is repeated begins with the next piece. `label` is the
+with its optimiser started anew, and is saved; a run that is repeated begins with the next piece. `label` is the
 second stage, on the training part of a judged set; an interrupted run is resumed. Rated replies of the training part
 show how far a piece has come; the test part is read only when a model with labels is finished. `table` prints all of
 it. The figures are in FOLDER/curve.jsonl.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from recipes import default_blend, fluency, usage
+from recipes import blend_results, default_blend, fluency, usage
 from rejoinder.metrics.fluency import fluency as scores_of
 from rejoinder.metrics.fluency import full_precision
 from rejoinder.text.usage import usage_of, words_of
@@ -80,3 +80,39 @@ def test_usage_is_counted_and_read(dialogues: str, tmp_path: Path, monkeypatch: 
     assert counted.usual_order(words) > counted.usual_order(words[::-1])
     assert counted.turn_count(words) == 1
     assert counted.turn_count(words[::-1]) == 0
+
+
+def test_the_tables_of_the_blends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    paths = [tmp_path / f"{name}.jsonl" for name in ("gupta2019_dailydialog", "holistic_context", "humod")]
+    for path in (*paths, tmp_path / "made.jsonl"):
+        rows = []
+        for n in range(40):
+            response = " ".join(TURNS[n % 6].split()[: 2 + n % 4])
+            judged_as = {"overall": [len(response) + rng.normal()]}
+            rows.append({"id": f"{n}", "context": [f"{TURNS[n % 5]} {n}"], "response": response, "scores": judged_as})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged, made = [str(path) for path in paths], str(tmp_path / "made.jsonl")
+    examples = tmp_path / "examples.jsonl"
+    examples.write_text(
+        "".join(
+            json.dumps({"id": f"{n}", "context": [turn], "response": reply, "system": system}) + "\n"
+            for n, turn in enumerate(TURNS)
+            for system, reply in (("good", f"{turn} {n}"), ("generic", "I don't know."))
+        )
+    )
+    given = ["--member", "length", "specificity", "--models", "ridge", "--keep-scores", str(tmp_path / "scores")]
+    assert table(capsys, "left-out", *judged, *given)[-1][:2] == ["mean of the seven", "80"]
+    assert table(capsys, "within", *judged, *given)[-1][:2] == ["mean of the seven", "80"]
+    weights = table(capsys, "trade-off", *judged, "--made", made, "--tested", made, *given)
+    assert [row[0] for row in weights[2:]] == ["0", "0.1", "0.2", "0.4", "1"]
+    penalties = table(capsys, "penalty", *judged, "--examples", str(examples), *given)
+    apart = [float(row[3].split()[0]) for row in penalties[2:]]
+    assert np.diff(apart) == pytest.approx([0.1, 0.1, 0.1, 0.3], abs=0.011), "each generic reply is a stock reply"
+
+
+def table(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[list[str]]:
+    """The cells of the table that the recipe prints."""
+    blend_results.main(arguments)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

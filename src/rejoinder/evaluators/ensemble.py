@@ -20,7 +20,7 @@ from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.data import TrainingData
 from rejoinder.loading import schema
 from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import BATCH, Batch, encodable
+from rejoinder.metrics.batch import Batch, encodable, even_batches
 from rejoinder.metrics.pragmatic import brief
 from rejoinder.model_folder import CONFIG
 from rejoinder.registry import load
@@ -150,7 +150,7 @@ class Ensemble(Evaluator):
 
     def _columns(self, members: Sequence[Metric], examples: Sequence[Example]) -> NDArray[np.float64]:
         """The members' scores, higher being better. (members, examples)"""
-        batches = [Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH)]
+        batches = even_batches(examples)
         return np.stack(
             [_signed(member) * np.concatenate([member.score_batch(batch) for batch in batches]) for member in members]
         )

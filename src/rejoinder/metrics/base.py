@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -25,7 +24,7 @@ from rejoinder.arrays import Ints
 from rejoinder.building import check_fields
 from rejoinder.data.record import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.metrics.batch import BATCH, Batch, TextOptions, Tokens
+from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
 from rejoinder.specs import format_spec
 from rejoinder.text.cleaning import parse_strip
 from rejoinder.text.tokenise import TOKENISERS
@@ -128,8 +127,7 @@ class Metric(ABC):
     def score(self, examples: Iterable[Example]) -> Scores:
         """One score per example, in order; NaN where the metric cannot score."""
         examples = examples_in(examples)
-        size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))  # batches of equal size
-        batches = [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
+        batches = even_batches(examples)
         blank = sum(int(batch.blank.sum()) for batch in batches)
         if blank:
             warnings.warn(f"{self.name}: {blank} empty replies scored the worst value", ScoreWarning, stacklevel=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -107,6 +108,12 @@ class Batch:
             Ragged(rows.values[:cut], rows.offsets[: len(self) + 1]),
             Ragged(rows.values[cut:], rows.offsets[len(self) :] - cut),
         )
+
+
+def even_batches(examples: Sequence[Example]) -> list[Batch]:
+    """The examples in batches of equal size, at least one: a small last batch would cost more per example."""
+    size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))
+    return [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
 
 
 def _without_blank_references(examples: Sequence[Example]) -> Sequence[Example]:

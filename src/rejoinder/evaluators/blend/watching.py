@@ -1,14 +1,15 @@
-"""Notes about replies and contexts that a blend did not read whole, besides those about unfamiliar text."""
+"""Notes about replies and contexts that a blend did not read whole, about unfamiliar text and about stock replies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.blend.member_scores import MOST_PARTS, PART_WORDS
+from rejoinder.evaluators.blend.stock_replies import StockReplies
 from rejoinder.evaluators.out_of_domain import OutOfDomainCounter
 from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
@@ -17,7 +18,7 @@ from rejoinder.stats.formatting import counted
 
 @dataclass
 class BlendWatcher:
-    """Counts replies of which only the beginning was read, and contexts of which only the end was."""
+    """Counts replies of which only the beginning was read, contexts of which only the end was, and stock replies."""
 
     other: OutOfDomainCounter | None
     """The counter of unfamiliar replies, if there is one."""
@@ -25,6 +26,7 @@ class BlendWatcher:
     """The members that may read less than a context's last turns."""
     cut: int = 0
     contexts: int = 0
+    stock: StockReplies = field(default_factory=StockReplies)
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
@@ -33,18 +35,20 @@ class BlendWatcher:
             len(example.response) > most and len(example.response.split()) > most for example in batch.examples
         )
         self.contexts += max((evaluator.cut_contexts(batch) for evaluator in self.evaluators), default=0)
+        self.stock.add(batch)
         if self.other is not None:
             self.other.add(batch)
 
     def state(self) -> State:
-        """The numbers of such replies and contexts, and what the other counter has."""
-        counts = {"cut": np.array(self.cut), "contexts": np.array(self.contexts)}
+        """The numbers of such replies and contexts, and what the other counters have."""
+        counts = {"cut": np.array(self.cut), "contexts": np.array(self.contexts), **self.stock.state()}
         return {**counts, **(self.other.state() if self.other is not None else {})}
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted after these."""
         self.cut += int(state["cut"])
         self.contexts += int(state["contexts"])
+        self.stock.merge(state)
         if self.other is not None:
             self.other.merge(state)
 
@@ -57,4 +61,4 @@ class BlendWatcher:
         if self.contexts:
             longer = counted(self.contexts, "reply has", "replies have")
             notes.append(f"{longer} a context whose last turns are too long: the network read only their end")
-        return notes
+        return [*notes, *self.stock.notes()]

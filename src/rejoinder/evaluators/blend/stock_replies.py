@@ -1,0 +1,72 @@
+"""Notes about systems that often give stock replies: turns that are frequent in dialogues, such as "I don't know.".
+
+People often rate each of them well, and so does an evaluator that learned from people; a chatbot that gives little else
+is a bad one all the same. In dialogues between people, 1 to 9 % of the replies are such turns
+(docs/results/default-blend.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rejoinder.metrics.base import State
+from rejoinder.metrics.batch import Batch
+from rejoinder.stats.formatting import counted
+from rejoinder.text.usage import shipped_usage, words_of
+
+LARGE_SHARE = 0.25
+"""The share of a system's replies from which on there is a note."""
+FEWEST = 5
+"""The number of stock replies from which on there is a note."""
+_SHOWN = 3
+_LONGEST = 60  # characters: no turn in the table is nearly as long
+
+
+@dataclass
+class StockReplies:
+    """Counts the stock replies of each system."""
+
+    replies: Counter[str] = field(default_factory=Counter)
+    """System -> its replies."""
+    stock: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """System and words of a stock reply -> how often the system gives it."""
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch into account."""
+        usage = shipped_usage()
+        for example in batch.examples:
+            self.replies[example.system] += 1
+            if len(example.response) <= _LONGEST:
+                words = words_of(example.response)
+                if words and usage.turn_count(words):
+                    self.stock[example.system, " ".join(words)] += 1
+
+    def state(self) -> State:
+        """All counts."""
+        systems, words = zip(*self.stock, strict=True) if self.stock else ((), ())
+        return {
+            "systems": np.array([*self.replies], np.str_),
+            "replies": np.array([*self.replies.values()], np.int64),
+            "stock_systems": np.array(systems, np.str_),
+            "stock_words": np.array(words, np.str_),
+            "stock": np.array([*self.stock.values()], np.int64),
+        }
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one counted."""
+        self.replies.update(dict(zip(state["systems"].tolist(), state["replies"].tolist(), strict=True)))
+        keys = zip(state["stock_systems"].tolist(), state["stock_words"].tolist(), strict=True)
+        self.stock.update(dict(zip(keys, state["stock"].tolist(), strict=True)))
+
+    def notes(self) -> Iterator[str]:
+        """One note per system that often gives stock replies."""
+        for system, replies in self.replies.items():
+            own = Counter({words: count for (of, words), count in self.stock.items() if of == system})
+            if own.total() >= max(FEWEST, LARGE_SHARE * replies):
+                often = ", ".join(f'"{words}"' for words, _ in own.most_common(_SHOWN))
+                share = f"{own.total():,} of {counted(replies, 'reply', 'replies')} of {system}"
+                yield f"{share} are stock phrases ({often}), which people often rate well one by one: see specificity"

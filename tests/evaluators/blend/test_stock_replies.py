@@ -1,0 +1,51 @@
+"""The note about systems that often give stock replies."""
+
+from __future__ import annotations
+
+from rejoinder.evaluators.blend.stock_replies import StockReplies
+from rejoinder.metrics.batch import Batch
+from rejoinder.types import Example
+
+OWN = [
+    "Add some vinegar and chilli, then call it sweet and sour.",
+    "Your parking was perfect last week.",
+    "わかりません。",
+    "",
+]
+
+
+def batch(system: str, replies: list[str]) -> Batch:
+    return Batch([Example(str(number), ("How was it?",), reply, system=system) for number, reply in enumerate(replies)])
+
+
+def notes(*batches: Batch) -> list[str]:
+    counter = StockReplies()
+    for each in batches:
+        counter.add(each)
+    return list(counter.notes())
+
+
+def test_a_system_of_stock_replies_is_named_with_its_commonest() -> None:
+    stock = ["I don't know!", "i don’t know", "I DON'T KNOW", "That's great.", "Me too", "That's great"]
+    found = notes(batch("mute", [*stock, *OWN]), batch("good", OWN * 5))
+    (note,) = found
+    assert note.startswith('6 of 10 replies of mute are stock phrases ("i don\'t know", "that\'s great", "me too"), ')
+
+
+def test_people_and_few_replies_give_no_note() -> None:
+    assert notes(batch("people", [*OWN * 4, "Thank you.", "Yes.", "No.", "Okay.", "Me too."])) == [], "5 of 21"
+    assert notes(batch("few", ["I don't know."] * 4)) == [], "too few to say"
+    assert len(notes(batch("few", ["I don't know."] * 5))) == 1
+
+
+def test_counts_of_parts_are_put_together() -> None:
+    parts = [batch("a", ["I don't know."] * 3), batch("b", OWN), batch("a", ["Me too.", "I don't know.", *OWN])]
+    whole, joined = StockReplies(), StockReplies()
+    for part in parts:
+        whole.add(part)
+        counted = StockReplies()
+        counted.add(part)
+        joined.merge(counted.state())
+    joined.merge(StockReplies().state())
+    assert joined == whole
+    assert [note.partition(" replies")[0] for note in joined.notes()] == ["5 of 9"]
