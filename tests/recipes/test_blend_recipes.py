@@ -96,8 +96,8 @@ def test_the_tables_of_the_blends(tmp_path: Path, capsys: pytest.CaptureFixture[
     examples = tmp_path / "examples.jsonl"
     examples.write_text(
         "".join(
-            json.dumps({"id": f"{n}", "context": [turn], "response": reply, "system": system}) + "\n"
-            for n, turn in enumerate(TURNS)
+            json.dumps({"id": f"{n}", "context": [f"{turn} {n}"], "response": reply, "system": system}) + "\n"
+            for n, turn in enumerate(TURNS * 4)
             for system, reply in (("good", f"{turn} {n}"), ("generic", "I don't know."))
         )
     )
