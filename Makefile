@@ -1,6 +1,8 @@
 # Two commands for a newcomer: `make demo` and `make test`. Needs Python 3.11+, pip, venv and make; nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+# Many tests start `rejoinder` in a process of its own, which is slower to start without compiled modules.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo docs test test-slow test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
@@ -15,11 +17,11 @@ docs: .venv/docs
 
 # `make test TEST_OPTIONS='--no-skip browser'`: further options of pytest.
 test: .venv/test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow' $(TEST_OPTIONS)
+	$(PYTEST) --numprocesses 2 --dist loadfile -m 'not slow' $(TEST_OPTIONS)
 
-# The tests that are left out of `make test` because they take long.
+# The tests that are left out of `make test` because they take long; `.ci/run` runs both.
 test-slow: .venv/test
-	$(BIN)/python -m pytest -m slow $(TEST_OPTIONS)
+	$(PYTEST) --numprocesses 2 --dist loadfile -m slow $(TEST_OPTIONS)
 
 # The suite three times, and the tests that start processes or a browser ten times, beside stress-ng (apt-get install
 # stress-ng), which keeps both cores, memory and disk busy. It takes hours.
@@ -31,9 +33,9 @@ SLOW_TESTS := tests/test_packaging.py tests/test_skips.py tests/scoring/test_int
 
 test-under-load: .venv/test
 	stress-ng --quiet --cpu 2 --vm 1 --vm-bytes 256M --hdd 1 & busy=$$!; trap "kill $$busy" EXIT; set -e; \
-	for number in $$(seq $(SUITE_RUNS)); do $(BIN)/python -m pytest --numprocesses 2 --dist loadfile -q $(TEST_OPTIONS); done; \
+	for number in $$(seq $(SUITE_RUNS)); do $(PYTEST) --numprocesses 2 --dist loadfile -q $(TEST_OPTIONS); done; \
 	for number in $$(seq $(SLOW_RUNS)); do \
-		for tests in $(SLOW_TESTS); do $(BIN)/python -m pytest -q $$tests; done; \
+		for tests in $(SLOW_TESTS); do $(PYTEST) -q $$tests; done; \
 	done
 
 # The server of a study is killed twenty times while raters answer; fails if an acknowledged answer is lost.

@@ -27,6 +27,7 @@ def call(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)  # it installs twice, from a package index, which takes minutes on a loaded machine
 def test_the_package_builds_and_works_where_nothing_else_is(tmp_path: Path) -> None:
     built = build(tmp_path / "package")

@@ -17,7 +17,13 @@ from rejoinder.annotation.store import open_store
 
 @needs_axe
 @pytest.mark.parametrize(
-    ("kind", "scheme"), [("scale", "light"), ("scale", "dark"), ("pair", "dark"), ("write", "light")]
+    ("kind", "scheme"),
+    [
+        ("scale", "light"),
+        ("pair", "dark"),
+        pytest.param("scale", "dark", marks=pytest.mark.slow),
+        pytest.param("write", "light", marks=pytest.mark.slow),
+    ],
 )
 def test_axe_has_no_serious_finding(tmp_path: Path, browser: Any, kind: str, scheme: str) -> None:
     study = write_study(tmp_path, SCALES + COMPREHENSION if kind == "scale" else ONE_QUESTION.format(kind=kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED
+from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED, load
 from rejoinder.types import Example, JudgedExample, Scores
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
@@ -119,6 +120,41 @@ def test_the_number_of_threads_does_not_matter(fitted: Evaluator) -> None:
     finally:
         torch.set_num_threads(before)
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
+
+
+def read_only_copy(evaluator: Evaluator) -> Evaluator:
+    """A copy whose arrays may not be written to, as Ray gives it to its workers."""
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(evaluator, protocol=5, buffer_callback=buffers.append)
+    found: Evaluator = pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")  # torch, which does not write to it
+def test_a_copy_with_read_only_arrays_scores_the_same(fitted: Evaluator) -> None:
+    check_copy(fitted)
+
+
+@pytest.mark.parametrize("shipped", sorted(SHIPPED))
+def test_a_copy_of_a_shipped_one_scores_the_same(shipped: str) -> None:
+    check_copy(load(shipped))
+
+
+def check_copy(evaluator: Any) -> None:
+    copied = read_only_copy(evaluator)
+    # The copy is the first to see these characters.
+    batch = Batch([*EXAMPLES, replace(EXAMPLES[0], id="odd", response="what is \u2638 and \u0f4c?")])
+    scores, notes = copied.score_batch(batch), notes_of(copied, batch)
+    np.testing.assert_array_equal(scores, evaluator.score_batch(batch))
+    assert notes == notes_of(evaluator, batch)
+
+
+def notes_of(evaluator: Any, batch: Batch) -> list[str]:
+    watcher = evaluator.watcher()
+    if watcher is None:
+        return []
+    watcher.add(batch)
+    return list(watcher.notes())
 
 
 def test_calibrated_scores_are_on_the_human_scale(fitted: Evaluator) -> None:

@@ -38,6 +38,7 @@ def test_every_kind_of_folder_is_here() -> None:
     assert KINDS.keys() >= EVALUATORS.keys() | REPLY_MODELS.keys() | ENCODERS.keys() | SHIPPED.keys()
 
 
+@pytest.mark.slow
 def test_damaged_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = {kind: saved_folder(kind) for kind in KINDS}
     for name in ("connect", "connect_ex"):

@@ -27,6 +27,8 @@ from rejoinder.language_models.ngram import read_arpa
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.text.vectors import load_vectors
 
+pytestmark = pytest.mark.slow
+
 RECORDS: list[dict[str, Any]] = [
     {"id": "1", "context": ["hi", "hello"], "response": "how are you", "references": ["fine", "and you?"]},
     {"id": 2, "context": "one\ntwo", "response": "three", "reference": "four", "system": "A", "speakers": ["x", "y"]},

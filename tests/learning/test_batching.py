@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,20 @@ def test_every_row_once_within_the_limit() -> None:
 
 def test_a_row_longer_than_the_limit_runs_alone() -> None:
     assert by_length([Encoded((1,) * 9, (0,) * 9), Encoded((1,), (0,))], 5) == [[0], [1]]
+
+
+def test_no_other_cut_takes_less_time() -> None:
+    def time(batches: list[list[int]], lengths: list[int]) -> int:
+        return sum(16 + len(batch) * max(lengths[row] for row in batch) for batch in batches)
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        lengths = sorted(rng.integers(1, 40, 8).tolist(), reverse=True)
+        encoded = [Encoded((1,) * length, (0,) * length) for length in lengths]
+        cuts = [[place for place in range(1, 8) if number >> place & 1] for number in range(0, 256, 2)]
+        ways = [[[*range(start, end)] for start, end in pairwise([0, *cut, 8])] for cut in cuts]
+        allowed = [way for way in ways if all(len(batch) * lengths[batch[0]] <= 120 for batch in way)]
+        assert time(by_length(encoded, 120), lengths) == min(time(way, lengths) for way in allowed)
 
 
 def test_order_does_not_matter() -> None:

@@ -63,6 +63,7 @@ def test_coefficients_equal_scipy(made_up: ScoredSet) -> None:
             assert row.measured[kind].interval.low < expected.statistic < row.measured[kind].interval.high
 
 
+@pytest.mark.slow
 def test_p_values_count_contexts_not_replies() -> None:
     """Scores and ratings that vary by context alone: to take replies as independent would find what is not there."""
     rng, found = np.random.default_rng(3), 0

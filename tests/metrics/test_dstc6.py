@@ -49,6 +49,7 @@ def corpus_score(metric: Metric, batch: Batch) -> float:
     return counter.value()
 
 
+@pytest.mark.slow
 def test_corpus_scores_equal_the_published_ones() -> None:
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))["objective"]
     metrics = {key: load(name, tokenise="whitespace", lowercase=False) for key, name in EXACT.items()}

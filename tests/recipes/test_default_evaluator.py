@@ -55,6 +55,7 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
 
 
+@pytest.mark.slow
 def test_all_steps(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [argument for name in ("data", "models", "work") for argument in (f"--{name}", str(home / name))]
     recipe.main(["--tiny", "-o", str(home / "default"), *folders])

@@ -100,6 +100,7 @@ def test_a_sample_is_called_a_sample() -> None:
     assert len(data_of(report)["rows"]) == 50  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_limit_of_the_table_is_5000() -> None:
     report = render_report(random_table(5003), None)
     assert "A random sample of 5,000 of 5,003 replies (seed 0)" in words_of(report)

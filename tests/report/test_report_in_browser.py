@@ -213,6 +213,7 @@ def test_sorting_works_on_a_phone(open_report: Open) -> None:
     assert page.get_by_role("columnheader").count() > 0
 
 
+@pytest.mark.slow
 def test_five_thousand_replies_stay_responsive_in_the_page(open_report: Open) -> None:
     table = random_table(5000)
     page = unfolded(open_report(render_report(table, examples_for(table))))

@@ -14,6 +14,7 @@ from rejoinder.reproduction.am_fm.table_1 import METRICS, metric_of
 RESULTS = DOCS / "results"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JUDGED.exists(), reason="needs ../shared/data")
 @pytest.mark.parametrize("name", ["rater-figures", "metric-figures"])
 def test_a_page_and_the_code_agree(name: str, tmp_path: Path) -> None:

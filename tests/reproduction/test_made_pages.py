@@ -15,6 +15,8 @@ from tiny_papers import table_with, tables_of, write_data, write_models
 
 pytest.importorskip("torch", reason="the pages need models that are trained")
 
+pytestmark = pytest.mark.slow
+
 FEW = "resamples=20"
 
 

@@ -105,6 +105,7 @@ def test_weighted_concordance_equals_the_sum_over_all_pairs(rows: list[tuple[int
         assert math.isnan(concordance.tau_b(weights))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [12, 20])
 def test_intervals_cover_a_correlation_of_tied_scores_with_rare_labels(kind: str, n: int) -> None:

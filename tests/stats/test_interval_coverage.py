@@ -19,6 +19,7 @@ def benchmark() -> Any:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["mean_cases", "correlation_cases", "comparison_cases", "prediction_cases"])
 def test_intervals_cover_what_they_promise(benchmark: Any, family: str) -> None:
     """95 % less three standard errors of 80 data sets is 88 %."""
@@ -29,6 +30,7 @@ def test_intervals_cover_what_they_promise(benchmark: Any, family: str) -> None:
             assert share >= 0.875 or "percentile" in name, f"{case.title}, {name}: {share:.0%}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["preference_cases", "length_cases"])
 def test_intervals_of_preferences_cover_what_they_promise(benchmark: Any, family: str) -> None:
     for case in getattr(benchmark.coverage_preferences, family)():

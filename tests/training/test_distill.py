@@ -28,6 +28,7 @@ def test_a_static_student_from_memory_is_the_one_from_files(write_lines: WriteLi
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dialogues.jsonl", "student"]
 
 
+@pytest.mark.slow
 def test_an_encoder_student_is_exported(tmp_path: Path) -> None:
     tiny = write_encoder(tmp_path / "tiny")
     student = distill(

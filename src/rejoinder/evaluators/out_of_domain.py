@@ -91,9 +91,14 @@ class Familiarity:
     """The lowest log-probability of as many unknown or odd items; the smallest and largest number of words."""
     rates: Mapping[str, float]
     """Reason -> how often text that is like the training text exceeds one of its limits."""
-    _kinds: NDArray[np.uint8] = field(
-        default_factory=lambda: np.full(0x110000, _UNSEEN, np.uint8), init=False, repr=False
-    )
+    _kinds: NDArray[np.uint8] = field(default_factory=lambda: _unseen(), init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process needs: it has its own memory of characters, which Ray would make read-only."""
+        return {name: value for name, value in self.__dict__.items() if name != "_kinds"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state, _kinds=_unseen())
 
     @classmethod
     def of(cls, data: TrainingData) -> Self | None:
@@ -251,6 +256,11 @@ class Familiarity:
         for name, share in (shares | chances).items():
             check_range(share, 0, 1, file, f"{where}.{name}")
         return cls(arrays["words"], arrays["pieces"], scripts, signs, commonest, **shares, limits=bounds, rates=chances)
+
+
+def _unseen() -> NDArray[np.uint8]:
+    """The kinds of all characters before any is seen."""
+    return np.full(0x110000, _UNSEEN, np.uint8)
 
 
 @dataclass(eq=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from rejoinder.arrays import Ints
+
+_TOKENS_OF_A_BATCH = 16
+"""What a batch costs beside its tokens, in tokens: 3 to 6 ms at .33 ms each, with ONNX Runtime on one core."""
 
 
 class Encoded(NamedTuple):
@@ -30,17 +34,24 @@ class TokenRow(Protocol):
 def by_length(encoded: Sequence[TokenRow], tokens: int) -> list[list[int]]:
     """Row numbers in batches of at most `tokens` tokens, including padding; longest first, no row left out.
 
-    The batches depend on the rows' content and not on their order.
+    Of all ways to cut the sorted rows into batches, it is the one that takes the least time: few batches, and little
+    padding in each. The batches depend on the rows' content and not on their order.
     """
     order = sorted(range(len(encoded)), key=lambda row: (-len(encoded[row].ids), encoded[row].ids))
+    widths = [len(encoded[row].ids) for row in order]
+    cost = [0, *(math.inf for _ in order)]  # of the rows before each place
+    begin = [0] * (len(order) + 1)  # where the batch that ends before each place begins
+    for start, width in enumerate(widths):
+        for end in range(start + 1, max(start + 1, min(start + tokens // max(width, 1), len(order))) + 1):
+            found = cost[start] + width * (end - start) + _TOKENS_OF_A_BATCH
+            if found < cost[end]:
+                cost[end], begin[end] = found, start
     batches: list[list[int]] = []
-    width = 0
-    for row in order:
-        if not batches or (len(batches[-1]) + 1) * width > tokens:
-            batches.append([])
-            width = len(encoded[row].ids)  # the first is the longest
-        batches[-1].append(row)
-    return batches
+    end = len(order)
+    while end:
+        batches.append(order[begin[end] : end])
+        end = begin[end]
+    return batches[::-1]
 
 
 def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator, *, fewest: int = 1) -> list[list[int]]:

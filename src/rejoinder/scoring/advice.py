@@ -22,7 +22,7 @@ WEAKNESSES: dict[str, str] = {
     "nor specific replies from generic ones. Do not rely on the score of a single reply.",
     "default@1": "As default, but rates broken language made of the context's words too high, and reads only the "
     "beginning of a long reply.",
-    "default-large": "As default, and slow: a few replies per second on one core.",
+    "default-large": "As default, and slow: two to three replies per second on one core.",
     "default-fast": "Agrees less well with people than default. Reads words and not their order, and only English.",
     "bleu": f"{_OVERLAP} Word order hardly matters to bleu-1 and bleu-2; most replies score near 0 with one reference.",
     "rouge-l": f"{_OVERLAP} Long replies gain from common words that happen to be in order.",

@@ -82,6 +82,7 @@ def test_the_regression_loss_is_the_mean_squared_error(model: TorchModel) -> Non
         assert float(weighted.loss(network, rows, 0)) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
     stage = ranking(model)
     before = stage.validate()

@@ -22,6 +22,7 @@ from small_evaluators import judged
 from tiny_encoder import write_encoder
 
 
+@pytest.mark.slow
 def test_every_weight_comes_back(tmp_path: Path) -> None:
     model = TorchModel.start(
         str(write_encoder(tmp_path / "encoder", layers=1)),

@@ -54,10 +54,10 @@ def over_fitted(spec: str) -> NeuralReplyModel:
     return model.fit(TWENTY, seed=1)
 
 
-LONGER = {"seq2seq", BAHDANAU, SPEAKERS}
-"""Variants of models that are learned by heart here anyway."""
+QUICK = {"hred", "causal-lm"}
+"""Those that learn by heart in seconds; the others are left to `make test-slow`."""
 BY_HEART = [
-    pytest.param(spec, marks=pytest.mark.slow) if spec in LONGER else spec
+    spec if spec in QUICK else pytest.param(spec, marks=pytest.mark.slow)
     for spec in (*RECURRENT, "causal-lm", BAHDANAU, SPEAKERS)
 ]
 
@@ -77,6 +77,7 @@ def test_twenty_dialogues_are_learned_by_heart(name: str) -> None:
     assert model.likelihood(unseen).perplexity > 10
 
 
+@pytest.mark.slow
 def test_two_layers_learn_which_reply_belongs_to_which_turn() -> None:
     # Two layers need many more steps than one: twenty dialogues would take a minute.
     pairs = [Dialogue("a", ("red apples", "sweet ones")), Dialogue("b", ("blue plums", "never again"))]

@@ -59,6 +59,7 @@ def test_a_run_on_two_cpus_equals_one_on_this_machine(tmp_path: Path) -> None:
     assert not (tmp_path / "scores" / "unfinished").exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
     given = [{**row, "response": "die"} if number == 50 else row for number, row in enumerate(rows())]
     path, died = written(tmp_path, given), tmp_path / "died"
@@ -178,6 +179,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

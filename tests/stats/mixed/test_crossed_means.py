@@ -121,6 +121,7 @@ def test_a_strict_rater_does_not_pull_down_the_systems_that_she_rated() -> None:
         assert severities[str(rater)].estimate < -0.3 < 0.3 < severities[str(rater + 4)].estimate
 
 
+@pytest.mark.slow
 def test_intervals_cover_about_as_often_as_they_should(simulation: Any) -> None:
     """A short run of benchmarks/coverage_raters.py: 25 data sets, in each of which three intervals are alike."""
     tally = simulation.run_case(simulation.Case("", n_contexts=15, n_raters=8, per_reply=2), 25)
