@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -59,3 +61,19 @@ def test_what_was_accepted_is_answered_after_the_signal_to_stop(tmp_path: Path) 
         asking.join()
     assert found["answer"].status_code == 200
     assert [row["id"] for row in found["answer"].json()["results"]] == [record["id"] for record in records]
+
+
+def test_small_products_keep_one_core_busy() -> None:
+    """A thread of numpy's that waits for its share of a product took a tenth of the processor time."""
+    script = """
+import uvicorn
+from rejoinder.cli import main
+from threadpoolctl import threadpool_info
+def run(*_):
+    import numpy
+    print({each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"})
+uvicorn.Server.run = run
+main(["serve", "-m", "length", "--port", "0", "--quiet"])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
+    assert done.stdout == "{1}\n", done.stderr

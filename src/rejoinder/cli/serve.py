@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rejoinder.cli.options import add_metrics, chosen_metrics, option, positive, say
+from rejoinder.threads import multiply_on_one_thread
 
 TOKEN = "REJOINDER_TOKEN"
 
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal says to stop; what was accepted is finished."""
+    multiply_on_one_thread()  # a thread that waits for its share of a small product keeps a core busy
     from rejoinder.learning.extras import require_extra
     from rejoinder.scoring.choosing import choose
 
