@@ -91,7 +91,8 @@ class Cluster:
         done = parts.map_batches(
             _Actor,
             batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=2),
+            # One part each: an actor that is ready before the others would otherwise take parts that they could do.
+            compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
             fn_constructor_args=(ray.put(job), task, sys.path),
             num_cpus=share,
             runtime_env={"env_vars": thread_limits(usable_cores())},
