@@ -83,6 +83,7 @@ print(*in_children("fork"), sep="\\n")
     assert all(line.startswith(REFUSED) for line in lines[2:])
 
 
+@pytest.mark.slow
 def test_a_data_loader_with_forked_workers_ends_with_the_reason(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     script = """

@@ -20,7 +20,7 @@ from rejoinder.annotation.store import open_store
     ("kind", "scheme"),
     [
         ("scale", "light"),
-        ("pair", "dark"),
+        pytest.param("pair", "dark", marks=pytest.mark.slow),
         pytest.param("scale", "dark", marks=pytest.mark.slow),
         pytest.param("write", "light", marks=pytest.mark.slow),
     ],

@@ -95,6 +95,7 @@ def rate_all(client: TestClient, page: str, value: str = "3") -> tuple[list[str]
     return list(dict.fromkeys(items)), page
 
 
+@pytest.mark.slow
 def test_every_item_gets_its_raters_and_nobody_sees_one_twice(study: Study, store: Store) -> None:
     seen = []
     for number in range(14):

@@ -77,6 +77,7 @@ def test_bash_completes_verbs_options_and_names(run: Run) -> None:
     assert bash_words(script, "rejoinder", "score", "repl") == set()  # left to the shell: names of files
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_zsh_completes_verbs_options_and_names(run: Run, tmp_path: Path) -> None:
     script = tmp_path / "rejoinder.zsh"

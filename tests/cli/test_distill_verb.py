@@ -21,6 +21,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_encoder(tmp_path_factory.mktemp("encoders") / "tiny")
 
 
+@pytest.mark.slow
 def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path) -> None:
     turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
     own = write_lines([asdict(example) for example in candidates_of(dialogues(), 5)], "own.jsonl")

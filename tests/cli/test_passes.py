@@ -38,7 +38,15 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("metrics", [["length"], ["cider", "length"], ["all"]], ids=lambda names: names[0])
-@pytest.mark.parametrize("written", ["", "-o s.jsonl", "--report r.html", "--report r.html -o s.csv"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        pytest.param("-o s.jsonl", marks=pytest.mark.slow),
+        pytest.param("--report r.html", marks=pytest.mark.slow),
+        "--report r.html -o s.csv",
+    ],
+)
 def test_score(written: str, metrics: list[str], run: Run, demo: Path, parsed: dict[str, int]) -> None:
     named = [part for name in metrics for part in ("-m", name)]
     ran = run("score", demo, *named, *written.split(), "--resamples", 20)

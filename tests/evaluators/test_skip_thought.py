@@ -46,6 +46,7 @@ def fitted() -> SkipThought:
     return small(epochs=150).fit(DIALOGUES, seed=1)
 
 
+@pytest.mark.slow
 def test_neighbours_are_learned_by_heart() -> None:
     model = fitted()
     tokens = token_dialogues(DIALOGUES, model.vocabulary_, turns=40, longest=60)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 import foreign_records as foreign
@@ -14,6 +15,8 @@ from checked_reading import check_example, only_our_errors
 from fuzzing import damaged, fuzz, mutated
 from rejoinder.data.converting.convert import convert
 from rejoinder.data.source import Source
+
+pytestmark = pytest.mark.slow
 
 KINDS: list[Callable[[], list[Any]]] = [
     *foreign.RECORDS.values(),

@@ -18,6 +18,8 @@ from rejoinder.data.record import FieldMap
 from rejoinder.data.results import inspect_log
 from rejoinder.meta.comparing.score_tables import read_score_table
 
+pytestmark = pytest.mark.slow
+
 FILES = Path(__file__).parents[1] / "data" / "results" / "files"
 NAMES = (
     "results version stats prompt promptId provider id label vars testIdx score success namedScores failureReason eval "

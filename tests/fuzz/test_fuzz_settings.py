@@ -14,6 +14,8 @@ from rejoinder.registry import load
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.specs import format_spec, parse_spec
 
+pytestmark = pytest.mark.slow
+
 
 def check_error(error: RejoinderError) -> None:
     """The caller can put it right, and the message is short."""

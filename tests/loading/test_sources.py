@@ -126,6 +126,7 @@ for folder in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 def test_loading_and_scoring_open_no_connection() -> None:
     """In a process where any attempt fails loudly, and where the hub is not switched off.
 

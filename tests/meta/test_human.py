@@ -19,6 +19,7 @@ def judged(ratings: np.ndarray) -> JudgedSet:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raters", [2, 3, 5])
 def test_a_perfect_metric_reaches_the_root_of_the_reliability(raters: int) -> None:
     """Raters who see the truth (variance 1) under noise of variance 1: of k raters the reliability is k / (k + 1)."""

@@ -222,6 +222,7 @@ def test_the_agreement_before_and_after_outliers_is_told(tmp_path: Path) -> None
     assert not any("outliers" in note for note in meta_evaluate(tmp_path / "judged.jsonl", ["length"]).notes)
 
 
+@pytest.mark.slow
 def test_human_means_of_dstc6_as_published() -> None:
     """dstc6_t2.systems.json, human_mean_of_10_raters: the organisers' means of ten raters."""
     judged = read_judged(shared("dstc6_t2.jsonl.gz"))

@@ -73,6 +73,7 @@ def test_all_steps(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["fold"] for row in rows} == {0, 1}
 
 
+@pytest.mark.slow
 def test_steps_that_are_done_are_skipped(home: Path) -> None:
     again = recipe.Recipe(SETTINGS, home / "models", home / "work", ())  # without dialogues nothing can be trained
     towers = [again.towers(name) for name in (SETTINGS["encoder"], *SETTINGS["anchors"])]

@@ -25,6 +25,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_model_of_the_recipe_gets_a_row(data: Path) -> None:
     small = [part for setting in ("vocabulary=320", "embedding=8", "hidden=12") for part in ("--set", f"*.{setting}")]
     tiny = [part for name in ("causal-lm", "causal-lm-speakers") for part in ("--set", f"{name}.model={tiny_causal()}")]

@@ -253,7 +253,7 @@ def test_a_link_of_the_menu_opens_its_section(open_report: Open) -> None:
     assert page.locator("#browser").is_visible()
 
 
-SIZES = [(1280, 900), (820, 1100), (400, 800)]
+SIZES = [(1280, 900), pytest.param(820, 1100, marks=pytest.mark.slow), (400, 800)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -278,7 +278,9 @@ def test_the_first_screen_has_the_answer_and_the_page_is_short(
         unfolded(page)
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), [(1280, 900, "light"), (400, 800, "dark")])
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"), [(1280, 900, "light"), pytest.param(400, 800, "dark", marks=pytest.mark.slow)]
+)
 def test_axe_finds_nothing_serious(open_report: Open, axe: str, width: int, height: int, scheme: str) -> None:
     table, examples = paired_table()
     size = {"width": width, "height": height}

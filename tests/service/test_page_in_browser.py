@@ -115,7 +115,7 @@ def test_the_policy_allows_nothing_from_elsewhere(browser: Any, address: str) ->
 
 
 @needs_axe
-@pytest.mark.parametrize(("width", "scheme"), [(1000, "light"), (400, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1000, "light"), pytest.param(400, "dark", marks=pytest.mark.slow)])
 def test_axe_has_no_serious_finding_and_nothing_is_cut_off(browser: Any, address: str, width: int, scheme: str) -> None:
     page, _ = opened(browser, address, viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True)
     assert serious(page) == []

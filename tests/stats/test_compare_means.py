@@ -100,6 +100,7 @@ def scores(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
     return (rng.random(n) < 0.1).astype(float) if kind == "rare" else rng.normal(size=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("kind", ["normal", "skewed", "rare"])
 @pytest.mark.parametrize("n", [7, 15])

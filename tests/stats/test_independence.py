@@ -35,6 +35,7 @@ def test_the_smallest_p_value_counts_the_data_as_one_permutation() -> None:
     assert independence_p_values(line[:, None], line, n_permutations=99).tolist() == [1 / 100]
 
 
+@pytest.mark.slow
 def test_the_p_value_is_that_of_scipys_permutation_test() -> None:
     rng = np.random.default_rng(1)
     human, scores = rng.integers(1, 4, 15).astype(float), np.maximum(rng.normal(size=15), 0)

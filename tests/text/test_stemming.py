@@ -48,6 +48,7 @@ def test_odd_words_have_a_stem(word: str) -> None:
     assert isinstance(stem(word), str)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JAR.exists(), reason="needs models-cache/meteor/meteor-1.5.jar")
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs Java")
 def test_the_words_of_wordnet_have_the_stems_of_the_original() -> None:

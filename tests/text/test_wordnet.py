@@ -69,6 +69,7 @@ def lines_of_jar(name: str) -> list[str]:
         return jar.read(f"synonym/english.{name}").decode("utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_words_have_the_synsets_of_the_original() -> None:
     """One code for each offset, whatever the word."""
     lines = lines_of_jar("synsets")
@@ -91,6 +92,7 @@ def test_irregular_forms_are_those_of_the_original() -> None:
     assert set(wordnet().forms) == {form for form in theirs if "_" not in form}
 
 
+@pytest.mark.slow
 def test_the_recipe_makes_the_files_that_come_with_the_package(tmp_path: Path) -> None:
     if not DATABASE.exists():
         pytest.skip("needs models-cache/wordnet")

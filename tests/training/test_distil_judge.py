@@ -40,6 +40,7 @@ def many() -> list[Dialogue]:
     ]
 
 
+@pytest.mark.slow
 def test_a_judge_becomes_an_encoder_with_a_card(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:
     tiny = write_encoder(tmp_path / "tiny")
     talk = write_lines(map(asdict, many()), "mine.jsonl")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from running import Run, WriteLines
 
 
+@pytest.mark.slow
 def test_train_resume_and_score(
     run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("sklearn", reason="learning a semantic space needs scikit-le
 
 
 # All 2,000 items: r = .892 over 20 systems, .484 without S_20 (docs/results/am-fm-dstc6.md); D'Haro et al. 2019: .891.
+@pytest.mark.slow
 @pytest.mark.shared_data
 def test_systems_are_ranked_as_published() -> None:
     path = JUDGED / "dstc6_t2.jsonl.gz"

@@ -55,6 +55,7 @@ def student(tiny: Path, steps: int = 3) -> Encoder:
     return Encoder(encoder=str(tiny), max_length=48, max_response=16, steps=steps)
 
 
+@pytest.mark.slow
 def test_the_student_learns_what_the_teacher_says(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rejoinder.evaluators.encoder import presets
 

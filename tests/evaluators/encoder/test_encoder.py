@@ -167,7 +167,8 @@ def test_onnx_agrees_with_torch(fitted: Encoder, exported: Path) -> None:
 
 
 # Without segments of its own, the encoder is not told what the pooling is.
-@pytest.mark.parametrize("pooling", [pytest.param("cls", marks=pytest.mark.slow), "match"])
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["cls", "match"])
 def test_an_encoder_without_segments_exports(tmp_path: Path, fitted: Encoder, pooling: str) -> None:
     encoder = write_encoder(tmp_path / "encoder", token_types=1, layers=1)
     evaluator = Encoder(encoder=str(encoder), pooling=pooling, **SETTINGS)  # type: ignore[arg-type]

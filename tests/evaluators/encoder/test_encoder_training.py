@@ -179,6 +179,7 @@ def in_batch(model: TorchModel) -> InBatchStage:
     return InBatchStage(model, places, every, every, 0)
 
 
+@pytest.mark.slow
 def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) -> None:
     stage, head = in_batch(model), plain_state(model.network.head)
     before = stage.validate()

@@ -48,6 +48,7 @@ def test_what_is_no_network_with_towers_is_refused() -> None:
         widened(b"", "model")
 
 
+@pytest.mark.slow
 def test_the_network_of_the_package_in_torch_gives_the_same_scores() -> None:
     examples = [Example("", ("Hi! Are you hungry?",), text) for text in ("Yes, let us eat.", "Four cylinders.")]
     network = Encoder.load(shipped_folder("default@1"), precision="torch")

@@ -110,6 +110,7 @@ def test_it_learns_what_fits(encoder: str) -> None:
     assert np.mean(true > wrong) >= 0.9
 
 
+@pytest.mark.slow
 def test_it_learns_over_a_pretrained_encoder(tmp_path: Path) -> None:
     folder = write_encoder(tmp_path / "pretrained")
     part = RuberUnref(encoder=str(folder), epochs=60, learning_rate=0.01, dropout=0.0)

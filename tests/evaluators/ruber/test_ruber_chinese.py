@@ -81,6 +81,7 @@ def test_words_and_not_characters() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_words_have_vectors_of_their_own(model: Ruber) -> None:
     assert {"喜欢", "雨伞", "火车票"} <= set(model.vectors_.words)
     assert model.vectors_.dims == 50

@@ -71,7 +71,7 @@ REGRESSION_STEPS = 3 * -(-72 // 30)
 
 
 @pytest.mark.parametrize("encoder", ["gru", "hierarchical"])
-@pytest.mark.parametrize("stop_at", [5, RANKING_STEPS + 4])
+@pytest.mark.parametrize("stop_at", [pytest.param(5, marks=pytest.mark.slow), RANKING_STEPS + 4])
 def test_a_resumed_run_gives_the_weights_of_an_uninterrupted_one(
     encoder: str, stop_at: int, interrupted: Interrupted, tmp_path: Path
 ) -> None:

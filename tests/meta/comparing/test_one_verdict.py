@@ -179,6 +179,7 @@ def test_what_would_have_been_detected() -> None:
     )
 
 
+@pytest.mark.slow
 def test_21_systems_fit_on_a_screen() -> None:
     rng = np.random.default_rng(0)
     quality = np.linspace(0, 2, 21)[:, None]

@@ -32,6 +32,7 @@ def write_judged(path: Path, dimension: str, contexts: int, name: str) -> None:
             file.write(json.dumps(record) + "\n")
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,6 +105,7 @@ def value(cell: object) -> float:
     return cell.estimate
 
 
+@pytest.mark.slow
 def test_every_member_of_a_jury_has_a_row() -> None:
     with serving(respond) as server:
         members = ", ".join(f'judge(model={name}, url="{server.url}")' for name in "ab")

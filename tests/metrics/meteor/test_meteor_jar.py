@@ -100,6 +100,7 @@ def pairs() -> list[Pair]:
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.shared_data
 def test_real_pairs_score_the_same(pairs: list[Pair], tmp_path: Path) -> None:
     kept = [pair for pair in pairs if not confuses_words(pair)]

@@ -174,6 +174,7 @@ def rows_with_phrases(draw: st.DrawFn) -> tuple[Row, list[Option]]:
     return ([0] * left_words, [1] * words), options
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(cases=st.lists(rows_with_phrases(), max_size=5), beam=st.sampled_from([2, 40]))
 def test_phrases_are_aligned_as_by_the_plain_search(cases: list[tuple[Row, list[Option]]], beam: int) -> None:
@@ -196,6 +197,7 @@ def test_phrases_that_span_several_integers_of_used_words() -> None:
     assert fast_search([row for row, _ in cases], [options for _, options in cases], 3)[0] == expected
 
 
+@pytest.mark.slow
 def test_rows_of_more_than_63_words_and_sums_beyond_64_bits_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     rows: list[Row] = [(random.integers(0, 4, 80).tolist(), random.integers(0, 4, 40).tolist()) for _ in range(2)]

@@ -54,8 +54,8 @@ def over_fitted(spec: str) -> NeuralReplyModel:
     return model.fit(TWENTY, seed=1)
 
 
-QUICK = {"hred", "causal-lm"}
-"""Those that learn by heart in seconds; the others are left to `make test-slow`."""
+QUICK = {"hred"}
+"""Learned by heart in seconds; the others are left to `make test-slow`."""
 BY_HEART = [
     spec if spec in QUICK else pytest.param(spec, marks=pytest.mark.slow)
     for spec in (*RECURRENT, "causal-lm", BAHDANAU, SPEAKERS)

@@ -120,6 +120,7 @@ def things(count: int) -> list[Dialogue]:
     ]
 
 
+@pytest.mark.slow
 def test_two_rnns_learn_which_reply_belongs_to_which_context() -> None:
     dialogues = things(20)
     small = {"vocabulary": 400, "embedding": 16, "hidden": 24, "dropout": 0.0, "batch": 20}

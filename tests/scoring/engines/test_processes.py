@@ -70,7 +70,10 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert written[1] == written[3]
 
 
-@pytest.mark.parametrize("verb", ["compare", "meta", "history", "compare --baseline"])
+@pytest.mark.parametrize(
+    "verb",
+    ["compare", *(pytest.param(verb, marks=pytest.mark.slow) for verb in ("meta", "history", "compare --baseline"))],
+)
 def test_every_command_that_scores_has_jobs(
     verb: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +121,7 @@ def test_the_time_is_estimated_before_several_processes_score() -> None:
     assert len(replace(make_run(["cider", "length"], 2, examples), quiet=False).score()) == 600
 
 
+@pytest.mark.slow
 def test_an_evaluator_on_onnx_runtime_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "SLOW_BATCH", 6)
     examples = [Example(str(number), ("how are you?",), " ".join(WORDS[: number + 1])) for number in range(12)]

@@ -71,6 +71,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> No
     assert found["scores"].struct.field("dying").null_count() == 0
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_is_named_and_can_be_left_out(tmp_path: Path) -> None:
     given = [{**row, "response": "fail"} if number == 50 else row for number, row in enumerate(rows())]
     path = written(tmp_path, given)

@@ -31,6 +31,7 @@ def test_dersimonian_and_laird_is_that_of_statsmodels(name: str) -> None:
     assert ours.mean.half_width == pytest.approx(t.ppf(0.975, effects.size - 1) * error)
 
 
+@pytest.mark.slow
 @pytest.mark.r
 def test_both_methods_are_those_of_metafor() -> None:
     script = """

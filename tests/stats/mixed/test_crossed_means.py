@@ -36,6 +36,7 @@ if (requireNamespace("lmerTest", quietly = TRUE)) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R (Debian: r-base-core)")
 def test_estimates_equal_those_of_lme4(simulation: Any, tmp_path: Path) -> None:
     made = simulation.sample(simulation.Case("", n_contexts=15, n_raters=6), np.random.default_rng(0))

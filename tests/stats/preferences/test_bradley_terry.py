@@ -68,6 +68,7 @@ def test_davidson_maximises_the_likelihood() -> None:
     assert found.log_ties[0] == pytest.approx(best.x[3], abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.r
 def test_the_plain_model_is_that_of_bradleyterry2() -> None:
     first, second, outcome = simulated(log_ties=-30.0, seed=2)
