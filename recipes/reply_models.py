@@ -32,6 +32,7 @@ from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
 from rejoinder.reply_models.retrieval.base import Retrieval
 from rejoinder.reply_models.retrieval.recall import recall
 from rejoinder.specs import parse_spec
+from rejoinder.stats.formatting import counted
 from rejoinder.types import Dialogue, Example
 
 COSTS = ("perplexity", "own_perplexity", "word_nats_per_reply", "kl_per_reply")
@@ -189,7 +190,11 @@ def _contexts(dialogues: Sequence[Dialogue], most: int) -> list[tuple[str, ...]]
 
 
 def _dialogues(path: Path, most: int | None) -> list[Dialogue]:
-    return list(DialogueSource(str(path), "raise"))[:most]
+    source = DialogueSource(str(path), "skip")
+    found = list(source)[:most]
+    if source.skipped:
+        print(f"{counted(len(source.skipped), 'record')} left out, the first: {next(iter(source.skipped.values()))}")
+    return found
 
 
 def _settings(label: str, kind: str, given: Sequence[str]) -> dict[str, Any]:
