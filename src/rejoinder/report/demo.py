@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.data.source import read
+from rejoinder.evaluators.blend.stock_replies import StockReplies
 from rejoinder.meta.comparing.compare import compare
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.meta import MetaReport, meta_evaluate
+from rejoinder.metrics.batch import Batch
 from rejoinder.output.writing import write_text
 from rejoinder.report.chosen import rows_to_show
 from rejoinder.report.html import render_report
@@ -45,9 +48,17 @@ def tell_demo(folder: Path) -> dict[str, str]:
         "How sure": _certainty(comparison),
         "Trust": " ".join(judged.headline()[:2]),
         "Fooled": " ".join(_fooled(comparison, judged)),
+        "Watch out": "; ".join(_stock_replies(path)) + ".",
         "Ratings": "illustrative only: they follow from how the examples were written, and were not collected from "
         "people.",
     }
+
+
+def _stock_replies(path: Path) -> Iterator[str]:
+    """Which systems give little else than stock replies, which scores alone do not show."""
+    counter = StockReplies()
+    counter.add(Batch(list(read(path))))
+    return counter.notes()
 
 
 def _certainty(comparison: Comparison) -> str:

@@ -33,7 +33,7 @@ class StockReplies:
     replies: Counter[str] = field(default_factory=Counter)
     """System -> its replies."""
     stock: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """System and words of a stock reply -> how often the system gives it."""
+    """System and stock reply -> how often the system gives it."""
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
@@ -43,30 +43,30 @@ class StockReplies:
             if len(example.response) <= _LONGEST:
                 words = words_of(example.response)
                 if words and usage.turn_count(words):
-                    self.stock[example.system, " ".join(words)] += 1
+                    self.stock[example.system, example.response.strip()] += 1
 
     def state(self) -> State:
         """All counts."""
-        systems, words = zip(*self.stock, strict=True) if self.stock else ((), ())
+        systems, texts = zip(*self.stock, strict=True) if self.stock else ((), ())
         return {
             "systems": np.array([*self.replies], np.str_),
             "replies": np.array([*self.replies.values()], np.int64),
             "stock_systems": np.array(systems, np.str_),
-            "stock_words": np.array(words, np.str_),
+            "stock_texts": np.array(texts, np.str_),
             "stock": np.array([*self.stock.values()], np.int64),
         }
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted."""
         self.replies.update(dict(zip(state["systems"].tolist(), state["replies"].tolist(), strict=True)))
-        keys = zip(state["stock_systems"].tolist(), state["stock_words"].tolist(), strict=True)
+        keys = zip(state["stock_systems"].tolist(), state["stock_texts"].tolist(), strict=True)
         self.stock.update(dict(zip(keys, state["stock"].tolist(), strict=True)))
 
     def notes(self) -> Iterator[str]:
         """One note per system that often gives stock replies."""
         for system, replies in self.replies.items():
-            own = Counter({words: count for (of, words), count in self.stock.items() if of == system})
+            own = Counter({text: count for (of, text), count in self.stock.items() if of == system})
             if own.total() >= max(FEWEST, LARGE_SHARE * replies):
-                often = ", ".join(f'"{words}"' for words, _ in own.most_common(_SHOWN))
+                often = ", ".join(f'"{text}"' for text, _ in own.most_common(_SHOWN))
                 share = f"{own.total():,} of {counted(replies, 'reply', 'replies')} of {system}"
                 yield f"{share} are stock phrases ({often}), which people often rate well one by one: see specificity"
