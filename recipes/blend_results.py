@@ -72,6 +72,11 @@ def stem(path: str) -> str:
     return Path(path).stem
 
 
+def sets_of(paths: Sequence[str]) -> list[RatedSet]:
+    """The judged sets of some files."""
+    return rated_sets([item for path in paths for item in JudgedSource(path).judged()], ())
+
+
 def member_run(arguments: argparse.Namespace) -> TrainingRun:
     """Where members' scores are kept."""
     return TrainingRun(member_scores=arguments.keep_scores, quiet=True)
@@ -94,8 +99,10 @@ def garbled(arguments: argparse.Namespace) -> None:
 
 def trade_off(arguments: argparse.Namespace) -> None:
     """Print one row per weight of the set that was made by rules."""
+    if arguments.made == arguments.tested:
+        raise SystemExit("--made and --tested are the same file: expected two")
     paths = [*arguments.judged, arguments.made, arguments.tested]
-    sets = rated_sets([item for path in paths for item in JudgedSource(path).judged()], ())
+    sets = sets_of(paths)
     data = Blend(members=tuple(arguments.member))._labelled(sets, member_run(arguments))
     made, tested = len(sets) - 2, data.sets == len(sets) - 1
     measured = [number for number, each in enumerate(sets) if stem(each.name) in MEASURED]
@@ -117,7 +124,7 @@ def trade_off(arguments: argparse.Namespace) -> None:
 
 def penalty(arguments: argparse.Namespace) -> None:
     """Print one row per penalty for stock replies."""
-    sets = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
+    sets = sets_of(arguments.judged)
     blend = Blend(members=tuple(arguments.member))
     data = blend._labelled(sets, member_run(arguments))
     measured = np.isin(data.sets, [place for place, each in enumerate(sets) if stem(each.name) in MEASURED])
@@ -133,17 +140,18 @@ def penalty(arguments: argparse.Namespace) -> None:
         + "|"
     )
     print("|---" * (3 + len(pairs)) + "|")
-    for much in (0.0, 0.1, 0.2, 0.3, 0.6):
-        agreement, gain = compared(first, found - much * stock, *people)
-        cells = [f"{much:g}", number(agreement.estimate), shown(gain, sign=True)]
-        for scores, usual in pairs:
-            apart = np.subtract(*(scores - much * usual))
-            cells.append(f"{apart.mean():+.2f} (p = {wilcoxon(apart).pvalue:.3f})")
+    for size in (0.0, 0.1, 0.2, 0.3, 0.6):
+        agreement, gain = compared(first, found - size * stock, *people)
+        cells = [f"{size:g}", number(agreement.estimate), shown(gain, sign=True)]
+        for scores, stock_too in pairs:
+            differences = np.subtract(*(scores - size * stock_too))
+            cells.append(f"{differences.mean():+.2f} (p = {wilcoxon(differences).pvalue:.3f})")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def good_and_generic(blend: Blend, models: Models, path: str, arguments: argparse.Namespace) -> tuple[Floats, Bools]:
     """The predictions of good and generic replies to the same contexts, and which are stock replies. (2, contexts)"""
+    # A set must have ratings; these are not used.
     judged = [JudgedExample(each, {"any": (float(place),)}) for place, each in enumerate(read(path))]
     data = blend._labelled(rated_sets(judged, ()), member_run(arguments))
     of = {
@@ -195,7 +203,7 @@ def main(given: Sequence[str] | None = None) -> None:
     if arguments.setting in OTHER_SETTINGS:
         OTHER_SETTINGS[arguments.setting](arguments)
         return
-    sets: list[RatedSet] = rated_sets([item for path in arguments.judged for item in JudgedSource(path).judged()], ())
+    sets: list[RatedSet] = sets_of(arguments.judged)
     data = Blend(members=tuple(arguments.member))._labelled(sets, member_run(arguments))
     found = predictions(arguments, data)
     first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rejoinder.learning.batching import Encoded, buckets, by_length, padded
+from rejoinder.learning.batching import BATCH_COST, Encoded, buckets, by_length, padded
 
 
 def rows(count: int = 300) -> list[Encoded]:
@@ -32,7 +32,7 @@ def test_a_row_longer_than_the_limit_runs_alone() -> None:
 
 def test_no_other_cut_takes_less_time() -> None:
     def time(batches: list[list[int]], lengths: list[int]) -> int:
-        return sum(16 + len(batch) * max(lengths[row] for row in batch) for batch in batches)
+        return sum(BATCH_COST + len(batch) * max(lengths[row] for row in batch) for batch in batches)
 
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -85,14 +85,19 @@ def test_usage_is_counted_and_read(dialogues: str, tmp_path: Path, monkeypatch: 
 def test_the_tables_of_the_blends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     paths = [tmp_path / f"{name}.jsonl" for name in ("gupta2019_dailydialog", "holistic_context", "humod")]
-    for path in (*paths, tmp_path / "made.jsonl"):
+    for path in (*paths, tmp_path / "made.jsonl", tmp_path / "tested.jsonl"):
         rows = []
         for n in range(40):
             response = " ".join(TURNS[n % 6].split()[: 2 + n % 4])
-            judged_as = {"overall": [len(response) + rng.normal()]}
+            # The people of one set like short replies: the more it counts, the worse the others are predicted.
+            sign = -1 if path.name == "made.jsonl" else 1
+            judged_as = {"overall": [sign * len(response) + rng.normal()]}
             rows.append({"id": f"{n}", "context": [f"{TURNS[n % 5]} {n}"], "response": response, "scores": judged_as})
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    judged, made = [str(path) for path in paths], str(tmp_path / "made.jsonl")
+    judged, (made, tested) = (
+        [str(path) for path in paths],
+        (str(tmp_path / f"{name}.jsonl") for name in ("made", "tested")),
+    )
     examples = tmp_path / "examples.jsonl"
     examples.write_text(
         "".join(
@@ -104,8 +109,9 @@ def test_the_tables_of_the_blends(tmp_path: Path, capsys: pytest.CaptureFixture[
     given = ["--member", "length", "specificity", "--models", "ridge", "--keep-scores", str(tmp_path / "scores")]
     assert table(capsys, "left-out", *judged, *given)[-1][:2] == ["mean of the seven", "80"]
     assert table(capsys, "within", *judged, *given)[-1][:2] == ["mean of the seven", "80"]
-    weights = table(capsys, "trade-off", *judged, "--made", made, "--tested", made, *given)
+    weights = table(capsys, "trade-off", *judged, "--made", made, "--tested", tested, *given)
     assert [row[0] for row in weights[2:]] == ["0", "0.1", "0.2", "0.4", "1"]
+    assert float(weights[-1][1]) < float(weights[2][1])
     penalties = table(capsys, "penalty", *judged, "--examples", str(examples), *given)
     apart = [float(row[3].split()[0]) for row in penalties[2:]]
     assert np.diff(apart) == pytest.approx([0.1, 0.1, 0.1, 0.3], abs=0.011), "each generic reply is a stock reply"

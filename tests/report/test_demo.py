@@ -22,7 +22,7 @@ def test_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(story) == ["Who wins", "How sure", "Trust", "Fooled", "Watch out", "Ratings"]
     assert story["Who wins"] == compared.headline()[0]
     assert "specificity prefers off-topic, although good has the best ratings." in story["Fooled"]
-    assert story["Watch out"].startswith("55 of 64 replies of generic are stock phrases (")
+    assert story["Watch out"].startswith("55 of 64 replies of generic are stock replies (")
     assert "not collected from people" in story["Ratings"]
     for name in REPORTS:
         assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

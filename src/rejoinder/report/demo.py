@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.data.source import read
-from rejoinder.evaluators.blend.stock_replies import StockReplies
+from rejoinder.evaluators.blend.stock_replies import StockReplyCounter
 from rejoinder.meta.comparing.compare import compare
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.meta import MetaReport, meta_evaluate
@@ -56,7 +56,7 @@ def tell_demo(folder: Path) -> dict[str, str]:
 
 def _stock_replies(path: Path) -> Iterator[str]:
     """Which systems give little else than stock replies, which scores alone do not show."""
-    counter = StockReplies()
+    counter = StockReplyCounter()
     counter.add(Batch(list(read(path))))
     return counter.notes()
 

@@ -288,6 +288,8 @@ def test_wrong_parameters_are_told_at_once(parameters: dict[str, Any], message: 
 def test_the_key_is_nowhere(folder: Path, run: Run, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "sk-very-secret-1234567890"
     monkeypatch.setenv("OPENAI_API_KEY", secret)
+    # A host is named once per process, and this server may have the port of an earlier test's.
+    monkeypatch.setattr("rejoinder.evaluators.judge.judge._NAMED", set())
     replies = write_lines([{"id": "a", "context": ["Hi"], "response": "Hello."}])
 
     def respond(body: dict[str, Any], number: int) -> Reply:

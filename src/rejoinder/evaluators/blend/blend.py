@@ -201,7 +201,7 @@ class Blend(Evaluator):
         return next((each for each in found if each is not None), super().familiarity_of(data))
 
     def watcher(self) -> Watcher | None:
-        """A counter of replies that are unlike the members' training text, and of replies that are not read whole."""
+        """A counter of replies that are unlike the members' training text or not read whole, and of stock replies."""
         evaluators = [member for member in self.members_ if isinstance(member, Evaluator)]
         return BlendWatcher(self.out_of_domain_counter(), evaluators)
 

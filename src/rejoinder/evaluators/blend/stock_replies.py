@@ -23,11 +23,11 @@ LARGE_SHARE = 0.25
 FEWEST = 5
 """The number of stock replies from which on there is a note."""
 _SHOWN = 3
-_LONGEST = 60  # characters: no turn in the table is nearly as long
+_LONGEST = 60  # characters: all but two of the table's turns have at most 50
 
 
 @dataclass
-class StockReplies:
+class StockReplyCounter:
     """Counts the stock replies of each system."""
 
     replies: Counter[str] = field(default_factory=Counter)
@@ -58,15 +58,24 @@ class StockReplies:
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted."""
-        self.replies.update(dict(zip(state["systems"].tolist(), state["replies"].tolist(), strict=True)))
+        # One by one: arrays of text drop NULs at the end, so that two texts may have become one.
+        for system, count in zip(state["systems"].tolist(), state["replies"].tolist(), strict=True):
+            self.replies[system] += count
         keys = zip(state["stock_systems"].tolist(), state["stock_texts"].tolist(), strict=True)
-        self.stock.update(dict(zip(keys, state["stock"].tolist(), strict=True)))
+        for key, count in zip(keys, state["stock"].tolist(), strict=True):
+            self.stock[key] += count
 
     def notes(self) -> Iterator[str]:
         """One note per system that often gives stock replies."""
-        for system, replies in self.replies.items():
-            own = Counter({text: count for (of, text), count in self.stock.items() if of == system})
-            if own.total() >= max(FEWEST, LARGE_SHARE * replies):
+        given: dict[str, Counter[str]] = {system: Counter() for system in self.replies}
+        for (system, text), count in self.stock.items():
+            given[system][text] = count
+        for system, own in given.items():
+            if own.total() >= max(FEWEST, LARGE_SHARE * self.replies[system]):
                 often = ", ".join(f'"{text}"' for text, _ in own.most_common(_SHOWN))
-                share = f"{own.total():,} of {counted(replies, 'reply', 'replies')} of {system}"
-                yield f"{share} are stock phrases ({often}), which people often rate well one by one: see specificity"
+                whose = f" of {system}" if system else ""
+                share = f"{own.total():,} of {counted(self.replies[system], 'reply', 'replies')}{whose}"
+                yield (
+                    f"{share} are stock replies ({often}); people often rate a single one well, so that the mean does "
+                    "not show this: also look at specificity"
+                )

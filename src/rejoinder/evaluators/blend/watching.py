@@ -9,7 +9,7 @@ import numpy as np
 
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.blend.member_scores import MOST_PARTS, PART_WORDS
-from rejoinder.evaluators.blend.stock_replies import StockReplies
+from rejoinder.evaluators.blend.stock_replies import StockReplyCounter
 from rejoinder.evaluators.out_of_domain import OutOfDomainCounter
 from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
@@ -26,7 +26,7 @@ class BlendWatcher:
     """The members that may read less than a context's last turns."""
     cut: int = 0
     contexts: int = 0
-    stock: StockReplies = field(default_factory=StockReplies)
+    stock: StockReplyCounter = field(default_factory=StockReplyCounter)
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
