@@ -135,10 +135,7 @@ def penalty(arguments: argparse.Namespace) -> None:
     models = Models.fit(data, arguments.models, "sets", arguments.seed)
     pairs = [good_and_generic(blend, models, path, arguments) for path in arguments.examples]
     print(f"standard deviation of the predictions: {found.std():.2f}\n")
-    print(
-        "| ".join(["", "penalty ", "mean of the seven ", "gain ", *(f"{Path(p).stem} " for p in arguments.examples)])
-        + "|"
-    )
+    print(f"| {' | '.join(['penalty', 'mean of the seven', 'gain', *map(stem, arguments.examples)])} |")
     print("|---" * (3 + len(pairs)) + "|")
     for size in (0.0, 0.1, 0.2, 0.3, 0.6):
         agreement, gain = compared(first, found - size * stock, *people)
