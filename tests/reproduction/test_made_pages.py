@@ -153,9 +153,12 @@ def test_reply_models(make: Maker) -> None:
     page = make("reply-model-figures", "contexts=12")
     assert "These models learned next to nothing." in page
     assert page.count("| `r-tfidf` | dailydialog | ") == 1
-    assert page.count(".536 / .370 / .342 | .483 / .356 / .340") == 2
+    assert page.count(".536 / .370 / .342 | .483 / .356 / .340") == 1
     assert "HRED is above the LSTM: not measured here" in page
-    assert page.count("| true reply | ") == 10
+    assert page.count("| true reply | ") == 5
+    other = make("reply-model-figures-empathetic", "contexts=12")
+    assert other.startswith("# Reply models in figures: empatheticdialogues")
+    assert "--set corpus=empatheticdialogues --set contexts=12 -o reply-model-figures-empathetic.md`." in other
 
 
 def test_evaluators(make: Maker) -> None:
@@ -205,6 +208,11 @@ def test_studies_of_evaluators(make: Maker) -> None:
         [label, f"{value:.3f}"] for label, (value,) in adem.TABLE_4.rows.items()
     ]
     assert len(table_with(page, ["", "replies", "BLEU-2"])) == 6, "three kinds of replies, ours and theirs"
+    third = table_with(page, ["", "Zhao et al.: Pearson / Spearman / SD"])
+    assert third[0][1] == "0.31 / 0.23 / 0.31"
+    assert [row[0] for row in third][-2:] == ["RoBERTa-eval; ours: default@1", "Human"]
+    assert all(float(row[3]) > 0 for row in third)
+    assert all("[" in row[2] for row in third[:-1])
     robust = {row[0]: row[1] for row in table_with(page, ["", "RoBERTa-eval"])}
     assert robust["without true replies"] == "0.62 / 0.64"
     assert page.count("| last turn | ") + page.count("There is no such reply.") == 5
@@ -217,5 +225,5 @@ def test_studies_of_evaluators(make: Maker) -> None:
 
 def test_every_page_is_tried_here() -> None:
     tried = {"dstc6", "am-fm-table1", "am-fm-dstc6", "ruber-figures", "ruber-transfer", "adem-figures", "adem-speed"}
-    tried |= {"metric-figures", "rater-figures", "evaluator-studies"}
+    tried |= {"metric-figures", "rater-figures", "evaluator-studies", "reply-model-figures-empathetic"}
     assert tried | {"reply-model-figures", "evaluator-figures", "papers"} == set(PAGES)

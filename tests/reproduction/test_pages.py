@@ -68,7 +68,7 @@ def test_the_list_of_the_papers_is_up_to_date(tmp_path: Path) -> None:
 
 def test_a_table_leads_to_its_page_and_section() -> None:
     assert find_page("adem-table-5") == ("adem-figures", ("left_out",))
-    assert find_page("zhao2020-table-3") == ("evaluator-figures", ())
+    assert find_page("zhao2020-table-3") == ("evaluator-studies", ("table_3",))
     assert find_page("adem-table-11") == ("adem-speed", ())
     assert find_page("dstc6") == ("dstc6", ())
     with pytest.raises(CallError, match=r"no page shows adem-table-10 \(data no longer public: "):

@@ -78,7 +78,7 @@ def write_models(folder: Path) -> Path:
         home.mkdir(parents=True)
         for name in ("r-tfidf", "hred"):
             build_reply_model(name, small_parameters(name)).fit(dialogues(f"{corpus}.train")).save(home / name)
-    (folder / "reply-models" / "note.md").write_text("These models learned next to nothing.\n")
+    (folder / "reply-models" / "dailydialog" / "note.md").write_text("These models learned next to nothing.\n")
     (folder / "evaluator-table").mkdir()
     scored = [
         {"judged": "zhao2020_dailydialog/test", "id": record["id"], "score": place / 10, "out_of_fold": True}

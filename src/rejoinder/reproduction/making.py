@@ -38,7 +38,7 @@ def make_page(
     for section in wanted:
         if section not in every:
             raise UnknownNameError(f"section of {page}:", section, every)
-    settings = settings_of(module.Settings, given)
+    settings = settings_of(module.Settings, [*PAGES[page].preset, *given])
     inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"))
     given_data = [] if page == "papers" else ["--data DATA"]
     shown = ["--sections", *wanted] if sections else []
@@ -46,4 +46,4 @@ def make_page(
     made = page if wanted == every else name
     with reserved(Output(output, (".md",))):
         document = module.make(inputs, settings, wanted)
-        document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {made}.md"]))
+        document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {output.name}"]))

@@ -38,6 +38,8 @@ class Page:
     """Data and models that are needed in addition to the package."""
     time: str
     """On one core, with an empty cache."""
+    preset: tuple[str, ...] = ()
+    """Settings in which it differs from another page of the same module."""
 
     def load(self) -> PageModule:
         """The module that makes it."""
@@ -109,9 +111,16 @@ PAGES: Mapping[str, Page] = MappingProxyType(
         ),
         "reply-model-figures": Page(
             "reply_models.page",
-            "Reply models by embedding metrics, perplexity and recall",
-            "dialogues/dailydialog and dialogues/empatheticdialogues; trained models in reply-models/CORPUS",
-            "an hour (estimated), without training the models",
+            "Reply models on DailyDialog by embedding metrics, perplexity and recall",
+            "dialogues/dailydialog, dialogues/empatheticdialogues; trained models in reply-models/dailydialog",
+            "half an hour (estimated), without training the models",
+        ),
+        "reply-model-figures-empathetic": Page(
+            "reply_models.page",
+            "The same on EmpatheticDialogues",
+            "dialogues/dailydialog, dialogues/empatheticdialogues; trained models in reply-models/empatheticdialogues",
+            "half an hour (estimated), without training the models",
+            ("corpus=empatheticdialogues",),
         ),
         "evaluator-figures": Page(
             "evaluators.page",

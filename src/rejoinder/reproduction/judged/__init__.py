@@ -6,6 +6,7 @@
 | `figures` | scatter plots of a few hundred replies, and tables of studies |
 | `metrics` | the page `metric-figures`: Liu et al. 2016 |
 | `raters` | the page `rater-figures`: agreement and distribution of ratings |
-| `models`, `studies` | the page `evaluator-studies`: ADEM, RUBER and the default evaluator, and their scores |
+| `models` | ADEM, RUBER and the default evaluator, and their scores |
+| `studies`, `published_split` | the page `evaluator-studies`; sections on the published test replies are in the second |
 | `examples` | replies shown with all their scores |
 """

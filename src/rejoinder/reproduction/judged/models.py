@@ -19,10 +19,12 @@ from rejoinder.reproduction.adem.encoders import stored_encoders
 from rejoinder.reproduction.adem.study import FIXED, FOLDS
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
 from rejoinder.types import Example, Scores
 
 ADEM, RUBER, DEFAULT = "ADEM", "RUBER", "default@1"
 ENCODER = "minilm"
+OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
 CORPUS, DIALOGUES, EPOCHS = "dailydialog.train", 5_000, 3
 """What RUBER is trained on: a minute on one core. The page `ruber-figures` has models that were trained for longer."""
 
@@ -85,3 +87,28 @@ class Evaluators:
         """Both parts of RUBER, and their arithmetic mean."""
         model = self.ruber
         return {"s_R": model.ref.score(examples), "s_U": model.unref.score(examples), RUBER: model.score(examples)}
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The replies of Zhao et al. 2020 to DailyDialog with all scores, computed at first use."""
+
+    evaluators: Evaluators
+
+    @cached_property
+    def overlap(self) -> ScoredSet:
+        """With the scores of overlap metrics and ADEM."""
+        scored = self.evaluators.scored(DAILYDIALOG, OVERLAP)
+        return self.evaluators.adding(scored, {ADEM: self.evaluators.adem(scored.judged, scored.dimension)})
+
+    @cached_property
+    def everything(self) -> ScoredSet:
+        """With those of RUBER and the default evaluator as well."""
+        examples = self.overlap.judged.examples
+        ruber_score = self.evaluators.ruber_parts(examples)[RUBER]
+        return self.evaluators.adding(self.overlap, {RUBER: ruber_score, DEFAULT: self.evaluators.default(examples)})
+
+    @cached_property
+    def shown(self) -> dict[str, Scores]:
+        """The columns of examples."""
+        return {label: self.everything.scores[label] for label in ("BLEU-2", "ROUGE", ADEM, RUBER, DEFAULT)}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from rejoinder.arrays import Bools
 from rejoinder.defaults import RESAMPLES
 from rejoinder.figures.plots import line_plot, scatter
 from rejoinder.figures.standalone import panels, standalone
@@ -16,25 +14,22 @@ from rejoinder.meta.correlations import system_level
 from rejoinder.meta.experiments.low_resource import low_resource
 from rejoinder.meta.experiments.partition import PUBLISHED
 from rejoinder.meta.studies.missed_replies import study as missed_replies
-from rejoinder.meta.studies.noise import study as noise
 from rejoinder.meta.studies.spread import study as spread
-from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.reproduction.adem.study import BY_REPLY
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people
-from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators
+from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators, Study
+from rejoinder.reproduction.judged.published_split import noisy, robustness, table_3
 from rejoinder.reproduction.judged.sets import JudgedScores
 from rejoinder.reproduction.published import adem, ruber, zhao2020
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"
-OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
 SCATTERED = ("BLEU-2", "ROUGE", ADEM)
 EXAMPLES = 3
 UPPER, LOWER = 0.75, 0.5
@@ -114,47 +109,12 @@ SPREAD_TEXT = """\
 
 All replies of {name}. In the paper, the standard deviations on the test replies are {theirs}."""
 
-ROBUST_TEXT = """\
-## Without true replies, and other dimensions (Zhao et al. 2020, section 6.3)
-
-Pearson / Spearman on the 90 published test replies, where outlying ratings are left out, and on all replies."""
-
-NOISE_TEXT = """\
-## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
-
-Measured on the 90 published test replies. In the paper, RoBERTa-eval has these figures: {theirs}."""
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How much is computed."""
 
     resamples: int = RESAMPLES
-
-
-@dataclass(frozen=True, eq=False)
-class Study:
-    """The replies of Zhao et al. 2020 to DailyDialog with all scores, computed at first use."""
-
-    evaluators: Evaluators
-
-    @cached_property
-    def overlap(self) -> ScoredSet:
-        """With the scores of overlap metrics and ADEM."""
-        scored = self.evaluators.scored(DAILYDIALOG, OVERLAP)
-        return self.evaluators.adding(scored, {ADEM: self.evaluators.adem(scored.judged, scored.dimension)})
-
-    @cached_property
-    def everything(self) -> ScoredSet:
-        """With those of RUBER and the default evaluator as well."""
-        examples = self.overlap.judged.examples
-        ruber_score = self.evaluators.ruber_parts(examples)[RUBER]
-        return self.evaluators.adding(self.overlap, {RUBER: ruber_score, DEFAULT: self.evaluators.default(examples)})
-
-    @cached_property
-    def shown(self) -> dict[str, Scores]:
-        """The columns of examples."""
-        return {label: self.everything.scores[label] for label in ("BLEU-2", "ROUGE", ADEM, RUBER, DEFAULT)}
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
@@ -311,52 +271,8 @@ def distributions(study: Study, document: Document) -> None:
     add_study(document, spread(scored))
 
 
-def robustness(study: Study, document: Document) -> None:
-    """Correlations without true replies, and with other dimensions."""
-    scored = study.everything
-    cleaned = scored.judged.without_outliers()
-    true, every = of_true_systems(scored.judged.examples), np.ones(len(scored.judged), np.bool_)
-    parts = {
-        "all replies": ("overall", every),
-        "without true replies": ("overall", ~true),
-        "relevance": ("relevance", every),
-        "grammar": ("grammar", every),
-    }
-    theirs = {"all replies": zhao2020.TABLE_3.correlations()["RoBERTa-eval"], **zhao2020.SECTION_6_3.correlations()}
-    test = np.array([split == "test" for split in scored.judged.splits])
-    rows = []
-    for title, (dimension, rows_wanted) in parts.items():
-        cells = [f"{theirs[title].pearson:.2f} / {theirs[title].spearman:.2f}"]
-        for label in (DEFAULT, ADEM):
-            column = scored.scores[label]
-            cells.append(_interval_pair(study, column, cleaned.human(dimension), test & rows_wanted))
-            cells.append(_interval_pair(study, column, scored.judged.human(dimension), rows_wanted))
-        rows.append([title, *cells])
-    header = [f"{label}, {part}" for label in (DEFAULT, ADEM) for part in ("test replies", "all 900")]
-    document.text(ROBUST_TEXT)
-    document.table(["", "RoBERTa-eval", *header], rows)
-
-
-def noisy(study: Study, document: Document) -> None:
-    """Correlations under noise on the labels."""
-    scored = study.everything
-    rows = np.flatnonzero(np.array([split == "test" for split in scored.judged.splits]))
-    columns = {label: scored.scores[label][rows] for label in (ADEM, DEFAULT)}
-    part = ScoredSet(scored.judged.without_outliers().take(rows), "overall", columns, resamples=scored.resamples)
-    published = zhao2020.APPENDIX_D.correlations()
-    theirs = "; ".join(f"{row}: {found.pearson:.2f} / {found.spearman:.2f}" for row, found in published.items())
-    document.text(NOISE_TEXT.format(theirs=theirs))
-    add_study(document, noise(part))
-
-
 def _pair(scores: Scores, human: Scores) -> str:
     return " / ".join(f"{correlate(scores, human, kind).coefficient:.2f}" for kind in ("pearson", "spearman"))
-
-
-def _interval_pair(study: Study, scores: Scores, human: Scores, rows: Bools) -> str:
-    contexts = study.everything.judged.contexts[rows]
-    found = bootstrap_correlations(scores[rows], human[rows], contexts, study.evaluators.scores.resamples)
-    return " / ".join(shown(found[kind][0]) for kind in ("pearson", "spearman"))
 
 
 SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
@@ -370,6 +286,7 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "liked_by_ruber": liked_by_ruber,
     "ruber_replies": ruber_replies,
     "amounts": amounts,
+    "table_3": table_3,
     "distributions": distributions,
     "robustness": robustness,
     "noisy": noisy,

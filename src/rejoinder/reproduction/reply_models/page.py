@@ -1,13 +1,13 @@
-"""The page `reply-model-figures`: Table 2 of Liu et al. 2016 on other corpora, with perplexity and recall.
+"""The pages of reply models, one per corpus: Table 2 of Liu et al. 2016 on other corpora, with perplexity and recall.
 
-Trained reply models are looked for in the models' folder: reply-models/CORPUS/NAME. The file reply-models/note.md says
+Trained reply models are looked for in the models' folder: reply-models/CORPUS/NAME. The file note.md next to them says
 what a reader must know of them, above all how long they were trained.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +33,6 @@ from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example
 
 CORPORA = ("dailydialog", "empatheticdialogues")
-SECTIONS = ("table_2", "predictions", "samples", "models")
 FOLDER, NOTE = "reply-models", "note.md"
 ORDER = (
     *("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank", "lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred"),
@@ -53,13 +52,14 @@ SOME, MOST = 0.05, 0.5
 """Shares of a corpus's contexts from which a model counts as trained on a part of it, and on the whole."""
 
 INTRODUCTION = """\
-# Reply models in figures
+# Reply models in figures: {corpus}
 
-This page repeats Table 2 of Liu et al. 2016 on other corpora. Each model gave one reply to each of the same contexts,
+This page repeats Table 2 of Liu et al. 2016 on another corpus. Each model gave one reply to each of the same contexts,
 and the embedding metrics compare it with the true reply. Brackets are 95 % intervals over contexts.
 [reply-models.md](../reference/reply-models.md) says how the models work. "Random reply" is the true reply to another
 context, which shows what the metrics give without any model. The paper used other corpora and word vectors: the order
-of its models can be compared with ours, but not its values."""
+of its models can be compared with ours, but not its values. There is a page for each of our two corpora:
+[DailyDialog](reply-model-figures.md) and [EmpatheticDialogues](reply-model-figures-empathetic.md)."""
 
 ORDER_TEXT = """\
 The models in order: `>` means that the interval of the mean difference between two neighbours is above 0, and `=` that
@@ -82,40 +82,33 @@ SAMPLES_TEXT = "Sample replies to the first contexts that were drawn, of which t
 class Settings:
     """What is asked of the models."""
 
-    corpora: tuple[str, ...] = CORPORA
+    corpus: str = CORPORA[0]
     contexts: int = 400
-    """Contexts of each corpus, one per test dialogue."""
+    """Contexts of the corpus, one per test dialogue."""
     seed: int = 1
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
-    """One section per corpus, then a description of the models."""
+    """What the models say, how well they predict, and which models they are."""
     document = Document("reply-model-figures")
-    note = inputs.models / FOLDER / NOTE
+    corpus = _measured(inputs, settings)
+    note = inputs.models / FOLDER / corpus.name / NOTE
+    document.text(INTRODUCTION.format(corpus=corpus.name), note.read_text(encoding="utf-8") if note.exists() else "")
     signature = load(METRICS[0]).signature
-    document.text(INTRODUCTION, note.read_text(encoding="utf-8") if note.exists() else "")
     document.text(f"Metrics: {', '.join(METRICS)}, as in `{signature}`. Random seed: {settings.seed}.")
-    corpora = [_measured(inputs, settings, name) for name in settings.corpora]
-    for corpus in corpora:
-        document.text(f"## {corpus.name}", f"{len(corpus.places)} contexts of test, one per dialogue.")
-        if "table_2" in sections:
-            _table_2(document, corpus)
-        if "predictions" in sections:
-            _predictions(document, corpus)
-        if "samples" in sections:
-            _samples(document, corpus)
-    if "models" in sections:
-        signatures = {row.signature: _name(row) for corpus in corpora for row in corpus.rows if row.signature}
-        document.text("## The models", "\n".join(f"- {name}: `{found}`" for found, name in signatures.items()))
+    document.text(f"{len(corpus.places)} contexts of test, one per dialogue.")
+    for section in sections:
+        SECTIONS[section](document, corpus)
     return document
 
 
-def _measured(inputs: Inputs, settings: Settings, name: str) -> Corpus:
+def _measured(inputs: Inputs, settings: Settings) -> Corpus:
     """Every model of a corpus on the same contexts."""
+    name = settings.corpus
     dialogues = inputs.dialogues(f"{name}.test")
     corpus = Corpus(name, drawn_places(dialogues, settings.contexts, settings.seed), settings.seed)
     corpus.rows.append(random_row(corpus))
-    known = {other: _some_contexts(inputs, other) for other in settings.corpora}
+    known = {other: _some_contexts(inputs, other) for other in CORPORA}
     for folder in _folders(inputs.models / FOLDER / name):
         started = monotonic()
         [system] = systems_of([f"{folder.name}={folder}"])
@@ -218,6 +211,21 @@ def _samples(document: Document, corpus: Corpus) -> None:
         rows = [["true reply", _words(place.response)]]
         rows += [[_name(row), _words(row.samples[number])] for row in corpus.rows[1:]]
         document.table(["model", "reply"], rows)
+
+
+def _models(document: Document, corpus: Corpus) -> None:
+    """The settings of each model."""
+    signatures = {row.signature: _name(row) for row in corpus.rows if row.signature}
+    document.text("## The models", "\n".join(f"- {name}: `{found}`" for found, name in signatures.items()))
+
+
+SECTIONS: Mapping[str, Callable[[Document, Corpus], None]] = {
+    "table_2": _table_2,
+    "predictions": _predictions,
+    "samples": _samples,
+    "models": _models,
+}
+"""In the order of the page."""
 
 
 def _verdict(found: Interval) -> str:

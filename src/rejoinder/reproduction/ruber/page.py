@@ -87,7 +87,9 @@ WITHOUT_TRUE_TEXT = """\
 ## Without true replies
 
 Replies of DailyDialog, scored by the model with a GRU. A true reply is its own reference, so that its s_R is 1. Theirs
-is r on the test split (Zhao et al. 2020, Table 1). SD is the standard deviation of the score."""
+is r on the test split (Zhao et al. 2020, Table 1). SD is the standard deviation of the score. Ours is on RUBER's own
+scale from 0 to 1. Those that Zhao et al. print for s_U and for the blend are too large for that scale; on a scale from
+1 to 5, which is likely theirs, ours would be four times as large."""
 
 FIGURE_1_TEXT = """\
 ## s_U by human score
@@ -133,7 +135,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 def sets(study: Study, document: Document) -> None:
     """Each judged set: all replies, and the published test split."""
-    for corpus, theirs in {"DailyDialog": _theirs(FULL), "PersonaChat": _theirs_on_personachat()}.items():
+    for corpus, theirs in {"DailyDialog": _theirs(), "PersonaChat": _theirs_on_personachat()}.items():
         replies = study.replies[corpus]
         pool = pooled(replies)
         rows = [_row(study, replies, ("", "pool"), (pool, pool), None)]
@@ -148,12 +150,10 @@ def sets(study: Study, document: Document) -> None:
         document.table(HEADER, rows)
 
 
-def _theirs(part: str) -> dict[str, Correlations]:
-    """Our score -> the figures of Zhao et al. for it on DailyDialog, with or without true replies."""
-    figures = zhao2020.TABLE_1.correlations(part)
-    if part == FULL:
-        figures = {**zhao2020.TABLE_3.correlations(), **figures}
-    return {score: figures[row] for score, row in ZHAO_ROWS.items() if row in figures}
+def _theirs() -> dict[str, Correlations]:
+    """Our score -> the figures of Zhao et al. for it on DailyDialog."""
+    figures = {**zhao2020.TABLE_3.correlations(), **zhao2020.TABLE_1.correlations(FULL)}
+    return {score: figures[row] for score, row in ZHAO_ROWS.items()}
 
 
 def _theirs_on_personachat() -> dict[str, Correlations]:
@@ -212,18 +212,24 @@ def without_true(study: Study, document: Document) -> None:
     """DailyDialog with and without true replies."""
     replies = study.replies["DailyDialog"]
     everything = np.ones(len(replies.examples), np.bool_)
-    theirs = [_theirs(part) for part in (FULL, WITHOUT_TRUE)]
     rows = []
     for score in PARTS:
         column = study.column("DailyDialog", study.encoders[0], score)
         cells = []
-        for used in (everything, ~replies.true):
+        for used, part in ((everything, FULL), (~replies.true, WITHOUT_TRUE)):
             found = study.agreement(column, replies.human, replies, used)
-            cells += [shown(found["pearson"]), f"{np.nanstd(column[used]):.2f}"]
-        rows.append([score, *cells, *(f"{each[score].pearson:.2f}" for each in theirs)])
+            theirs = [zhao2020.TABLE_1.column(f"{part}: {kind}")[ZHAO_ROWS[score]] for kind in ("Pearson", "SD")]
+            cells += [
+                shown(found["pearson"]),
+                f"{np.nanstd(column[used]):.2f}",
+                " / ".join(map("{:.2f}".format, theirs)),
+            ]
+        rows.append([score, *cells])
     count = int(replies.true.sum())
     document.text(WITHOUT_TRUE_TEXT)
-    header = ["r, all", "SD", f"r, without {count} true replies", "SD", "theirs, all", "theirs, without"]
+    header = [
+        f"{kind}, {part}" for part in ("all", f"without {count} true replies") for kind in ("r", "SD", "theirs: r / SD")
+    ]
     document.table(["", *header], rows)
 
 

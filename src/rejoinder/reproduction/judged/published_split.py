@@ -1,0 +1,123 @@
+"""Sections of the page `evaluator-studies` on the published test replies of Zhao et al. 2020."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rejoinder.arrays import Bools
+from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.partition import PUBLISHED
+from rejoinder.meta.studies.noise import study as noise
+from rejoinder.meta.studies.true_replies import of_true_systems
+from rejoinder.meta.study import ScoredSet, shown
+from rejoinder.reproduction.adem.study import BY_REPLY
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.judged.figures import add_study
+from rejoinder.reproduction.judged.models import ADEM, DEFAULT, RUBER, Study
+from rejoinder.reproduction.published import zhao2020
+from rejoinder.reproduction.published.zhao2020 import ROBERTA_EVAL
+from rejoinder.reproduction.ruber.models import TUNED, Replies, by_split
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.types import Scores
+
+METRIC_ROWS = ("BLEU-2", "average", "extrema", "greedy")
+RUBER_ROWS = {"RUBER, context, semi-supervised": TUNED[0], "RUBER, semi-supervised": TUNED[1]}
+"""Row of the paper's table -> score of a RUBER that is also trained on labels."""
+
+TABLE_3_TEXT = f"""\
+## Metrics and evaluators against people (Zhao et al. 2020, Table 3)
+
+Measured on the 90 published test replies, where outlying ratings are left out. ADEM and the semi-supervised forms of
+RUBER are fitted on the published training part, whose contexts are also those of the test part. SD is the standard
+deviation of the score, on the score's own scale: 0 to 1 for RUBER, where the paper seems to use 1 to 5, on which ours
+would be four times as large. `{DEFAULT}` was not fitted on this set; it stands in the row of RoBERTa-eval, whose own
+training is repeated in [roberta-eval.md](roberta-eval.md)."""
+
+ROBUST_TEXT = """\
+## Without true replies, and other dimensions (Zhao et al. 2020, section 6.3)
+
+Pearson / Spearman on the 90 published test replies, where outlying ratings are left out, and on all replies."""
+
+NOISE_TEXT = """\
+## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
+
+Measured on the 90 published test replies. In the paper, RoBERTa-eval has these figures: {theirs}."""
+
+
+def table_3(study: Study, document: Document) -> None:
+    """Correlations and standard deviations of metrics and evaluators on the test replies."""
+    scored = study.everything
+    cleaned = scored.judged.without_outliers()
+    test = np.array([split == "test" for split in scored.judged.splits])
+    columns = {**study.evaluators.scored(zhao2020.DAILYDIALOG, METRIC_ROWS).scores, ADEM: _fitted_adem(study)}
+    columns[RUBER] = scored.scores[RUBER]
+    tuned = by_split(study.evaluators.ruber, Replies(scored.judged))
+    columns |= {row: tuned[name] for row, name in RUBER_ROWS.items()}
+    columns |= {ROBERTA_EVAL: scored.scores[DEFAULT], "Human": cleaned.human("overall")}
+    rows = []
+    for row, theirs in zhao2020.TABLE_3.rows.items():
+        column = columns[row]
+        agreement = "" if row == "Human" else _interval_pair(study, column, cleaned.human("overall"), test)
+        name = f"{row}; ours: {DEFAULT}" if row == ROBERTA_EVAL else row
+        rows.append([name, " / ".join(f"{value:.2f}" for value in theirs), agreement, f"{np.nanstd(column[test]):.2f}"])
+    document.text(TABLE_3_TEXT)
+    document.table(["", "Zhao et al.: Pearson / Spearman / SD", "ours: Pearson / Spearman", "ours: SD"], rows)
+
+
+def _fitted_adem(study: Study) -> Scores:
+    """Scores of the test replies by ADEM, fitted on the published training part; NaN elsewhere."""
+    judged = study.everything.judged.without_outliers()
+    result = cross_validate(
+        {ADEM: study.evaluators.unfitted_adem(judged)},
+        judged,
+        "overall",
+        folds=PUBLISHED,
+        allow_leakage=BY_REPLY,
+        folder=study.evaluators.inputs.cache.cells,
+        resamples=10,
+    )
+    return result.scores[ADEM]
+
+
+def robustness(study: Study, document: Document) -> None:
+    """Correlations without true replies, and with other dimensions."""
+    scored = study.everything
+    cleaned = scored.judged.without_outliers()
+    true, every = of_true_systems(scored.judged.examples), np.ones(len(scored.judged), np.bool_)
+    parts = {
+        "all replies": ("overall", every),
+        "without true replies": ("overall", ~true),
+        "relevance": ("relevance", every),
+        "grammar": ("grammar", every),
+    }
+    theirs = {"all replies": zhao2020.TABLE_3.correlations()["RoBERTa-eval"], **zhao2020.SECTION_6_3.correlations()}
+    test = np.array([split == "test" for split in scored.judged.splits])
+    rows = []
+    for title, (dimension, rows_wanted) in parts.items():
+        cells = [f"{theirs[title].pearson:.2f} / {theirs[title].spearman:.2f}"]
+        for label in (DEFAULT, ADEM):
+            column = scored.scores[label]
+            cells.append(_interval_pair(study, column, cleaned.human(dimension), test & rows_wanted))
+            cells.append(_interval_pair(study, column, scored.judged.human(dimension), rows_wanted))
+        rows.append([title, *cells])
+    header = [f"{label}, {part}" for label in (DEFAULT, ADEM) for part in ("test replies", "all 900")]
+    document.text(ROBUST_TEXT)
+    document.table(["", "RoBERTa-eval", *header], rows)
+
+
+def noisy(study: Study, document: Document) -> None:
+    """Correlations under noise on the labels."""
+    scored = study.everything
+    rows = np.flatnonzero(np.array([split == "test" for split in scored.judged.splits]))
+    columns = {label: scored.scores[label][rows] for label in (ADEM, DEFAULT)}
+    part = ScoredSet(scored.judged.without_outliers().take(rows), "overall", columns, resamples=scored.resamples)
+    published = zhao2020.APPENDIX_D.correlations()
+    theirs = "; ".join(f"{row}: {found.pearson:.2f} / {found.spearman:.2f}" for row, found in published.items())
+    document.text(NOISE_TEXT.format(theirs=theirs))
+    add_study(document, noise(part))
+
+
+def _interval_pair(study: Study, scores: Scores, human: Scores, rows: Bools) -> str:
+    contexts = study.everything.judged.contexts[rows]
+    found = bootstrap_correlations(scores[rows], human[rows], contexts, study.evaluators.scores.resamples)
+    return " / ".join(shown(found[kind][0]) for kind in ("pearson", "spearman"))
