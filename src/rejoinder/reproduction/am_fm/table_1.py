@@ -101,13 +101,17 @@ def _measured(metric: Metric, judged: JudgedSet) -> list[str]:
     """Correlation over the systems: at corpus level with and without S_20, and by the means over replies."""
     names = list(dict.fromkeys(judged.systems.tolist()))
     people = judged.human("overall")
-    systems = {name: [judged.examples[row] for row in np.flatnonzero(judged.systems == name)] for name in names}
-    human = np.array([people[judged.systems == name].mean() for name in names])
+    rows = {name: np.flatnonzero(judged.systems == name) for name in names}
+    human = np.array([people[own].mean() for own in rows.values()])
     kept = np.array([name != OUTLIER for name in names])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoreWarning)  # replies of which no word has a vector
-        corpus = np.array(list(corpus_scores(metric, systems).values()))
         scores = metric.score(judged.examples)
+        if metric.counter() is None and metric.observer() is None:
+            corpus = np.array([np.nanmean(scores[own]) for own in rows.values()])
+        else:
+            systems = {name: [judged.examples[row] for row in own] for name, own in rows.items()}
+            corpus = np.array(list(corpus_scores(metric, systems).values()))
     return [
         f"{correlate(corpus, human).coefficient:.3f}",
         f"{correlate(corpus[kept], human[kept]).coefficient:.3f}",

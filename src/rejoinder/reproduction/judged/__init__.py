@@ -7,6 +7,7 @@
 | `metrics` | the page `metric-figures`: Liu et al. 2016 |
 | `raters` | the page `rater-figures`: agreement and distribution of ratings |
 | `models` | ADEM, RUBER and the default evaluator, and their scores |
-| `studies`, `published_split` | the page `evaluator-studies`; sections on the published test replies are in the second |
+| `studies` | the page `evaluator-studies` |
+| `published_split` | its sections on the published test replies |
 | `examples` | replies shown with all their scores |
 """

@@ -12,11 +12,12 @@ from rejoinder.data.contexts import without_contexts
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.partition import PUBLISHED, Folds
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import ScoredSet
 from rejoinder.registry import load
 from rejoinder.reproduction.adem.encoders import stored_encoders
-from rejoinder.reproduction.adem.study import FIXED, FOLDS
+from rejoinder.reproduction.adem.study import BY_REPLY, FIXED, FOLDS
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
@@ -52,11 +53,19 @@ class Evaluators:
         """The set with further columns of scores."""
         return replace(scored, scores={**scored.scores, **columns})
 
-    def adem(self, judged: JudgedSet, dimension: str) -> Scores:
-        """Out-of-fold scores of ADEM with fixed settings over a pretrained encoder."""
-        evaluator = self.unfitted_adem(judged)
+    def adem(self, judged: JudgedSet, dimension: str, folds: Folds = FOLDS) -> Scores:
+        """Out-of-fold scores of ADEM with fixed settings over a pretrained encoder.
+
+        With the published split, only the test replies have a score.
+        """
         result = cross_validate(
-            {ADEM: evaluator}, judged, dimension, folds=FOLDS, folder=self.inputs.cache.cells, resamples=10
+            {ADEM: self.unfitted_adem(judged)},
+            judged,
+            dimension,
+            folds=folds,
+            allow_leakage=BY_REPLY if folds == PUBLISHED else None,
+            folder=self.inputs.cache.cells,
+            resamples=10,
         )
         return result.scores[ADEM]
 

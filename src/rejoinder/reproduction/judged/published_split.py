@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rejoinder.arrays import Bools
-from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import PUBLISHED
 from rejoinder.meta.studies.noise import study as noise
 from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, shown
-from rejoinder.reproduction.adem.study import BY_REPLY
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.judged.figures import add_study
 from rejoinder.reproduction.judged.models import ADEM, DEFAULT, RUBER, Study
@@ -49,34 +47,23 @@ def table_3(study: Study, document: Document) -> None:
     scored = study.everything
     cleaned = scored.judged.without_outliers()
     test = np.array([split == "test" for split in scored.judged.splits])
-    columns = {**study.evaluators.scored(zhao2020.DAILYDIALOG, METRIC_ROWS).scores, ADEM: _fitted_adem(study)}
-    columns[RUBER] = scored.scores[RUBER]
     tuned = by_split(study.evaluators.ruber, Replies(scored.judged))
-    columns |= {row: tuned[name] for row, name in RUBER_ROWS.items()}
-    columns |= {ROBERTA_EVAL: scored.scores[DEFAULT], "Human": cleaned.human("overall")}
+    columns = {
+        **study.evaluators.scored(zhao2020.DAILYDIALOG, METRIC_ROWS).scores,
+        ADEM: study.evaluators.adem(cleaned, scored.dimension, PUBLISHED),
+        RUBER: scored.scores[RUBER],
+        **{row: tuned[name] for row, name in RUBER_ROWS.items()},
+        ROBERTA_EVAL: scored.scores[DEFAULT],
+        "Human": cleaned.human(scored.dimension),
+    }
     rows = []
     for row, theirs in zhao2020.TABLE_3.rows.items():
         column = columns[row]
-        agreement = "" if row == "Human" else _interval_pair(study, column, cleaned.human("overall"), test)
+        agreement = "" if row == "Human" else _interval_pair(study, column, columns["Human"], test)
         name = f"{row}; ours: {DEFAULT}" if row == ROBERTA_EVAL else row
         rows.append([name, " / ".join(f"{value:.2f}" for value in theirs), agreement, f"{np.nanstd(column[test]):.2f}"])
     document.text(TABLE_3_TEXT)
     document.table(["", "Zhao et al.: Pearson / Spearman / SD", "ours: Pearson / Spearman", "ours: SD"], rows)
-
-
-def _fitted_adem(study: Study) -> Scores:
-    """Scores of the test replies by ADEM, fitted on the published training part; NaN elsewhere."""
-    judged = study.everything.judged.without_outliers()
-    result = cross_validate(
-        {ADEM: study.evaluators.unfitted_adem(judged)},
-        judged,
-        "overall",
-        folds=PUBLISHED,
-        allow_leakage=BY_REPLY,
-        folder=study.evaluators.inputs.cache.cells,
-        resamples=10,
-    )
-    return result.scores[ADEM]
 
 
 def robustness(study: Study, document: Document) -> None:
