@@ -63,35 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare the replies with a release that `rejoinder history` recorded: the last one of a folder, or that "
         "of a file in it (FOLDER/1.4.0.jsonl); without -m, by the metrics of that release",
     )
-    parser.add_argument(
-        "--pair-by",
-        metavar="FIELD",
-        help="pair the replies of different systems by equal values of this field "
-        "(default: context_id, else equal context and references; with --scores: context_id, else id)",
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="FIELD",
-        help="replies with equal values of this field are not independent, and are resampled and permuted together "
-        "(default: dialogue_id, else contexts that continue each other)",
-    )
+    _add_pairing(parser)
     parser.add_argument(
         "--pairwise",
         metavar="JUDGE",
         help="ask a judge which of two replies to one context is better, in both orders, instead of scoring each: "
         "--pairwise 'judge(model=..., url=...)'",
     )
-    labels = parser.add_argument_group("with a few human labels")
-    labels.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="human scores of some replies (id, system, scores), from which the human means of all replies are "
-        "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
-    )
-    labels.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
-    labels.add_argument(
-        "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the primary one)"
-    )
+    _add_labels(parser)
     parser.add_argument(
         "--fail-if",
         choices=("worse", "not-better"),
@@ -105,6 +84,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_report(parser)
     add_judging(parser)
     add_scoring(parser)
+
+
+def _add_pairing(parser: argparse.ArgumentParser) -> None:
+    """Which replies belong together."""
+    parser.add_argument(
+        "--pair-by",
+        metavar="FIELD",
+        help="pair the replies of different systems by equal values of this field "
+        "(default: context_id, else equal context and references; with --scores: context_id, else id)",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FIELD",
+        help="replies with equal values of this field are not independent, and are resampled and permuted together "
+        "(default: dialogue_id, else contexts that continue each other)",
+    )
+
+
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    """Human scores of a sample."""
+    labels = parser.add_argument_group("with a few human labels")
+    labels.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="human scores of some replies (id, system, scores), from which the human means of all replies are "
+        "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
+    )
+    labels.add_argument("--dimension", metavar="NAME", help="the dimension that was rated (default: overall)")
+    labels.add_argument(
+        "--predictor", metavar="METRIC", help="the metric that the labels are combined with (default: the primary one)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

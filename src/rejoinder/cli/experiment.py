@@ -80,12 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="folds that share no context (default: %(default)s), or 'published' for the data's own `split`",
     )
-    amounts = parser.add_argument_group("label-amounts and low-resource")
-    amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
-    amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
-    amounts.add_argument(
-        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random seeds of the samples (default: 0 1 2)"
-    )
+    _add_amounts(parser)
     parser.add_argument(
         "--shared",
         choices=("refuse", "drop"),
@@ -101,6 +96,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_reading(parser)
     add_running(parser)
+
+
+def _add_amounts(parser: argparse.ArgumentParser) -> None:
+    """How many labels are learned from."""
+    amounts = parser.add_argument_group("label-amounts and low-resource")
+    amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
+    amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
+    amounts.add_argument(
+        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random seeds of the samples (default: 0 1 2)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
