@@ -29,6 +29,7 @@ from rejoinder.learning.loop import train
 from rejoinder.learning.run import TrainingRun, remove_checkpoints
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.weights import plain_state
+from rejoinder.types import Dialogue
 from tiny_encoder import dialogues, judged, write_encoder
 
 QUICK = Schedule(learning_rate=3e-3, batch=20, epochs=200, validate_every=20, patience=100)
@@ -189,6 +190,33 @@ def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) ->
     assert outcome.best > before
     assert outcome.best > 5 / 32, "by chance 1 of 32"
     assert all(torch.equal(head[name], now) for name, now in plain_state(model.network.head).items())
+
+
+def test_in_batch_validation_counts_true_replies_that_are_nearest(model: TorchModel) -> None:
+    held_out = np.arange(40)  # a batch of 32 and one of 8
+
+    class Half(InBatchStage):
+        """Its network finds the true reply of every other place."""
+
+        class Fixed(torch.nn.Module):
+            def forward(self, *, rows: int) -> tuple[torch.Tensor, ...]:
+                own = torch.eye(rows)
+                return own, own, torch.where(torch.arange(rows)[:, None] % 2 == 0, own, -own)
+
+        network = Fixed()
+
+        def _tensors(self, places):  # type: ignore[no-untyped-def]
+            return {"rows": len(places)}
+
+    different, equal = (
+        places_of(Dialogue(str(row), ("hi", reply.format(row))) for row in range(40)) for reply in ("reply {}", "yes")
+    )
+    stage = Half(model, different, held_out, held_out, 0)
+    stage.network.train()
+    assert stage.validate() == 20 / 40
+    assert stage.network.training, "as it was before"
+    assert Half(model, equal, held_out, held_out, 0).validate() == 1, "equal replies are not compared"
+    assert Half(model, different, held_out, held_out[:1], 0).validate() is None
 
 
 def test_in_batch_ranking_goes_on_where_it_stopped(tiny: Path, tmp_path: Path) -> None:

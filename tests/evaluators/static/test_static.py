@@ -23,6 +23,7 @@ from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
 from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
 from rejoinder.language_models.ngram.model import SPECIAL
 from rejoinder.learning.data import TrainingData
+from rejoinder.learning.in_batch import in_batch_loss
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import write_arrays
 from rejoinder.loading.foreign import saved_arrays
@@ -179,6 +180,35 @@ def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatc
     training.match_replies(network, model, TrainingData(tuple(spoken)), passes=60)
     assert rightly_matched() == len(spoken)
     assert not network.vectors[: len(SPECIAL)].any(), "marks and unknown words stay without a vector"
+
+
+def test_earlier_turns_count_half_in_the_matching_loss(known: NgramModel) -> None:
+    places = [Example("", ("i ?", f"you {word}"), f"{word} .") for word in ("like", "tea", "i")]
+    replies, last, before = torch.nn.functional.normalize(torch.randn(3, 3, 4, generator=torch.manual_seed(0)), dim=2)
+    stage = MatchingStage(None, places, known, 0)  # type: ignore[arg-type] - only `forward` computes
+    found = stage.loss(lambda reading: (replies, last, before), [0, 1, 2], 0)
+    every = torch.ones(3, 3, dtype=torch.bool)
+    expected = in_batch_loss(last, replies, every) + 0.5 * in_batch_loss(before, replies, every)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_validation_without_differences(known: NgramModel) -> None:
+    held_out = ScoredReplies.of(judged(8), None, (1.0, 5.0), known)
+
+    class Constant:
+        """Gives every reply the same score."""
+
+        def finished(self) -> Constant:
+            return self
+
+        def score(self, reading: Reading, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return np.full(len(reading), 2.0)
+
+    network: Any = Constant()
+    assert ScoreStage(network, held_out, held_out, 0).validate() == -1, "equal scores are as bad as can be"
+    equal = replace(held_out, wanted=np.full(len(held_out), 3.0))
+    assert ScoreStage(network, held_out, equal, 0).validate() is None, "no correlation with equal labels"
+    assert ScoreStage(network, held_out, None, 0).validate() is None
 
 
 def test_places_are_turns_that_answer_one(monkeypatch: pytest.MonkeyPatch) -> None:
