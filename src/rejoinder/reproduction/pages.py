@@ -77,7 +77,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "am_fm.table_1",
             "Metrics against people over the DSTC6 systems",
             "judged/dstc6_t2; a trained skip-thought for one row",
-            "two minutes",
+            "three minutes",
         ),
         "am-fm-dstc6": Page(
             "am_fm.page",

@@ -49,8 +49,8 @@ from the others (people rate it 2.99, all others 3.31 or more), so there is also
 S_20 are nothing but `<no_reply>` or `<URL>`. The embedding metrics have no vector for these and leave them out, whereas
 nlg-eval, which computed the published figures, gave them a number; the last column counts them as 0. The remaining
 differences are due to different word vectors and, for METEOR, to its paraphrase table, which is not used here. AM-FM
-itself is in [am-fm-dstc6.md](am-fm-dstc6.md). The paper's figure for skip-thought, -0.4563, is from vectors that we do
-not have; a row for our own vectors is added if the folder of models has them (`make models-cache/skip-thought`)."""
+itself is in [am-fm-dstc6.md](am-fm-dstc6.md). There is a row for skip-thought if the folder of models has trained
+vectors (`make models-cache/skip-thought`)."""
 
 
 SKIP_THOUGHT_NOTE = """\
