@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_bounds, correlation_replicates
+from rejoinder.stats.bootstrap_correlation import (
+    _fisher_error,
+    bootstrap_correlations,
+    correlation_bounds,
+    correlation_replicates,
+)
 from rejoinder.stats.concordance import Concordance
 from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.resampling import bootstrap_counts
@@ -129,6 +134,12 @@ def test_many_replies_get_the_bounds_of_fisher_where_the_bootstrap_agrees() -> N
     assert (interval.low, interval.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
     assert interval.low < theirs.low + 1e-9
     assert interval.high > theirs.high - 1e-9
+
+
+def test_the_error_of_fishers_z() -> None:
+    """Bonett and Wright 2000: Spearman's has half of the squared correlation more."""
+    assert _fisher_error(0.6, 28, "pearson") == pytest.approx(math.sqrt(1 / 25))
+    assert _fisher_error(0.6, 28, "spearman") == pytest.approx(math.sqrt((1 + 0.36 / 2) / 25))
 
 
 def test_the_error_of_tau_is_that_of_scipys_test() -> None:

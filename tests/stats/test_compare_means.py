@@ -211,6 +211,24 @@ def test_more_permutations_where_few_are_extreme(paired: bool) -> None:
     assert few.p_value == more.p_value
 
 
+def test_the_design_effect_of_two_sides_is_that_of_the_more_clustered_one() -> None:
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(size=20), rng.normal(size=15)
+    assert compare_unpaired(a, b).design_effect == pytest.approx(1)
+    copies, contexts = np.repeat(a, 4), np.repeat(np.arange(20), 4)
+    expected = (a.var(ddof=1) / 20) / (copies.var(ddof=1) / 80)
+    assert expected > 3.5
+    assert compare_unpaired(copies, b, contexts).design_effect == pytest.approx(expected)
+    assert compare_unpaired(b, copies, None, contexts).design_effect == pytest.approx(expected)
+    assert compare_unpaired(np.ones(9), np.ones(9)).design_effect == 1, "nothing varies"
+
+
+@pytest.mark.parametrize(("size", "smallest"), [(4, 2 / math.comb(8, 4)), (5, 1 / math.comb(9, 4))])
+def test_the_smallest_p_value_of_unpaired_groups(size: int, smallest: float) -> None:
+    """With sides of equal size, the other side can be as extreme in the other direction."""
+    assert compare_unpaired(np.arange(4.0), np.arange(size) + 0.5).smallest_p == pytest.approx(smallest)
+
+
 def test_a_pair_with_a_gap_is_left_out_and_groups_follow() -> None:
     a, b = [1.0, 2.0, math.nan, 3.0, 9.0], [2.0, 2.0, 5.0, 5.0, math.nan]
     result = compare_paired(a, b, ["x", "x", "y", "z", "w"])

@@ -6,10 +6,12 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from rejoinder.arrays import Floats
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.meta_evaluation.system_pairs import _resampled_p_values, pairwise_accuracies
+from rejoinder.stats.resampling import bootstrap_chunks
 
 
 def fixed(human: Floats, score: Floats) -> FixedSystems:
@@ -115,3 +117,40 @@ def test_systems_without_common_contexts() -> None:
     tables = FixedSystems.of(rng.normal(size=(100, 1)), near, systems, np.arange(100))
     (found,) = pairwise_accuracies(tables, n_resamples=100)
     assert found.soft_interval.low < found.soft_accuracy - 0.05, "p-values differ between resamples"
+
+
+def test_p_values_without_common_contexts_are_those_of_the_normal_distribution() -> None:
+    human, score = np.array([[1.0, 2.0, 4.0, 2.0, 6.0], [3.0, 2.0, 5.0, 9.0, 1.0]])
+    systems = np.array([0, 0, 0, 1, 1])
+    (found,) = pairwise_accuracies(FixedSystems.of(score[:, None], human, systems, np.arange(5)))
+
+    def p_value(values: Floats) -> float:
+        of_a, of_b = values[:3], values[3:]
+        error = np.sqrt(of_a.var(ddof=1) / 3 + of_b.var(ddof=1) / 2)
+        return float(norm.cdf(-(of_a.mean() - of_b.mean()) / error))
+
+    assert found.soft_accuracy == pytest.approx(1 - abs(p_value(human) - p_value(score)), abs=1e-12)
+
+
+@pytest.mark.parametrize(("score", "soft"), [([1, 1, 2, 2], 1.0), ([2, 2, 1, 1], 0.0), ([3, 3, 3, 3], 0.5)])
+def test_systems_without_any_variance(score: list[float], soft: float) -> None:
+    human, systems = np.array([1.0, 1.0, 2.0, 2.0]), np.array([0, 0, 1, 1])
+    (found,) = pairwise_accuracies(FixedSystems.of(np.array(score, float)[:, None], human, systems, np.arange(4)))
+    assert found.soft_accuracy == soft
+
+
+def test_the_interval_of_soft_accuracy_written_out() -> None:
+    rng = np.random.default_rng(6)
+    human, score = (np.array([0.0, 0.2, 0.4]) + rng.normal(size=(30, 3)) for _ in range(2))
+    (found,) = pairwise_accuracies(fixed(human, score), n_resamples=60, seed=3)
+    soft = []
+    for counts in np.concatenate(list(bootstrap_chunks(30, 60, 3))):
+        distances = []
+        for a, b in combinations(range(3), 2):
+            gains = [table[:, a] - table[:, b] for table in (human, score)]
+            first, second = (norm.cdf(-(counts @ one) / np.sqrt(counts @ one**2)) for one in gains)
+            distances.append(abs(first - second))
+        soft.append(1 - np.mean(distances))
+    reach = t.ppf(0.975, 29) * np.std(soft, ddof=1)
+    assert found.soft_interval.low == pytest.approx(found.soft_accuracy - reach, abs=1e-9)
+    assert found.soft_interval.high == pytest.approx(min(found.soft_accuracy + reach, 1), abs=1e-9)
