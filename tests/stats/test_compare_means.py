@@ -181,6 +181,8 @@ def test_weights_make_the_means_those_of_all_replies() -> None:
     assert found.difference.estimate == pytest.approx(mean_b - mean_a)
     assert found.difference.low < found.difference.estimate < found.difference.high
     assert (found.p_value < 0.05) == (not found.difference.covers(0))
+    moved = compare_paired(np.add(a, 0.3), np.add(b, 0.3), weights=sizes)
+    assert moved.standard_error == pytest.approx(found.standard_error), "whatever the level of the scores"
     same = compare_paired(a, b, weights=np.full((12, 2), 5))
     assert same.p_value == compare_paired(a, b).p_value
     with pytest.raises(ValueError, match="weights"):

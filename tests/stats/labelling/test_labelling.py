@@ -33,6 +33,9 @@ def test_active_probabilities_sum_to_the_labels_and_grow_with_uncertainty() -> N
     assert p.max() == 1
     assert p[4] < p[0] < p[1] < p[2] < p[3]
     assert p[4] > 0
+    # A share of .2 is spread equally, the rest as 1 : 2 : 5.
+    shared = [0.2 / 3 + 0.8 * part / 8 for part in (1, 2, 5)]
+    assert active_probabilities([1, 2, 5], 1, equal_share=0.2).tolist() == pytest.approx(shared)
     assert active_probabilities([0, 0, 0], 1).tolist() == pytest.approx([1 / 3] * 3)
     with pytest.raises(ValueError, match="must not be negative"):
         active_probabilities([1, -1], 1)

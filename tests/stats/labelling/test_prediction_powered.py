@@ -115,6 +115,9 @@ def test_the_needed_labels_settle_the_difference() -> None:
     variance = first.label_variance * scale + first.score_variance
     assert abs(first.interval.estimate) / math.sqrt(variance) == pytest.approx(1.96 + 0.8416, rel=0.01)
     assert labels_needed(first, power=0.95) > needed
+    for wrong in ({"power": 1.0}, {"power": 0.0}, {"alpha": 1.0}, {"alpha": 0.0}):
+        with pytest.raises(ValueError, match="must be between 0 and 1"):
+            labels_needed(first, **wrong)
 
 
 def test_no_number_of_labels_helps_where_the_scored_replies_are_too_few() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,7 +144,9 @@ def test_components_are_the_systems_that_were_compared() -> None:
     assert part.wins(part.totals[None])[0].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
 
 
-@pytest.mark.parametrize(("first", "second", "outcomes"), [([0], [0], [WIN]), ([0, 1], [1], [WIN])])
-def test_bad_comparisons(first: list[int], second: list[int], outcomes: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "outcomes"), [([0], [0], [WIN]), ([0, 1], [1], [WIN]), ([[0]], [[1]], [[WIN]])]
+)
+def test_bad_comparisons(first: list[Any], second: list[Any], outcomes: list[Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Contests.of(first, second, outcomes)
