@@ -213,6 +213,9 @@ def test_studies_of_evaluators(make: Maker) -> None:
     assert [row[0] for row in third][-2:] == ["RoBERTa-eval; ours: default@1", "Human"]
     assert all(float(row[3]) > 0 for row in third)
     assert all("[" in row[2] for row in third[:-1])
+    fourth = table_with(page, ["evaluator", "trained on", "tested on"])
+    assert [row[0] for row in fourth] == ["ADEM"] * 4 + ["blend"] * 4
+    assert [row[-2] for row in fourth] == ["-"] * 4 + ["0.640", "0.690", "0.750", "0.500"]
     robust = {row[0]: row[1] for row in table_with(page, ["", "RoBERTa-eval"])}
     assert robust["without true replies"] == "0.62 / 0.64"
     assert page.count("| last turn | ") + page.count("There is no such reply.") == 5

@@ -10,6 +10,7 @@ import numpy as np
 
 from rejoinder.data.contexts import without_contexts
 from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import PUBLISHED, Folds
@@ -23,8 +24,10 @@ from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
 from rejoinder.types import Example, Scores
 
-ADEM, RUBER, DEFAULT = "ADEM", "RUBER", "default@1"
+ADEM, RUBER, DEFAULT, BLEND = "ADEM", "RUBER", "default@1", "blend"
 ENCODER = "minilm"
+MEMBERS = (DEFAULT, "default-fast", "fluency")
+"""Of the blend: those of `default`, which needs no reference."""
 OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
 CORPUS, DIALOGUES, EPOCHS = "dailydialog.train", 5_000, 3
 """What RUBER is trained on: a minute on one core. The page `ruber-figures` has models that were trained for longer."""
@@ -69,9 +72,13 @@ class Evaluators:
         )
         return result.scores[ADEM]
 
-    def unfitted_adem(self, judged: JudgedSet) -> Adem:
-        """ADEM over the stored vectors of a set's texts."""
-        return Adem(encoder=stored_encoders(self.inputs, [judged], (ENCODER,))[ENCODER], **FIXED)
+    def unfitted_adem(self, *judged: JudgedSet) -> Adem:
+        """ADEM over the stored vectors of the texts of these sets."""
+        return Adem(encoder=stored_encoders(self.inputs, judged, (ENCODER,))[ENCODER], **FIXED)
+
+    def unfitted_blend(self) -> Blend:
+        """A blend of the parts of `default`, to be fitted on labels."""
+        return Blend(members=MEMBERS, models=("ridge",))
 
     def default(self, examples: Sequence[Example]) -> Scores:
         """Scores of the evaluator that comes with the package; NaN for contexts that it was trained on."""

@@ -6,14 +6,16 @@ import numpy as np
 
 from rejoinder.arrays import Bools
 from rejoinder.meta.experiments.partition import PUBLISHED
+from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.studies.noise import study as noise
 from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, shown
+from rejoinder.reproduction.adem.study import BY_REPLY
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.judged.figures import add_study
-from rejoinder.reproduction.judged.models import ADEM, DEFAULT, RUBER, Study
+from rejoinder.reproduction.judged.models import ADEM, BLEND, DEFAULT, RUBER, Study
 from rejoinder.reproduction.published import zhao2020
-from rejoinder.reproduction.published.zhao2020 import ROBERTA_EVAL
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL
 from rejoinder.reproduction.ruber.models import TUNED, Replies, by_split
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.types import Scores
@@ -30,6 +32,14 @@ RUBER are fitted on the published training part, whose contexts are also those o
 deviation of the score, on the score's own scale: 0 to 1 for RUBER, where the paper seems to use 1 to 5, on which ours
 would be four times as large. `{DEFAULT}` was not fitted on this set; it stands in the row of RoBERTa-eval, whose own
 training is repeated in [roberta-eval.md](roberta-eval.md)."""
+
+TABLE_4_TEXT = """\
+## From one corpus to another (Zhao et al. 2020, Table 4)
+
+Evaluators that were fitted on the published training part of one set and tested on the 90 test replies of each, where
+outlying ratings are left out. The published figures in the rows of `blend` are those of RoBERTa-eval. Neither needs
+references. The blend weighs the parts of `default`, among them `{default}`, which was trained on other dialogues and
+ratings. RUBER is in [ruber-transfer.md](ruber-transfer.md)."""
 
 ROBUST_TEXT = """\
 ## Without true replies, and other dimensions (Zhao et al. 2020, section 6.3)
@@ -49,7 +59,7 @@ def table_3(study: Study, document: Document) -> None:
     test = np.array([split == "test" for split in scored.judged.splits])
     tuned = by_split(study.evaluators.ruber, Replies(scored.judged))
     columns = {
-        **study.evaluators.scored(zhao2020.DAILYDIALOG, METRIC_ROWS).scores,
+        **study.evaluators.scored(DAILYDIALOG, METRIC_ROWS).scores,
         ADEM: study.evaluators.adem(cleaned, scored.dimension, PUBLISHED),
         RUBER: scored.scores[RUBER],
         **{row: tuned[name] for row, name in RUBER_ROWS.items()},
@@ -64,6 +74,24 @@ def table_3(study: Study, document: Document) -> None:
         rows.append([name, " / ".join(f"{value:.2f}" for value in theirs), agreement, f"{np.nanstd(column[test]):.2f}"])
     document.text(TABLE_3_TEXT)
     document.table(["", "Zhao et al.: Pearson / Spearman / SD", "ours: Pearson / Spearman", "ours: SD"], rows)
+
+
+def table_4(study: Study, document: Document) -> None:
+    """Each corpus by evaluators fitted on it and on the other one."""
+    evaluators = study.evaluators
+    sets = {name: evaluators.inputs.judged(name).without_outliers() for name in (DAILYDIALOG, PERSONACHAT)}
+    result = transfer(
+        {ADEM: evaluators.unfitted_adem(*sets.values()), BLEND: evaluators.unfitted_blend()},
+        sets,
+        "overall",
+        folds=PUBLISHED,
+        allow_leakage=BY_REPLY,
+        published={BLEND: zhao2020.TABLE_4.correlations(ROBERTA_EVAL)},
+        folder=evaluators.inputs.cache.cells,
+        resamples=evaluators.scores.resamples,
+    )
+    document.text(TABLE_4_TEXT.format(default=DEFAULT))
+    add_study(document, result)
 
 
 def robustness(study: Study, document: Document) -> None:

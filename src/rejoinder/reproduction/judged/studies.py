@@ -22,7 +22,7 @@ from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people
 from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators, Study
-from rejoinder.reproduction.judged.published_split import noisy, robustness, table_3
+from rejoinder.reproduction.judged.published_split import noisy, robustness, table_3, table_4
 from rejoinder.reproduction.judged.sets import JudgedScores
 from rejoinder.reproduction.published import adem, ruber, zhao2020
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
@@ -287,6 +287,7 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "ruber_replies": ruber_replies,
     "amounts": amounts,
     "table_3": table_3,
+    "table_4": table_4,
     "distributions": distributions,
     "robustness": robustness,
     "noisy": noisy,
