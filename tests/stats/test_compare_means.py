@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from rejoinder.stats import mean_tests, permutation
-from rejoinder.stats.compare_means import compare_paired, compare_unpaired
+from rejoinder.stats.compare_means import Equivalence, compare_paired, compare_unpaired
 from rejoinder.stats.effect_size import hedges_g, needed_examples, standardised, unpaired_outcomes
+from rejoinder.stats.intervals import Interval
 from rejoinder.stats.mean_tests import Draws, sign_flip_test
 from rejoinder.stats.permutation import permutation_p_value
 from rejoinder.stats.sums import Sums
@@ -369,6 +370,22 @@ def test_the_needed_examples_deliver_their_power() -> None:
     rng = np.random.default_rng(7)
     p_values = stats.ttest_1samp(rng.normal(0.4, size=(4000, n)), 0, axis=1).pvalue
     assert np.mean(p_values < 0.05) == pytest.approx(0.8, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "not_lower", "not_higher"),
+    [(-0.1, 0.1, True, True), (-0.3, 0.1, False, True), (-0.1, 0.3, True, False), (-0.2, 0.2, False, False)],
+)
+def test_equivalence_needs_both_bounds_within_the_margin(
+    low: float, high: float, not_lower: bool, not_higher: bool
+) -> None:
+    found = Equivalence(0.2, Interval(0.0, low, high), 0.9)
+    assert (found.not_lower, found.not_higher) == (not_lower, not_higher)
+    assert found.equivalent == (not_lower and not_higher)
+
+
+def test_without_any_variance_there_is_no_design_effect() -> None:
+    assert compare_paired([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]).design_effect == 1
 
 
 def test_bad_shapes_are_told() -> None:

@@ -144,6 +144,11 @@ def test_intraclass_correlations_on_shrout_and_fleiss() -> None:
     assert intraclass_correlation([*judges, [1, NAN, 1, 1]]) == result
 
 
+def test_two_items_and_two_annotators_are_enough_for_an_intraclass_correlation() -> None:
+    # Mean squares: 4 between items, 2 within items.
+    assert intraclass_correlation([[1, 3], [3, 5]]).single_1 == pytest.approx((4 - 2) / (4 + 2))
+
+
 def test_intraclass_correlations_need_a_table() -> None:
     for ratings in ([[1, 2]], [[1], [2]], [[3, 3], [3, 3]], [[NAN, 1], [1, NAN]]):
         assert math.isnan(intraclass_correlation(ratings).single_1)

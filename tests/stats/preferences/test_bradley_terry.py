@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from r_oracle import r_numbers, r_vector
 from rejoinder.arrays import Floats, Ints
-from rejoinder.stats.preferences.bradley_terry import fit
+from rejoinder.stats.preferences.bradley_terry import PRIOR, _prior, fit
 from rejoinder.stats.preferences.contests import LOSS, TIE, WIN, Contests, all_beaten_in_turn
 
 
@@ -125,6 +125,14 @@ def test_a_system_that_always_wins_gets_the_prior() -> None:
     assert found.values[0, 0] - found.values[0, 1] == pytest.approx(math.log(20.5 / 0.5))
     usual = contests_of(19, 1, 0)
     assert not fit(usual, usual.totals[None], ties=False).with_prior[0]
+
+
+def test_the_prior_of_the_free_strengths_is_spread_over_the_pairs_that_met() -> None:
+    """Three systems have two free strengths."""
+    two_pairs = Contests.of([0, 1], [1, 2], [WIN, WIN])
+    np.testing.assert_allclose(_prior(two_pairs, ties=True), [PRIOR, PRIOR, PRIOR])
+    three_pairs = Contests.of([0, 1, 0], [1, 2, 2], [WIN, WIN, WIN])
+    np.testing.assert_allclose(_prior(three_pairs, ties=False), [PRIOR * 2 / 3, PRIOR * 2 / 3, 0])
 
 
 def test_a_finite_maximum_needs_wins_in_both_directions_of_every_division() -> None:
