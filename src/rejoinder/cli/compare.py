@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("replies", nargs="*", help="one file per system, or one file with several systems")
+    parser.add_argument(
+        "replies", nargs="*", help="one file per system, a folder of such files, or one file with several systems"
+    )
     parser.add_argument(
         "--primary",
         metavar="METRIC",

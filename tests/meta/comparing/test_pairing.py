@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -9,7 +11,7 @@ import pytest
 
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.pairing import join, labels_of
+from rejoinder.meta.comparing.pairing import join, join_systems, labels_of
 from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.types import Example
 
@@ -91,3 +93,33 @@ def test_systems_of_several_files_have_names_of_their_own(systems: list[list[str
 def test_names_that_would_clash_are_refused() -> None:
     with pytest.raises(CallError, match=r"^two systems would have the same name \(b, b\): give them different names$"):
         join(sources(["b"], [""]), ["a", "b"])
+
+
+def replies_of(folder: Path, **files: list[dict[str, str]]) -> Path:
+    folder.mkdir()
+    for name, records in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+@pytest.mark.parametrize("given", ["folder", "pattern"])
+def test_files_of_a_folder_that_name_no_system_are_systems(given: str, tmp_path: Path) -> None:
+    rows = [{"context": f"turn {n}", "response": "yes"} for n in range(3)]
+    folder = replies_of(tmp_path / "runs", old=rows, new=rows)
+    origin = str(folder) if given == "folder" else f"{folder}/*.jsonl"
+    joined, seen = join_systems([origin], lambda origins: [Source(one) for one in origins])
+    assert seen.systems == ("new", "old")
+    assert [example.system for example in joined] == ["new"] * 3 + ["old"] * 3
+
+
+def test_files_of_a_folder_that_name_systems_are_parts(tmp_path: Path) -> None:
+    rows = [{"context": "hi", "response": "yes", "system": name} for name in "AB"]
+    folder = replies_of(tmp_path / "parts", one=rows, two=rows)
+    _, seen = join_systems([str(folder)], lambda origins: [Source(one) for one in origins])
+    assert seen.systems == ("A", "B")
+
+
+def test_one_file_that_names_no_system_is_refused(tmp_path: Path) -> None:
+    folder = replies_of(tmp_path / "alone", only=[{"context": "hi", "response": "yes"}])
+    with pytest.raises(CallError, match="at least two systems, found only 'alone'"):
+        join_systems([str(folder)], lambda origins: [Source(one) for one in origins])

@@ -19,7 +19,7 @@ from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.meta.comparing.comparison import Comparison, Primary
 from rejoinder.meta.comparing.pair_tests import PairTests
-from rejoinder.meta.comparing.pairing import check_several_systems, join, labels_of
+from rejoinder.meta.comparing.pairing import join_systems
 from rejoinder.meta.comparing.ranking import ranked_systems
 from rejoinder.meta.comparing.score_tables import read_score_table
 from rejoinder.meta.comparing.verdict import Verdict
@@ -97,16 +97,14 @@ def compare(
             raise CallError("slices need replies: expected no scores next to `by`")
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     with ExitStack() as stack:
-        sources = _opened(origins, grouped, on_error, stack)
-        joined, seen = join(sources, labels_of(origins), quiet=quiet)
-        check_several_systems(seen)
-        chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in sources))
+        joined, seen = join_systems(origins, lambda some: _opened(some, grouped, on_error, stack), quiet=quiet)
+        chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in joined.sources))
         _check_named(chosen, {"predictor": predictor, "primary metric": primary})
         examples = stack.enter_context(closing(Replay(joined)))
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
         settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices, "jobs": jobs}
         table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
-        skipped = tuple(str(error) for source in sources for error in source.skipped.values())
+        skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
         named = [label for label in chosen.metrics if label not in chosen.optional]
         found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
         if labelled is not None:

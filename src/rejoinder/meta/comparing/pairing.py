@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rejoinder.data.source import Source
 from rejoinder.data.survey import Survey, survey
@@ -28,6 +29,22 @@ class JoinedSources:
         for source, names in zip(self.sources, self.names, strict=True):
             for example in source:
                 yield replace(example, system=names[example.system])
+
+
+def join_systems(
+    origins: Sequence[Any], opened: Callable[[Sequence[Any]], Sequence[Source]], *, quiet: bool = True
+) -> tuple[JoinedSources, Survey]:
+    """The replies of at least two systems, from files, folders or collections.
+
+    A folder or pattern of several files that name no system has one system per file.
+    """
+    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
+    files = [file for source in joined.sources for file in source.files]
+    if len(origins) == 1 and len(files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, files))
+        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    check_several_systems(seen)
+    return joined, seen
 
 
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:

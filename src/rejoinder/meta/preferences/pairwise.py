@@ -19,7 +19,7 @@ from rejoinder.evaluators.judge.cost import Plan
 from rejoinder.evaluators.judge.families import family_notes
 from rejoinder.evaluators.judge.judge import Judge
 from rejoinder.evaluators.judge.pairs import FIRST, NEITHER, Pair, PairVerdict, planned_pairs, preferred
-from rejoinder.meta.comparing.pairing import check_several_systems, join, labels_of
+from rejoinder.meta.comparing.pairing import join_systems
 from rejoinder.meta.judged import context_key
 from rejoinder.meta.preferences.pairwise_report import Flips, PairwiseReport
 from rejoinder.meta.preferences.rank import preferences
@@ -97,11 +97,11 @@ def pairs_of(
     if pair_by is not None and own is None:  # a field that is not one of ours is read as the context's id
         given, own = FieldMap({**given.names, "context_id": pair_by}, given.separator), "context_id"
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(Source(origin, given, on_error))) for origin in origins]
-        joined, seen = join(sources, labels_of(origins))
-        check_several_systems(seen)
+        joined, _ = join_systems(
+            origins, lambda some: [stack.enter_context(closing(Source(one, given, on_error))) for one in some]
+        )
         pairs = list(pairs_in(joined, own))
-        skipped = tuple(str(error) for source in sources for error in source.skipped.values())
+        skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
     if not pairs:
         raise NeedsError("no two systems replied to the same context: expected contexts that they share")
     return pairs, skipped
