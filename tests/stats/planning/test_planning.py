@@ -131,8 +131,9 @@ def test_items_for_a_correlation_give_the_width(kind: str, correlation: float) -
 
 
 def test_bad_precision() -> None:
-    with pytest.raises(ValueError, match="agreement must be"):
-        items_for_agreement(1.0, 0.2, 3)
+    for agreement, width, raters in ((1.0, 0.2, 3), (-0.1, 0.2, 3), (0.5, 2.0, 3), (0.5, 0.0, 3), (0.5, 0.2, 1)):
+        with pytest.raises(ValueError, match="agreement must be"):
+            items_for_agreement(agreement, width, raters)
     with pytest.raises(ValueError, match="correlation must be"):
         items_for_correlation(0.5, 2.5)
     with pytest.raises(ValueError, match="kind must be"):
