@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ def _measured(metric: Metric, judged: JudgedSet) -> list[str]:
         warnings.simplefilter("ignore", ScoreWarning)  # replies of which no word has a vector
         scores = metric.score(judged.examples)
         if metric.counter() is None and metric.observer() is None:
-            corpus = np.array([np.nanmean(scores[own]) for own in rows.values()])
+            corpus = np.array([_mean(scores[own]) for own in rows.values()])
         else:
             systems = {name: [judged.examples[row] for row in own] for name, own in rows.items()}
             corpus = np.array(list(corpus_scores(metric, systems).values()))
@@ -118,6 +119,12 @@ def _measured(metric: Metric, judged: JudgedSet) -> list[str]:
         _system_level(judged, scores),
         _system_level(judged, np.nan_to_num(scores)),
     ]
+
+
+def _mean(scores: Scores) -> float:
+    """The mean of the scored replies; NaN if there is none."""
+    known = scores[~np.isnan(scores)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def _system_level(judged: JudgedSet, scores: Scores) -> str:
