@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from annotation_server import SECRETS
+from rejoinder.annotation import rating
 from rejoinder.annotation.assignment import Assigner
 from rejoinder.annotation.progress import state_of
 from rejoinder.annotation.server import make_app
@@ -64,6 +66,13 @@ def write_study(folder: Path, text: str = STUDY) -> Study:
     return read_study(folder / "study.toml")
 
 
+@pytest.fixture(autouse=True)
+def numbered_raters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ids of raters, and so the items that they get, are the same in every run."""
+    numbers = count()
+    monkeypatch.setattr(rating, "new_token", lambda: f"{next(numbers):016}")
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with closing(open_store(tmp_path / "study.db")) as opened:
@@ -72,13 +81,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def join_and_rate(client: TestClient, who: str, assigner: Assigner) -> int:
     """Answer everything that a rater gets; the number of answers."""
-    page, count = client.get(f"/join?workerId={who}").text, 0
+    page, answers = client.get(f"/join?workerId={who}").text, 0
     while 'name="item"' in page:
         found = dict(re.findall(r'name="(form|item|page|shown)" value="([^"]+)"', page))
         number, system = re.findall(r"Reply (\d+) of (\w)", assigner.items[found["item"]].replies[0])[0]
         page = client.post("/answer", data={**found, "overall": str(quality(int(number), system))}).text
-        count += 1
-    return count
+        answers += 1
+    return answers
 
 
 def test_waves_learn_and_the_export_has_the_probabilities(tmp_path: Path, store: Store, run: Run) -> None:
