@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from rejoinder.stats.sums import Sums
-from rejoinder.stats.yes_no import share_interval
+from rejoinder.stats.yes_no import share_interval, unpaired_bounds
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (1.0, 5.0)])
@@ -26,3 +26,12 @@ def test_replies_of_one_context_count_as_fewer(values: tuple[float, float]) -> N
     assert found.estimate == pytest.approx((low + high) / 2)
     assert found.low == pytest.approx(low + (high - low) * (0.5 - reach))
     assert found.high == pytest.approx(low + (high - low) * (0.5 + reach))
+
+
+def test_the_difference_of_two_shares_is_that_of_agresti_and_caffo() -> None:
+    """7 of 10 against 3 of 12: two replies are added to each side, of which one is good."""
+    first, second = (Sums(np.repeat([0.0, 1.0], [n - good, good]), np.ones(n)) for good, n in ((3, 12), (7, 10)))
+    low, high = unpaired_bounds(first, second, (0.0, 1.0))
+    p, q = 4 / 14, 8 / 12
+    reach = norm.ppf(0.975) * math.sqrt(p * (1 - p) / 14 + q * (1 - q) / 12)
+    assert (low, high) == pytest.approx((q - p - reach, q - p + reach))

@@ -29,6 +29,7 @@ def test_a_detectable_difference_is_detected() -> None:
     gap = detectable_difference(1.3, 57, power=0.9, alpha=0.01)
     assert paired_power(gap, 1.3, 57, 0.01) == pytest.approx(0.9, abs=1e-6)
     assert contexts_needed(gap, 1.3, power=0.9, alpha=0.01) == 57
+    assert detectable_difference(1.3, 57) == detectable_difference(1.3, 57, power=0.8, alpha=0.05)
 
 
 def test_power_rises_with_contexts_without_a_gap() -> None:
@@ -97,6 +98,8 @@ def test_a_spread_from_an_intraclass_correlation() -> None:
     spread = spread_of_icc(1.2, 0.4)
     assert spread.icc == pytest.approx(0.4)
     assert spread.between == pytest.approx(1.44)
+    assert Spread(0.02, 0.04).icc == pytest.approx(0.2), "on a small scale too"
+    assert math.isnan(Spread(0.0, 0.0).icc)
 
 
 def test_items_for_agreement_are_those_of_other_programs() -> None:
