@@ -62,3 +62,9 @@ def test_shares_and_counts() -> None:
 def test_a_bound_beside_zero_is_not_shown_as_zero() -> None:
     assert decimals_of(Interval(0.5, 0.0004, 0.9)) == decimals_of(Interval(-0.5, -0.9, -0.0004)) == 4
     assert decimals_of(Interval(0.5, -0.0004, 0.9)) == 3
+
+
+def test_a_narrow_interval_shows_its_width() -> None:
+    assert decimals_of(Interval(0.5, 0.49, 0.51)) == 3
+    assert decimals_of(Interval(0.5, 0.49995, 0.50005)) == 6, "the first two digits of half a width of .00005"
+    assert decimals_of(Interval(0.5, 0.5, 0.5)) == 3, "without a width, those of the estimate"

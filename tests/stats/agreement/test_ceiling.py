@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.agreement.ceiling import one_against_rest, row_means, split_half
+from rejoinder.stats.agreement.ceiling import half_means, one_against_rest, row_means, split_half
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +99,11 @@ def test_where_all_have_few_ratings_those_with_half_of_the_most_count() -> None:
     matrix[8:10, 2] = 0.0
     assert one_against_rest(matrix).counts.tolist() == [20, 20, 10]
     assert one_against_rest(matrix).median == np.median(one_against_rest(matrix).annotators)
+
+
+def test_raters_stay_whole_unless_told_otherwise() -> None:
+    """Two raters, of whom one is stricter: each half is one of them, for all items."""
+    ratings = np.stack([np.arange(6.0), np.arange(6.0) + 10], axis=1)
+    first, second = half_means(ratings, n_splits=4)
+    assert (np.abs(second - first) == 10).all()
+    assert (np.diff(first, axis=0) == 1).all()
