@@ -113,7 +113,7 @@ def test_ruber_between_corpora(make: Maker) -> None:
         "DailyDialog -> PersonaChat",
     ]
     assert "`margin=0.5`" in page
-    assert table_with(make("zhao2020-table-4", "budget=small", "encoders=GRU", FEW), ["tested on", "encoder"]) == rows
+    assert table_with(make("ruber-table-4", "budget=small", "encoders=GRU", FEW), ["tested on", "encoder"]) == rows
 
 
 def test_ruber_over_turns(make: Maker) -> None:
