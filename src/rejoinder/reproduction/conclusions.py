@@ -46,9 +46,16 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
         ),
         Conclusion(
             "embedding metrics rank the dual encoder above both TF-IDF baselines",
-            "the opposite, on both corpora, with other models and little training",
+            "with other models and little training, the opposite on DailyDialog, and no difference or the opposite on "
+            "EmpatheticDialogues",
             "no",
-            "reply-model-figures",
+            "reply-model-figures-empathetic",
+        ),
+        Conclusion(
+            "embedding metrics rank HRED above the LSTM",
+            "by all three metrics on EmpatheticDialogues, and by greedy matching alone on DailyDialog",
+            "in part",
+            "reply-model-figures-empathetic",
         ),
     ),
     "adem": (

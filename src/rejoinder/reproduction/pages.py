@@ -119,7 +119,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "reply_models.page",
             "The same on EmpatheticDialogues",
             "dialogues/dailydialog, dialogues/empatheticdialogues; trained models in reply-models/empatheticdialogues",
-            "half an hour (estimated), without training the models",
+            "two minutes, without training the models",
             ("corpus=empatheticdialogues",),
         ),
         "evaluator-figures": Page(
