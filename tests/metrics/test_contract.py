@@ -80,6 +80,25 @@ def test_shape_type_and_range(metric: Metric, bundled: list[Example]) -> None:
     assert known.max() <= metric.range[1] + 1e-12
 
 
+def test_the_parts_of_a_corpus_count_as_the_whole(metric: Metric, bundled: list[Example]) -> None:
+    whole, first, second = metric.counter(), metric.counter(), metric.counter()
+    if whole is None or first is None or second is None:
+        assert metric.corpus_score(bundled) == pytest.approx(np.nanmean(metric.score(bundled)))
+        return
+    parts = [Batch(bundled[start : start + 100]) for start in range(0, len(bundled), 100)]
+    assert len(parts) == 3
+    for counter, some in ((whole, parts), (first, parts[:2]), (second, parts[2:])):
+        for part in some:
+            counter.add(part, np.arange(len(part)))
+    first.merge(second.state())
+    assert whole.value() == pytest.approx(metric.corpus_score(bundled))
+    assert first.value() == pytest.approx(whole.value())
+    empty = metric.counter()
+    assert empty is not None
+    empty.merge(whole.state())
+    assert empty.value() == whole.value()
+
+
 def test_order_does_not_matter(metric: Metric, bundled: list[Example]) -> None:
     order = np.random.default_rng(0).permutation(len(bundled))
     shuffled = metric.score([bundled[place] for place in order])
