@@ -185,7 +185,8 @@ def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatc
 def test_earlier_turns_count_half_in_the_matching_loss(known: NgramModel) -> None:
     places = [Example("", ("i ?", f"you {word}"), f"{word} .") for word in ("like", "tea", "i")]
     replies, last, before = torch.nn.functional.normalize(torch.randn(3, 3, 4, generator=torch.manual_seed(0)), dim=2)
-    stage = MatchingStage(None, places, known, 0)  # type: ignore[arg-type] - only `forward` computes
+    towers: Any = None  # only `forward` computes
+    stage = MatchingStage(towers, places, known, 0)
     found = stage.loss(lambda reading: (replies, last, before), [0, 1, 2], 0)
     every = torch.ones(3, 3, dtype=torch.bool)
     expected = in_batch_loss(last, replies, every) + 0.5 * in_batch_loss(before, replies, every)
