@@ -18,7 +18,7 @@ from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
 from rejoinder.evaluators.adem.dot import EncoderDot, Tweet2VecDot, VhredDot
 from rejoinder.evaluators.adem.length import LengthTrend
-from rejoinder.evaluators.adem.vectors import Projection, Reading
+from rejoinder.evaluators.adem.vectors import Projection
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.meta.studies.length_bias import lengths_of
 from rejoinder.metrics.batch import Batch
@@ -123,32 +123,6 @@ def test_what_is_missing_makes_the_score_unknown(encoder: str) -> None:
     bare = [replace(item, example=replace(item.example, references=())) for item in judged(examples(), encoder)]
     with pytest.raises(NeedsError, match="with a reply and context and references"):
         Adem(encoder=encoder, **GIVEN).fit((), bare)
-
-
-def test_each_text_is_read_once_and_a_blank_reference_not_at_all() -> None:
-    class Numbered:
-        """Gives the n-th text the vector [n]."""
-
-        texts: tuple[Any, ...] = ()
-
-        def encode(self, texts: list[Any]) -> np.ndarray[Any, Any]:
-            self.texts = tuple(texts)
-            return np.arange(len(texts), dtype=np.float32)[:, None]
-
-    items = [
-        Example("1", ("hi", "you ?"), "yes", ("no", " ", "yes")),
-        Example("2", (), "no", ()),
-        Example("3", ("yes",), "hi", ("hi",)),
-    ]
-    encoder: Any = Numbered()
-    read = Reading.of(items, encoder)
-    assert encoder.texts == ("yes", "no", "hi", ("hi", "you ?")), "a context of one turn is that text"
-    assert read.responses.tolist() == [0, 1, 2]
-    assert read.contexts.tolist() == [3, -1, 0]
-    assert read.references.tolist() == [1, 0, 2]
-    assert read.owner.tolist() == [0, 0, 2]
-    Reading.of(items, encoder, context=False, references=False)
-    assert encoder.texts == ("yes", "no", "hi")
 
 
 def test_the_best_reference_counts(tmp_path: Path) -> None:
