@@ -1,113 +1,195 @@
-"""Trains RoBERTa-eval as Zhao et al. 2020 published it, in pieces, and records its learning curve.
+"""Trains RoBERTa-eval with the settings of Zhao et al. 2020, in two stages, and records its learning curves.
 
-    python recipes/roberta_eval.py rank ENCODER --dialogues dailydialog.train.jsonl.gz --pieces 8 -o FOLDER
-    python recipes/roberta_eval.py label FOLDER/rank-8 --judged zhao2020_dailydialog.jsonl.gz --minutes 60 -o FOLDER
-    python recipes/roberta_eval.py table FOLDER
+    python recipes/roberta_eval.py rank ENCODER --dialogues dailydialog.train.jsonl.gz -o FOLDER
+    python recipes/roberta_eval.py label FOLDER/rank-500 --judged zhao2020_dailydialog.jsonl.gz -o FOLDER
 
-`rank` is the preset's first stage: true replies above random ones, without labels. Each piece goes on from the last,
-with its optimiser started anew, and is saved; a run that is repeated begins with the next piece. `label` is the
-second stage, on the training part of a judged set; an interrupted run is resumed. Rated replies of the training part
-show how far a piece has come; the test part is read only when a model with labels is finished. `table` prints all of
-it. The figures are in FOLDER/curve.jsonl.
+`rank` is the first stage: true replies above random ones, without labels. It is measured every 500 steps on held-out
+dialogues and on rated replies of the training part, and the model is saved each time. `label` is the second stage, on
+the training part of a judged set, from any of these models or from a pretrained encoder; the test part is read once,
+when training has ended. Both may be stopped at any time (Ctrl-C): the same command continues. What was measured is in
+FOLDER/curve.jsonl; `rejoinder reproduce roberta-eval` makes a page of it, if FOLDER is roberta-eval/NAME in the folder
+of its models.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-from collections.abc import Sequence
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import numpy as np
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.learning.run import TrainingRun
+from rejoinder.evaluators.encoder.presets import PRESETS
+from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
+from rejoinder.evaluators.encoder.torch_model import TorchModel
+from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage, start_model
+from rejoinder.learning.checkpoints import Checkpoints
+from rejoinder.learning.data import TrainingData
+from rejoinder.learning.loop import train
+from rejoinder.learning.run import TrainingRun, checkpoints_in
+from rejoinder.learning.schedules import Schedule
+from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.stats.correlation import pearson, spearman
-from rejoinder.text.grid import number
-from rejoinder.types import JudgedExample
+from rejoinder.types import Scores
 
 CURVE = "curve.jsonl"
 WATCHED = 200
-"""Rated replies of each set's training part on which a piece is measured."""
+"""Rated replies of each set's training part on which the first stage is measured."""
+HELD_OUT = 250
+"""Held-out places on which it is measured; the preset's 500 would take as long as 100 steps."""
+OVERALL = "overall"
+PAPER = PRESETS["paper"]
+
+Seen = Callable[[float | None], None]
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedRanking(RankingStage):
+    """Reports each validation."""
+
+    seen: Seen = print
+
+    def validate(self) -> float | None:
+        """The share of held-out places whose true reply is above the random one."""
+        found = super().validate()
+        self.seen(found)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedRegression(RegressionStage):
+    """Reports each validation."""
+
+    seen: Seen = print
+
+    def validate(self) -> float | None:
+        """Pearson's correlation with the validation part."""
+        found = super().validate()
+        self.seen(found)
+        return found
+
+
+class Clock:
+    """Steps and processor minutes of a stage at each of its validations, over all interrupted runs."""
+
+    def __init__(self, checkpoints: Path, every: int, most: int | None) -> None:
+        self.file, self.every, self.most = checkpoints / "minutes.json", every, most or math.inf
+        saved = checkpoints_in(checkpoints)
+        self.step = int(saved[-1].name.rpartition("-")[2]) if saved else 0
+        before = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
+        self.before, self.began = before.get(str(self.step), 0.0), process_time()
+
+    def next(self) -> dict[str, float]:
+        """The next validation: its step, and the minutes since training began."""
+        self.step = int(min(self.step + self.every, self.most))
+        minutes = self.before + (process_time() - self.began) / 60
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps({str(self.step): minutes}), encoding="utf-8")
+        return {"steps": self.step, "minutes": round(minutes, 1)}
 
 
 def rank(arguments: argparse.Namespace) -> None:
-    """Train further pieces of the first stage."""
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    dialogues = [dialogue for path in arguments.dialogues for dialogue in DialogueSource(path)]
-    for piece in range(1, arguments.pieces + 1):
-        folder = arguments.output / f"rank-{piece}"
-        if folder.exists():
-            continue
-        before = arguments.encoder if piece == 1 else str(arguments.output / f"rank-{piece - 1}")
-        began = monotonic()
-        evaluator = Encoder(encoder=before, preset="paper", steps=arguments.steps)
-        evaluator = evaluator.fit(dialogues, seed=piece, run=TrainingRun(quiet=False))
-        minutes = (monotonic() - began) / 60
-        evaluator.save(folder)
-        row = {"piece": piece, "steps": piece * arguments.steps, "minutes": minutes}
-        for path in arguments.judged:
-            watched = _part(path, "train")
-            chosen = np.random.default_rng(0).permutation(len(watched))[:WATCHED]
-            row[_name(path)] = _agreement(evaluator, [watched[place] for place in chosen.tolist()])
+    """Train the first stage up to a number of steps."""
+    data = TrainingData.of(dialogue for path in arguments.dialogues for dialogue in DialogueSource(path))
+    evaluator = Encoder(encoder=arguments.encoder, preset="paper")
+    model = start_model(evaluator, data.seed)
+    checkpoints = arguments.output / "checkpoints-rank"
+    clock = Clock(checkpoints, arguments.every, arguments.steps)
+    watched = {_name(path): _sample(_part(path, "train"), WATCHED) for path in arguments.judged}
+
+    def seen(accuracy: float | None) -> None:
+        row: dict[str, Any] = {"stage": "rank", **clock.next(), "ranking accuracy": accuracy}
+        evaluator.with_model(model, data)
+        for name, judged in watched.items():
+            row[name] = _agreement(evaluator.score(judged.examples), judged)
         _record(arguments.output, row)
+        _save(evaluator, arguments.output / f"rank-{clock.step}")
+
+    stage = ranking_stage(model, PAPER, data)
+    stage = replace(stage, held_out=stage.held_out[:HELD_OUT])
+    # In the first epoch this is the preset: its learning rate falls at the earliest after one.
+    schedule = replace(PAPER.ranking, decay="constant", validate_every=arguments.every, patience=arguments.steps)
+    _train(model, WatchedRanking(**_fields(stage), seen=seen), schedule, arguments.steps, checkpoints, arguments.every)
 
 
 def label(arguments: argparse.Namespace) -> None:
-    """Train on human scores, from a piece of the first stage."""
-    name = _name(arguments.judged)
-    run = TrainingRun(
-        checkpoints=arguments.output / f"checkpoints-{name}",
-        resume=True,
-        save_every=90,
-        minutes=arguments.minutes,
-        quiet=False,
-    )
-    judged = [item for item in JudgedSource(arguments.judged).judged() if item.split != "test"]
-    began = monotonic()
-    evaluator = Encoder(encoder=str(arguments.ranked), preset="paper", steps=0, dimension="overall")
-    evaluator = evaluator.fit((), judged, seed=0, run=run)
-    evaluator.save(arguments.output / f"labels-{name}")
-    tested = _part(arguments.judged, "test")
-    _record(
-        arguments.output,
-        {
-            "labels": name,
-            "from": arguments.ranked.name,
-            "minutes": (monotonic() - began) / 60,
-            "test": _agreement(evaluator, tested),
-            "replies": len(tested),
-        },
-    )
+    """Train the second stage to its end, and test it."""
+    name = "-".join([arguments.start.name, _name(arguments.judged), str(arguments.labels or "all")])
+    judged = read_judged(arguments.judged).without_outliers()
+    learned = _part_of(judged, "train")
+    if arguments.labels:
+        learned = _sample(learned, arguments.labels)
+    valid = _part_of(judged, "valid")
+    data = TrainingData.of((), [*learned.judged_examples(), *valid.judged_examples()])
+    evaluator = Encoder(encoder=str(arguments.start), preset="paper", dimension=OVERALL)
+    model = start_model(evaluator, data.seed)
+    stage = regression_stage(model, evaluator, data)
+    epoch = -(-len(stage) // PAPER.regression.batch)
+    checkpoints = arguments.output / f"checkpoints-{name}"
+    clock = Clock(checkpoints, epoch, arguments.steps)
+    about = {"stage": "label", "start": arguments.start.name, "judged": _name(arguments.judged), "labels": len(learned)}
+
+    def seen(correlation: float | None) -> None:
+        _record(arguments.output, about | clock.next() | {"validation": correlation})
+
+    watched = WatchedRegression(**_fields(stage), seen=seen)
+    _train(model, watched, PAPER.regression, arguments.steps, checkpoints, epoch)
+    evaluator.with_model(model, data)
+    _save(evaluator, arguments.output / f"label-{name}")
+    for path in [arguments.judged, *arguments.tested]:
+        tested = _part(path, "test")
+        scores = evaluator.score(tested.examples)
+        row = about | {"stage": "test", "steps": clock.step, "tested": _name(path), **_agreement(scores, tested)}
+        ids = [example.id for example in tested.examples]
+        _record(arguments.output, row | {"scores": dict(zip(ids, scores.tolist(), strict=True))})
 
 
-def table(arguments: argparse.Namespace) -> None:
-    """Print what was recorded."""
-    for line in (arguments.folder / CURVE).read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        cells = [f"{key} {_shown(value)}" for key, value in row.items()]
-        print("; ".join(cells))
+def _train(
+    model: TorchModel,
+    stage: WatchedRanking | WatchedRegression,
+    schedule: Schedule,
+    steps: int | None,
+    checkpoints: Path,
+    every: int,
+) -> None:
+    run = TrainingRun(checkpoints=checkpoints, resume=True, save_every=every, quiet=False)
+    train(model, stage, replace(schedule, most_steps=steps), 0, run, Checkpoints.of(run, stage.name))
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return " / ".join(number(each) for each in value)
-    return f"{value:.0f}" if isinstance(value, float) else str(value)
+def _save(evaluator: Encoder, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    evaluator.save(folder)
 
 
-def _part(path: str, split: str) -> list[JudgedExample]:
-    return [item for item in JudgedSource(path).judged() if item.split == split]
+def _fields(stage: Any) -> dict[str, Any]:
+    return {field.name: getattr(stage, field.name) for field in dataclasses.fields(stage)}
 
 
-def _agreement(evaluator: Encoder, judged: Sequence[JudgedExample]) -> list[float]:
-    """Pearson and Spearman correlation with the mean rating."""
-    people = np.array([np.mean(item.scores["overall"]) for item in judged])
-    scores = evaluator.score([item.example for item in judged])
-    return [measure(scores, people).coefficient for measure in (pearson, spearman)]
+def _part(path: str, split: str) -> JudgedSet:
+    return _part_of(read_judged(path).without_outliers(), split)
+
+
+def _part_of(judged: JudgedSet, split: str) -> JudgedSet:
+    return judged.take(np.flatnonzero(np.array(judged.splits) == split))
+
+
+def _sample(judged: JudgedSet, most: int) -> JudgedSet:
+    return judged.take(np.random.default_rng(0).permutation(len(judged))[:most])
+
+
+def _agreement(scores: Scores, judged: JudgedSet) -> dict[str, float]:
+    """Pearson's and Spearman's correlation with the mean ratings."""
+    people = judged.human(OVERALL)
+    return {name: measure(scores, people).coefficient for name, measure in (("r", pearson), ("rho", spearman))}
 
 
 def _name(path: str) -> str:
@@ -126,20 +208,19 @@ def main(given: Sequence[str] | None = None) -> None:
     ranking = verbs.add_parser("rank")
     ranking.add_argument("encoder", help="the folder or name of a pretrained encoder")
     ranking.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
-    ranking.add_argument("--judged", nargs="+", default=[], metavar="FILE", help="rated replies to measure a piece on")
-    ranking.add_argument("--pieces", type=int, default=8)
-    ranking.add_argument("--steps", type=int, default=250, help="steps of a piece")
+    ranking.add_argument("--judged", nargs="+", default=[], metavar="FILE", help="rated replies to measure it on")
+    ranking.add_argument("--steps", type=int, default=37486, help="two epochs of DailyDialog if absent")
+    ranking.add_argument("--every", type=int, default=500, help="steps between measurements")
     ranking.set_defaults(run=rank)
     labelling = verbs.add_parser("label")
-    labelling.add_argument("ranked", type=Path, help="the folder of a piece")
+    labelling.add_argument("start", type=Path, help="the folder of a model of the first stage, or of an encoder")
     labelling.add_argument("--judged", required=True, metavar="FILE")
-    labelling.add_argument("--minutes", type=float)
+    labelling.add_argument("--tested", nargs="+", default=[], metavar="FILE", help="other sets to test it on")
+    labelling.add_argument("--labels", type=int, help="rated replies to learn from; all of the training part if absent")
+    labelling.add_argument("--steps", type=int, help="steps at most; the preset's if absent")
     labelling.set_defaults(run=label)
     for verb in (ranking, labelling):
         verb.add_argument("-o", "--output", type=Path, required=True)
-    printing = verbs.add_parser("table")
-    printing.add_argument("folder", type=Path)
-    printing.set_defaults(run=table)
     arguments = parser.parse_args(given)
     arguments.run(arguments)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,10 @@ from tiny_encoder import TOPICS, dialogues, write_encoder
 pytest.importorskip("torch", reason="needs what training needs")
 
 from recipes import roberta_eval
+from rejoinder.learning.run import checkpoints_in
 
 
-def test_pieces_labels_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranking_and_labels(tmp_path: Path) -> None:
     encoder = write_encoder(tmp_path / "encoder", layers=1, positions=128)
     spoken = tmp_path / "dialogues.jsonl"
     spoken.write_text("".join(json.dumps({"id": one.id, "turns": one.turns}) + "\n" for one in dialogues()))
@@ -32,26 +34,46 @@ def test_pieces_labels_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]
     judged.write_text("".join(json.dumps(row) + "\n" for row in rows))
     work = tmp_path / "work"
-    ranking = [
-        "rank",
-        str(encoder),
-        "--dialogues",
-        str(spoken),
-        "--judged",
-        str(judged),
-        "--steps",
-        "2",
-        "-o",
-        str(work),
+    ranking = ["rank", str(encoder), "--dialogues", str(spoken), "--judged", str(judged), "--every", "2"]
+    roberta_eval.main([*ranking, "--steps", "4", "-o", str(work)])
+    assert {folder.name for folder in work.glob("rank-*")} == {"rank-2", "rank-4"}
+    assert len(checkpoints_in(work / "checkpoints-rank")) == 1
+    labelling = ["label", str(work / "rank-4"), "--judged", str(judged), "--tested", str(judged)]
+    roberta_eval.main([*labelling, "--steps", "1", "-o", str(work)])
+    curve = [json.loads(line) for line in (work / roberta_eval.CURVE).read_text().splitlines()]
+    assert [(row["stage"], row["steps"]) for row in curve] == [
+        ("rank", 2),
+        ("rank", 4),
+        ("label", 1),
+        ("test", 1),
+        ("test", 1),
     ]
-    roberta_eval.main([*ranking, "--pieces", "1"])
-    roberta_eval.main([*ranking, "--pieces", "2"])
-    last = str(work / "rank-2")
-    roberta_eval.main(["label", last, "--judged", str(judged), "--minutes", "0.01", "-o", str(work)])
-    capsys.readouterr()
-    roberta_eval.main(["table", str(work)])
-    first, second, labelled = capsys.readouterr().out.splitlines()
-    assert first.startswith("piece 1; steps 2; minutes 0; judged ")
-    assert second.startswith("piece 2; steps 4; "), "the first piece was not trained again"
-    assert labelled.startswith("labels judged; from rank-2; ")
-    assert labelled.endswith(f"replies {sum(row['split'] == 'test' for row in rows)}")
+    assert set(curve[0]["judged"]) == {"r", "rho"}
+    learned, tested, again = curve[2:]
+    assert (learned["start"], learned["judged"], learned["labels"]) == ("rank-4", "judged", 20)
+    assert list(tested["scores"]) == [row["id"] for row in rows if row["split"] == "test"]
+    assert again == tested, "the same set, tested twice"
+
+
+def test_interrupted_ranking_counts_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = write_encoder(tmp_path / "encoder", layers=1, positions=128)
+    spoken = tmp_path / "dialogues.jsonl"
+    spoken.write_text("".join(json.dumps({"id": one.id, "turns": one.turns}) + "\n" for one in dialogues()))
+    work = tmp_path / "work"
+    command = ["rank", str(encoder), "--dialogues", str(spoken), "--every", "2", "--steps", "6", "-o", str(work)]
+    record = roberta_eval._record
+
+    def interrupted(folder: Path, row: dict[str, Any]) -> None:
+        if row["steps"] == 4:
+            raise KeyboardInterrupt
+        record(folder, row)
+
+    monkeypatch.setattr(roberta_eval, "_record", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        roberta_eval.main(command)
+    monkeypatch.setattr(roberta_eval, "_record", record)
+    roberta_eval.main(command)
+    curve = [json.loads(line) for line in (work / roberta_eval.CURVE).read_text().splitlines()]
+    assert [row["steps"] for row in curve] == [2, 4, 6]
+    minutes = [row["minutes"] for row in curve]
+    assert minutes == sorted(minutes)

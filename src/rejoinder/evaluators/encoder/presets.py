@@ -52,8 +52,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         # neither margin nor pooling: they are ours. It lowers the learning rate by the validation loss, we by the
         # figure that decides which weights are kept. It has no in-batch ranking.
         "paper": Preset(
-            ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau"),
-            regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau"),
+            ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau", fused=True),
+            regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau", fused=True),
             in_batch=_IN_BATCH,
             mixture=NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0),
         ),
