@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from learning_ridge import RidgeEvaluator, synthetic
 from rejoinder import registry
 from rejoinder.cli.experiment import STUDIES
+from rejoinder.learning.data import TrainingData
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.judged import JudgedSet
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from running import Run, WriteLines
 
 QUICK = ("--resamples", "20", "--quiet", "--folds", "2")
@@ -52,7 +53,10 @@ def test_the_table_is_that_of_the_function(run: Run, tmp_path: Path) -> None:
     assert latex.startswith(r"\begin{tabular}{llrrrr}")
     assert r"ridge & all folds & 90 & 30 & " in latex
     assert run(*call, "--report", "report.html").code == 0
-    assert "cross-validated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "cross-validated" in page
+    assert "Tested on 2 folds that share no context." in page
+    assert "<details" not in page, "the only study is visible at once"
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -103,6 +107,66 @@ def test_two_evaluators_of_one_name_are_told_apart(run: Run) -> None:
     assert {row["evaluator"] for row in found["rows"]} == {"ridge", "ridge(alpha=9.0)"}
 
 
+def test_a_split_that_shares_contexts_names_the_way_to_go_on(run: Run, write_lines: WriteLines) -> None:
+    splits = ("train", "valid", "test")
+    rows = [{**row, "split": splits[place % 3]} for place, row in enumerate(records(synthetic(contexts=30), "overall"))]
+    write_lines(rows, "by-reply.jsonl")
+    call = ["experiment", "cross-validation", "--evaluator", "ridge", "--judged", "by-reply.jsonl", "--resamples", "20"]
+    call += ["--folds", "published"]
+    refused = run(*call)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "30 of 30 test replies" in refused.err
+    assert "--allow-leakage REASON" in refused.err
+    allowed = run(*call, "--allow-leakage", "the paper's split is by reply")
+    assert allowed.code == 0
+    assert "Leakage, which was allowed (the paper's split is by reply)" in allowed.out
+
+
+@pytest.mark.parametrize(
+    ("finished", "folder", "note"),
+    [
+        (1, ["--folder", "cells"], f"finished fits are in {Path('cells', 'cells.jsonl')}: run the same command"),
+        (0, ["--folder", "cells"], "no fit was finished, so none is in cells"),
+        (1, [], "no fit was kept: with --folder FOLDER, the same command continues from the finished fits"),
+    ],
+)
+def test_an_interrupt_says_what_is_kept(
+    finished: int, folder: list[str], note: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ["experiment", "cross-validation", "--evaluator", "ridge", "--judged", "ours.jsonl", "--resamples", "20"]
+    call += ["--folds", "3", *folder]
+    learn = RidgeEvaluator.learn
+
+    def interrupted(self: RidgeEvaluator, data: TrainingData) -> Mapping[str, Any]:
+        if len(self.fits) == finished:
+            raise KeyboardInterrupt
+        return learn(self, data)
+
+    with monkeypatch.context() as during:
+        during.setattr(RidgeEvaluator, "learn", interrupted)
+        ran = run(*call)
+    assert (ran.code, ran.out) == (130, "")
+    first, last = ran.err.splitlines()
+    assert first.startswith(note)
+    assert last == "rejoinder: interrupted"
+    RidgeEvaluator.fits.clear()
+    assert run(*call).code == 0
+    assert len(RidgeEvaluator.fits) == (3 - finished if folder else 3)
+
+
+def test_decodings_are_merged_into_one_system(run: Run, write_lines: WriteLines) -> None:
+    made = synthetic(contexts=20, systems=["mybot v1 greedy", "mybot v1 sample", "human"])
+    write_lines(records(made, "overall"), "decodings.jsonl")
+    call = ["experiment", "leave-one-system-out", "--evaluator", "ridge", "--judged", "decodings.jsonl", *QUICK]
+    found = run(*call, "--system-words", "2", "--json").json
+    assert list(dict.fromkeys(row["not trained on"] for row in found["rows"])) == [
+        "mybot v1",
+        "human",
+        "average",
+        "at random",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -113,7 +177,21 @@ def test_two_evaluators_of_one_name_are_told_apart(run: Run) -> None:
             "--counts is for label-amounts and low-resource",
         ),
         (["cross-validation", "--evaluator", "ridge", "--judged", "theirs.jsonl"], "needs a single --judged, found 2"),
-        (["cross-validation", "--evaluator", "ridge", "--folds", "1"], "folds must be a number of at least 2"),
+        *(
+            (
+                ["cross-validation", "--evaluator", "ridge", "--folds", folds],
+                f"--folds: must be a whole number of at least 2, or 'published', not '{folds}'",
+            )
+            for folds in ("x", "1", "2.5", "Published")
+        ),
+        (
+            ["cross-validation", "--evaluator", "ridge", "--system-words", "1"],
+            "--system-words is for leave-one-system-out, not for cross-validation",
+        ),
+        (
+            ["leave-one-system-out", "--evaluator", "ridge", "--system-words", "0"],
+            "--system-words: must be a whole number of at least 1",
+        ),
         (["cross-validation", "--evaluator", "ridge", "--dimension", "overal"], "did you mean overall?"),
         (["cross-validation", "--evaluator", "ridge", "--report", "r.txt"], "cannot write .txt"),
         (["label-amounts", "--evaluator", "ridge", "--fractions", "2"], "must be above 0 and at most 1"),

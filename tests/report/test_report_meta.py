@@ -16,6 +16,7 @@ from rejoinder.figures.panels import Curve, HistogramPanel, IntervalPanel, LineP
 from rejoinder.figures.plots import drawn
 from rejoinder.meta.meta import MetaReport, meta_evaluate
 from rejoinder.meta.studies import STUDIES
+from rejoinder.meta.study import StudyResult
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
 from rejoinder.report.meta import render_meta, render_studies
@@ -116,12 +117,34 @@ def test_the_matrix_of_contests_is_antisymmetric_and_marks_the_significant() -> 
 
 
 def test_studies_can_stand_alone() -> None:
-    from rejoinder.meta.study import StudyResult
-
     study = StudyResult("x", "How labels help", "a paper", ("labels", "Pearson"), ((10, 0.25),), ("More is <better>.",))
     page = render_studies("Learning", [study])
     assert "How labels help" in page
     assert "More is &lt;better&gt;." in page
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2", None),
+        ("Sai et al. 2019", None),
+        ("tested on 5 folds that share no context", "Tested on 5 folds that share no context."),
+        ("human ratings on the scale of the data", "Human ratings on the scale of the data."),
+        (
+            "flips: Zheng et al. 2023; length: Dubois et al. 2024",
+            "Flips: Zheng et al. 2023; length: Dubois et al. 2024.",
+        ),
+    ],
+)
+def test_only_papers_are_followed(source: str, sentence: str | None) -> None:
+    page = render_studies("Learning", [StudyResult("x", "How labels help", source, ("labels",), ((10,),))])
+    assert re.findall(r'<p class="intro">(.*?)</p>', page) == [sentence or f"As in {source}."]
+
+
+def test_a_single_study_is_open_and_several_are_folded() -> None:
+    study = StudyResult("x", "How labels help", "Sai et al. 2019", ("labels",), ((10,),))
+    assert "<details" not in render_studies("Learning", [study])
+    assert render_studies("Learning", [study, study]).count('<details class="folded">') == 2
 
 
 def test_the_same_report_gives_the_same_bytes() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.arguments import whole
 from rejoinder.cli.options import (
     add_reading,
     add_running,
@@ -20,7 +22,7 @@ from rejoinder.cli.options import (
     say,
     say_skipped,
 )
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
@@ -32,6 +34,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "counts": ("label-amounts", "low-resource"),
     "seeds": ("label-amounts", "low-resource"),
     "shared": ("transfer",),
+    "system_words": ("leave-one-system-out",),
 }
 """Option -> the studies that have it."""
 COMMON = ("folds", "seed", "folder", "allow_leakage", "resamples", "quiet")
@@ -78,19 +81,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_folds,
         default=5,
         metavar="K",
-        help="folds that share no context (default: %(default)s), or 'published' for the data's own `split`",
+        help="number of folds, at least 2, that share no context (default: %(default)s), or 'published' for the data's "
+        "own `split`",
     )
     _add_amounts(parser)
-    parser.add_argument(
-        "--shared",
-        choices=("refuse", "drop"),
-        help="transfer: contexts that two sets share are an error (default), or are dropped from training",
-    )
+    _add_of_one_study(parser)
     parser.add_argument(
         "--folder", metavar="FOLDER", help="keep each finished fit here; the same command continues where it stopped"
     )
     parser.add_argument(
-        "--allow-leakage", metavar="REASON", help="test on contexts that were trained on, for this reason"
+        "--allow-leakage",
+        metavar="REASON",
+        help="test on contexts that were trained on, as a published split may require; the reason is printed with the "
+        "result",
     )
     parser.add_argument("--report", metavar="FILE.html", help="write table and figures as one HTML file")
     parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
@@ -108,13 +111,29 @@ def _add_amounts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_of_one_study(parser: argparse.ArgumentParser) -> None:
+    """Options that a single study has."""
+    parser.add_argument(
+        "--shared",
+        choices=("refuse", "drop"),
+        help="transfer: contexts that two sets share are an error (default), or are dropped from training",
+    )
+    parser.add_argument(
+        "--system-words",
+        type=positive,
+        metavar="N",
+        help="leave-one-system-out: systems whose names start with the same N words count as one; with 2, "
+        "'mybot v1 greedy' and 'mybot v1 sample' are both 'mybot v1' (default: every name is a system)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the study, and print its table."""
     from rejoinder.output.targets import reserved
     from rejoinder.output.writing import write_text
 
     _check_options(arguments)
-    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
+    with reserved(*report_outputs(arguments.report), reads=files_read(arguments)), _resumable(arguments):
         result = _result(arguments)
         if arguments.report:
             from rejoinder.report.meta import render_studies
@@ -129,10 +148,29 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@contextmanager
+def _resumable(arguments: argparse.Namespace) -> Iterator[None]:
+    """On an interrupt, print which fits are kept, and how to continue."""
+    from rejoinder.meta.experiments.store import FILE
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = Path(arguments.folder, FILE) if arguments.folder else None
+        if kept is None:
+            say("no fit was kept: with --folder FOLDER, the same command continues from the finished fits", arguments)
+        elif kept.exists():
+            say(f"finished fits are in {kept}: run the same command to continue", arguments)
+        else:
+            say(f"no fit was finished, so none is in {arguments.folder}", arguments)
+        raise
+
+
 def _check_options(arguments: argparse.Namespace) -> None:
     for name, studies in OPTIONS.items():
         if getattr(arguments, name) is not None and arguments.study not in studies:
-            raise CallError(f"--{name} is for {' and '.join(studies)}, not for {arguments.study}")
+            given = f"--{name.replace('_', '-')}"
+            raise CallError(f"{given} is for {' and '.join(studies)}, not for {arguments.study}")
     if arguments.study != "transfer":
         for name in ("judged", "dimension"):
             if len(getattr(arguments, name)) > 1:
@@ -217,4 +255,10 @@ def _only(given: Sequence[str]) -> str:
 
 
 def _folds(text: str) -> int | str:
-    return text if text == "published" else positive(text)
+    if text == "published":
+        return text
+    try:
+        return option("folds", whole(2))(text)
+    except argparse.ArgumentTypeError:
+        expected = "a whole number of at least 2, or 'published'"
+        raise argparse.ArgumentTypeError(f"must be {expected}, not {shortened(text)}") from None

@@ -5,6 +5,7 @@ The same report gives the same file, byte for byte: it contains no time stamp or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,6 +33,8 @@ from rejoinder.report.tables import html_table
 WRAPPED = "overflow-wrap: anywhere"
 BESIDE = 2
 """Up to this many figures the findings are placed next to them, otherwise above them."""
+PAPER = re.compile(r"[^:]*\b(19|20)\d\d\b[^:]*")
+"""A source that is one or more papers, which are cited by authors and year: "Lowe et al. 2017, Table 5"."""
 
 
 def render_meta(report: MetaReport) -> str:
@@ -43,8 +46,8 @@ def render_meta(report: MetaReport) -> str:
 
 
 def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:
-    """One HTML file of studies, such as those of `rejoinder.meta.experiments`."""
-    return render_page(title, [study_section(study, seed=seed) for study in studies])
+    """One HTML file of studies, such as those of `rejoinder.meta.experiments`; a single study is not folded."""
+    return render_page(title, [study_section(study, seed=seed, folded=len(studies) > 1) for study in studies])
 
 
 def _dimension_sections(dimensions: Sequence[DimensionReport]) -> list[Section]:
@@ -73,17 +76,22 @@ def _parts(dimension: DimensionReport) -> list[Section]:
     ]
 
 
-def study_section(study: StudyResult, *, seed: int = 0) -> Section:
+def study_section(study: StudyResult, *, seed: int = 0, folded: bool = True) -> Section:
     """A study: its source, findings, figures and table."""
     findings = element("ul", *(element("li", finding, dir="auto") for finding in study.findings), style=WRAPPED)
     few = len(study.panels) <= BESIDE
     body = [
-        element("p", f"As in {study.source}.", class_="intro"),
+        element("p", _source_text(study.source), class_="intro"),
         Html("") if few else findings,
         panel_grid(study.panels, seed=seed, beside=findings if few else None),
         spaced(_study_table(study)),
     ]
-    return Section(study.title, joined(body), study.name.replace("-", " ").capitalize(), folded=True)
+    return Section(study.title, joined(body), study.name.replace("-", " ").capitalize(), folded=folded)
+
+
+def _source_text(source: str) -> str:
+    """What a study follows, as a sentence: "As in" is for papers only."""
+    return f"As in {source}." if PAPER.fullmatch(source) else f"{source[:1].upper()}{source[1:]}."
 
 
 def _study_table(study: StudyResult) -> Html:

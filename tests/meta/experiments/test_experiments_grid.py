@@ -175,6 +175,19 @@ def test_training_contexts_are_not_tested_on(fits: list[TrainingData]) -> None:
     assert not fits
 
 
+def test_a_refusal_names_the_ways_to_go_on() -> None:
+    anyway = r"--allow-leakage REASON to test on them anyway \(in Python: allow_leakage\)$"
+    leaking = MADE.examples[:3]
+    with pytest.raises(LeakageError, match=rf"; use --folds 5 for folds that share no context, or {anyway}"):
+        Grid().run([cell(test=leaking)])
+    with pytest.raises(
+        LeakageError, match=rf"; use --shared drop to leave these contexts out of training, or {anyway}"
+    ):
+        Grid().run([cell(test=leaking, test_set="other")])
+    with pytest.raises(LeakageError, match=rf"the training dialogues: [^;]*; use {anyway}"):
+        Grid().run([cell(dialogues=(Dialogue("1", ("hello", *TEST[0].context, "and so on")),))])
+
+
 def test_leakage_is_allowed_for_a_reason_that_is_told() -> None:
     scores, findings = Grid(allow_leakage="the paper's split is by reply").run([cell(test=MADE.examples[29:33])])
     assert len(scores[0]) == 4
@@ -218,8 +231,9 @@ def test_a_fitted_evaluator_can_be_checked_later(tmp_path: Path) -> None:
     cell().fit().save(tmp_path / "model")
     loaded = RidgeEvaluator.load(tmp_path / "model")
     refuse_trained(loaded, TEST)
-    with pytest.raises(LeakageError, match="ridge would be tested on training contexts: 30 of 60"):
+    with pytest.raises(LeakageError, match="ridge would be tested on training contexts: 30 of 60") as refused:
         refuse_trained(loaded, MADE.examples)
+    assert "--allow-leakage" not in str(refused.value), "it has no such option"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from rejoinder.meta.experiments.partition import PUBLISHED
 from rejoinder.meta.experiments.result import LearningResult
 from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.judged import JudgedSet
+from rejoinder.report.meta import render_studies
 from rejoinder.reproduction.published.adem import TABLE_14, left_out_figures
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Dialogue
@@ -176,8 +177,32 @@ class TestLeaveOneSystemOut:
         check_printable(result)
 
     def test_one_system_cannot_be_left_out(self) -> None:
-        with pytest.raises(NeedsError, match="has one system"):
+        with pytest.raises(NeedsError, match=r"has one system: [^.]*$"):
             leave_one_system_out(RidgeEvaluator(), synthetic(6, ["only"]))
+        with pytest.raises(NeedsError, match=r"has one system: .* the same word .*: 2 different names, 1 system\."):
+            leave_one_system_out(RidgeEvaluator(), synthetic(6, ["bot greedy", "bot sample"]), system_words=1)
+
+    def test_systems_are_merged_by_the_first_words_of_their_names(self, fits: list[TrainingData]) -> None:
+        made = synthetic(20, ["bot v1 greedy", "bot v1 sample", "bot v2 greedy", "human"])
+        result = leave_one_system_out(RidgeEvaluator(), made, folds=2, system_words=2, **QUICK)
+        rows = {row["not trained on"]: row for row in rows_of(result) if row["tested on"] == "left out"}
+        assert {name: row["replies"] for name, row in rows.items()} == {
+            "bot v1": 40,
+            "bot v2": 20,
+            "human": 20,
+            "average": 80,
+        }
+        assert len(fits) == (3 + 1) * 2
+        assert {item.example.id.split("-")[1] for item in fits[0].judged} == {"bot v2 greedy", "human"}
+        assert "start with the same 2 words count as one system: 4 different names, 3 systems." in str(result)
+        unmerged = leave_one_system_out(RidgeEvaluator(), made, folds=2, **QUICK)
+        assert len({row["not trained on"] for row in rows_of(unmerged)}) == 4 + 2
+        assert "count as one system" not in str(unmerged)
+
+    @pytest.mark.parametrize("words", [0, -1, 1.5, True, "1"])
+    def test_a_number_of_words_that_cannot_be(self, words: Any) -> None:
+        with pytest.raises(CallError, match="system_words must be a whole number of at least 1, not"):
+            leave_one_system_out(RidgeEvaluator(), MADE, system_words=words)
 
 
 class TestLabelAmounts:
@@ -228,6 +253,32 @@ class TestLabelAmounts:
         ]
         assert [row["published Pearson"] for row in rows] == pytest.approx([0.265, np.nan, 0.395], nan_ok=True)
         assert set(result.scores) == {f"ridge, {name}, seed 0" for name in ("10 %", "30 labels", "100 %")}
+
+    def test_the_standard_deviation_is_that_of_the_seeds(self) -> None:
+        settings: dict[str, Any] = {"fractions": (0.2, 1.0), "folds": 2, **QUICK}
+        result = label_amounts(RidgeEvaluator(), MADE, seeds=(0, 1, 2), **settings)
+        few, every = rows_of(result)
+        human = MADE.human("overall")
+        reached = [pearsonr(result.scores[f"ridge, 20 %, seed {seed}"], human).statistic for seed in range(3)]
+        assert few["SD over seeds"] == pytest.approx(np.std(reached, ddof=1))
+        assert (few["lowest seed"], few["highest seed"]) == pytest.approx((min(reached), max(reached)))
+        assert every["SD over seeds"] == pytest.approx(0, abs=1e-12), "all labels are the same labels for every seed"
+        assert "standard deviation over seeds (SD) are of Pearson" in result.findings[-1]
+        assert result.to_dict()["rows"][0]["SD over seeds"] == few["SD over seeds"]
+        deviation = f"{few['SD over seeds']:.3f}"
+        for form in (str(result), result.to_latex(), render_studies("amounts", [result])):
+            assert "SD over seeds" in form
+            assert deviation in form
+        check_printable(result)
+        two = label_amounts(RidgeEvaluator(), MADE, seeds=(0, 1), **settings)
+        assert "SD over seeds" not in two.header
+        assert "SD" not in two.findings[-1]
+        assert all(len(row) == len(two.header) for row in two.rows)
+
+    def test_seeds_without_a_coefficient_have_no_deviation(self) -> None:
+        constant = JudgedSet("constant", MADE.examples, {"overall": np.full_like(MADE.ratings["overall"], 3.0)})
+        (row,) = rows_of(label_amounts(RidgeEvaluator(), constant, fractions=(0.5,), folds=2, **QUICK))
+        assert np.isnan(row["SD over seeds"])
 
     def test_no_label_is_kept_aside(self, fits: list[TrainingData]) -> None:
         label_amounts(RidgeEvaluator(), MADE, fractions=(1.0,), seeds=(0,), folds=PUBLISHED, **QUICK)

@@ -14,6 +14,7 @@ In reading order:
 | `cross_validation` | `cross_validate`: folds that share no context |
 | `amounts` | `label_amounts`: how many labels are needed? |
 | `low_resource` | `low_resource`: how few labels are enough? |
+| `systems` | systems merged by the first words of their names |
 | `left_out` | `leave_one_system_out`: replies of a new system |
 | `transfer` | `transfer`: from one judged set to another |
 

@@ -26,6 +26,9 @@ FRACTIONS = (0.05, 0.10, 0.25, 0.50, 0.75, 1.0)
 ENOUGH = 0.95
 """An amount of labels is enough when it reaches this share of the correlation with all labels."""
 
+FEWEST_SEEDS = 3
+"""The standard deviation over seeds is shown for at least this many: two are described by the lowest and highest."""
+
 
 @dataclass(frozen=True)
 class Amount:
@@ -100,7 +103,7 @@ def label_amounts(
         for (amount, draw), smaller in taken.items()
     }
     curves = {label: _curve(label, columns, taken, tested, resamples, seed) for label in evaluators}
-    table = table_of(_rows(curves), ("amount", "labels"), published or {}, ("lowest seed", "highest seed"))
+    table = table_of(_rows(curves), ("amount", "labels"), published or {}, _seed_columns(len(seeds)))
     return LearningResult(
         "label-amounts",
         f"{tested.dimension} of {tested.name}, by amount of labels",
@@ -162,9 +165,24 @@ def _range(learned: Learned, kind: str = "pearson") -> tuple[float, float]:
     return (min(known), max(known)) if known else (np.nan, np.nan)
 
 
+def _deviation(learned: Learned) -> float:
+    """The sample standard deviation of Pearson over seeds; NaN where too few seeds have a coefficient."""
+    coefficients = np.array([one.pearson.estimate for one in learned.seeds])
+    known = coefficients[~np.isnan(coefficients)]
+    return float(known.std(ddof=1)) if len(known) >= FEWEST_SEEDS else np.nan
+
+
+def _seed_columns(seeds: int) -> tuple[str, ...]:
+    return ("lowest seed", "highest seed", *(["SD over seeds"] if seeds >= FEWEST_SEEDS else []))
+
+
+def _seed_cells(learned: Learned) -> tuple[float, ...]:
+    return (*_range(learned), *([_deviation(learned)] if len(learned.seeds) >= FEWEST_SEEDS else []))
+
+
 def _rows(curves: Mapping[str, Sequence[Learned]]) -> list[Row]:
     return [
-        Row(label, str(one.amount), (str(one.amount), f"{one.labels:.0f}"), one.mean, _range(one))
+        Row(label, str(one.amount), (str(one.amount), f"{one.labels:.0f}"), one.mean, _seed_cells(one))
         for label, curve in curves.items()
         for one in curve
     ]
@@ -183,7 +201,19 @@ def _findings(curves: Mapping[str, Sequence[Learned]], seeds: int) -> list[str]:
                 f"{number(enough.mean.pearson.estimate)}, at least {ENOUGH:.0%} of the {number(most)} that "
                 f"{curve[-1].labels:.0f} labels reach."
             )
-    return [*findings, f"Means over {seeds} random samples of the labels; lowest and highest seed are by Pearson."]
+    return [*findings, _seeds_text(seeds)]
+
+
+def _seeds_text(seeds: int) -> str:
+    """What the columns of a table show that are over seeds."""
+    if seeds == 1:
+        return "One random sample of the labels."
+    shown = (
+        "lowest seed, highest seed and standard deviation over seeds (SD)"
+        if seeds >= FEWEST_SEEDS
+        else "lowest and highest seed"
+    )
+    return f"Means over {seeds} random samples of the labels; {shown} are of Pearson."
 
 
 def _panel(curves: Mapping[str, Sequence[Learned]]) -> LinePanel:

@@ -61,7 +61,7 @@ def cross_validate(
     return LearningResult(
         "cross-validation",
         f"{tested.dimension} of {tested.name}, cross-validated",
-        "published split" if folds == PUBLISHED else f"{folds} folds that share no context",
+        "tested on the published split" if folds == PUBLISHED else f"tested on {folds} folds that share no context",
         table.header,
         table.rows,
         (*_findings(rows), *table.findings, *findings),

@@ -25,6 +25,8 @@ class Grid:
     folder: str | Path | None = None
     allow_leakage: str | None = None
     quiet: bool = True
+    faster: Sequence[str] = ("fewer folds, counts or seeds", "fewer evaluators")
+    """Ways to be done sooner, which are named if the fits will take long."""
 
     def run(self, cells: Sequence[Cell]) -> tuple[list[Scores], list[str]]:
         """The scores of each cell's test examples, and findings on leakage that was allowed.
@@ -43,8 +45,7 @@ class Grid:
     def _run(self, cells: Sequence[Cell], store: CellStore) -> None:
         fitted: tuple[str, Evaluator] | None = None
         missing = list({cell.key: cell for cell in cells if cell not in store}.values())
-        faster = ["fewer folds, counts or seeds", "fewer evaluators"]
-        for cell in progress(missing, "fitting", total=len(missing), unit="fits", quiet=self.quiet, faster=faster):
+        for cell in progress(missing, "fitting", total=len(missing), unit="fits", quiet=self.quiet, faster=self.faster):
             started = time.perf_counter()
             if fitted is None or fitted[0] != cell.fit_key:
                 fitted = (cell.fit_key, cell.fit())

@@ -16,6 +16,8 @@ from rejoinder.types import Example
 NAMED = 10
 """Most ids that a message lists; the others are counted."""
 
+JUDGED = "the judged training replies"
+
 
 class LeakageCheck:
     """Raises an error on leakage, or counts it where a reason for allowing it was given."""
@@ -30,7 +32,7 @@ class LeakageCheck:
         """Check a cell before it is fitted."""
         data = cell.evaluator.training_data(cell.dialogues, cell.train)
         shared = shares_context(cell.test, data.judged_examples, same_set=cell.train_set == cell.test_set)
-        self._take("the judged training replies", cell, shared)
+        self._take(JUDGED, cell, shared)
         self._take("the training dialogues", cell, data.dialogue_contexts.holds(cell.test))
         self._take(
             "the training data of the model it starts from", cell, cell.evaluator.inherited_contexts().holds(cell.test)
@@ -47,9 +49,20 @@ class LeakageCheck:
     def _take(self, source: str, cell: Cell, leaks: NDArray[np.bool_]) -> None:
         leaked = int(leaks.sum())
         if leaked and self._allowed is None:
-            raise LeakageError(_message(cell.label, source, cell.test, leaks))
+            raise LeakageError(f"{_message(cell.label, source, cell.test, leaks)}; {_ways_on(source, cell)}")
         if leaked:
             self._most[source] = max(self._most.get(source, (0, 0)), (leaked, len(cell.test)))
+
+
+def _ways_on(source: str, cell: Cell) -> str:
+    """What can be done about leakage; the options of the command line are arguments of the same names in Python."""
+    if source != JUDGED:
+        other = ""
+    elif cell.train_set == cell.test_set:  # folds share no context, so this is the data's own split
+        other = "--folds 5 for folds that share no context, or "
+    else:
+        other = "--shared drop to leave these contexts out of training, or "
+    return f"use {other}--allow-leakage REASON to test on them anyway (in Python: allow_leakage)"
 
 
 def refuse_trained(evaluator: Evaluator, examples: Sequence[Example]) -> None:

@@ -18,11 +18,14 @@ from rejoinder.meta.experiments.grid import Grid
 from rejoinder.meta.experiments.makers import Makers, named_evaluators
 from rejoinder.meta.experiments.partition import Folds, LabelledSet, Part
 from rejoinder.meta.experiments.result import LearningResult, Measure, Published, Row, measure, table_of
+from rejoinder.meta.experiments.systems import merged_systems, merging_text
 from rejoinder.meta.study import shown
 from rejoinder.types import Dialogue, Scores
 
 LEFT_OUT, ALL = "left out", "all systems"
 AVERAGE, AT_RANDOM = "average", "at random"
+FASTER = ("fewer folds", "fewer evaluators")
+MERGE = "fewer systems (--system-words)"
 
 
 def leave_one_system_out(
@@ -31,6 +34,7 @@ def leave_one_system_out(
     dimension: str | None = None,
     *,
     folds: Folds = 5,
+    system_words: int | None = None,
     seed: int = 0,
     dialogues: Iterable[Dialogue] = (),
     folder: str | Path | None = None,
@@ -43,23 +47,21 @@ def leave_one_system_out(
 
     Systems answer the same contexts, so folds separate contexts as well: each evaluator is fitted on the other
     systems' replies to the other folds' contexts. The row `at random` is the control: as many labels, but of all
-    systems. Keys of `published` are (system, "left out") and (system, "all systems"), also for the system "average".
+    systems. With `system_words`, systems whose names start with the same words count as one (`merged_systems`). Keys
+    of `published` are (system, "left out") and (system, "all systems"), also for the system "average".
     """
-    tested = LabelledSet.of(judged_set, dimension)
-    names = list(dict.fromkeys(tested.judged.systems.tolist()))
-    if len(names) < 2:
-        raise NeedsError(f"{tested.name} has one system: expected at least two, to leave one of them out")
+    tested, merging = _merged(LabelledSet.of(judged_set, dimension), system_words)
+    names = _system_names(tested, merging)
     evaluators = named_evaluators(make_evaluator)
-    whole, corpus = tested.parts(folds, seed), tuple(dialogues)
-    cut = [[_without(part, tested, name) for part in whole] for name in names]
-    cut.append([_thinned(part, 1 / len(names), (seed, place)) for place, part in enumerate(whole)])
+    cut, corpus = _cut(tested, names, folds, seed), tuple(dialogues)
     cells = [
         fold_cell(label, evaluator, tested, part, corpus, seed)
         for label, evaluator in evaluators.items()
         for parts in cut
         for part in parts
     ]
-    found, findings = Grid(folder, allow_leakage, quiet).run(cells)
+    faster = FASTER if merging else (*FASTER, MERGE)
+    found, findings = Grid(folder, allow_leakage, quiet, faster).run(cells)
     runs = iter(found)
     scores: dict[str, Scores] = {}
     rows: list[Row] = []
@@ -74,10 +76,33 @@ def leave_one_system_out(
         "Lowe et al. 2017, Table 5",
         table.header,
         table.rows,
-        (*_findings(rows), *table.findings, *findings),
+        (*_findings(rows), *merging, *table.findings, *findings),
         tuple(_panel(rows, on) for on in (LEFT_OUT, ALL)),
         scores,
     )
+
+
+def _merged(tested: LabelledSet, system_words: int | None) -> tuple[LabelledSet, list[str]]:
+    """The set with its systems merged, and a sentence that says so; unchanged without a number of words."""
+    if system_words is None:
+        return tested, []
+    merged = merged_systems(tested.judged, system_words)
+    return replace(tested, judged=merged), [merging_text(tested.judged, merged, system_words)]
+
+
+def _system_names(tested: LabelledSet, merging: Sequence[str]) -> list[str]:
+    names = list(dict.fromkeys(tested.judged.systems.tolist()))
+    if len(names) < 2:
+        problem = f"{tested.name} has one system: expected at least two, to leave one of them out"
+        raise NeedsError(". ".join([problem, *merging]))
+    return names
+
+
+def _cut(tested: LabelledSet, names: Sequence[str], folds: Folds, seed: int) -> list[list[Part]]:
+    """The folds without each system, then the folds without a random share of the labels, as the control."""
+    whole = tested.parts(folds, seed)
+    without = [[_without(part, tested, name) for part in whole] for name in names]
+    return [*without, [_thinned(part, 1 / len(names), (seed, place)) for place, part in enumerate(whole)]]
 
 
 def _without(part: Part, tested: LabelledSet, system: str) -> Part:
