@@ -11,7 +11,7 @@ from rejoinder.cli import main
 from rejoinder.reproduction.pages import PAGES
 from rejoinder.reproduction.published import adem, liu2016
 from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_2
-from tiny_papers import table_with, tables_of, write_data, write_models
+from tiny_papers import roberta_eval_curve, table_with, tables_of, write_data, write_models
 
 pytest.importorskip("torch", reason="the pages need models that are trained")
 
@@ -60,7 +60,8 @@ def test_am_fm_table_1(make: Maker) -> None:
     rows = {row[0]: row for row in table_with(make("am-fm-table1"), ["metric"])}
     assert rows["embedding-average"][1] == "0.7768"
     assert rows["skip-thought"][1] == "-0.4563"
-    assert len(rows) == 8
+    assert rows["AM-FM"][1] == "0.8907"
+    assert len(rows) == 9
 
 
 def test_am_fm(make: Maker) -> None:
@@ -159,6 +160,32 @@ def test_reply_models(make: Maker) -> None:
     other = make("reply-model-figures-empathetic", "contexts=12")
     assert other.startswith("# Reply models in figures: empatheticdialogues")
     assert "--set corpus=empatheticdialogues --set contexts=12 -o reply-model-figures-empathetic.md`." in other
+
+
+def test_roberta_eval(make: Maker) -> None:
+    page = make("roberta-eval", FEW)
+    ranking = table_with(page, ["encoder", "steps"])
+    assert [row[1:5] for row in ranking] == [["500", "0.027", "1000", "0.500"], ["1,000", "0.053", "2000", "0.700"]]
+    assert ranking[0][5:] == ["0.100 / 0.200", "-"]
+    [labels] = table_with(page, ["judged", "encoder"])
+    assert labels[1:] == ["tiny", "1,000", "33", "33", "3", "0.200, 0.400, 0.300"], "one plateau does not end it"
+    tested = table_with(page, ["trained on"])
+    assert [row[5] for row in tested if "Zhao" in row[2]] == ["0.64", "0.69", "0.75", "0.50"]
+    [ours] = [row for row in tested if row[2] == "tiny"]
+    assert float(ours[5].split()[0]) > 0.9, "the scores are the ratings, outliers included"
+    recorded = json.loads((make.folder / "roberta-eval.json").read_text())
+    assert recorded == {"tiny": roberta_eval_curve()}
+
+
+def test_roberta_eval_without_curves(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["reproduce", "roberta-eval", "--data", str(data), "-o", str(tmp_path / "page.md"), "--models"]
+    assert main([*command, str(tmp_path)]) == 2
+    assert "holds no curve.jsonl: expected one per encoder" in capsys.readouterr().err
+    home = tmp_path / "roberta-eval" / "broken"
+    home.mkdir(parents=True)
+    (home / "curve.jsonl").write_text('{"stage": "rank"\n')
+    assert main([*command, str(tmp_path)]) == 2
+    assert "curve.jsonl:1: is not JSON" in capsys.readouterr().err
 
 
 def test_evaluators(make: Maker) -> None:

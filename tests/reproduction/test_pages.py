@@ -15,12 +15,14 @@ from places import DOCS
 from rejoinder.cli import main
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.reproduction.conclusions import CONCLUSIONS
+from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.making import PROGRAM
 from rejoinder.reproduction.pages import PAGES, find_page
+from rejoinder.reproduction.papers import add_conclusions
 from rejoinder.reproduction.published import PAPERS, State
 
 RESULTS = DOCS / "results"
-COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "roberta-eval", "simulated-crowd"}
+COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "simulated-crowd"}
 """Pages that collect the output of several commands, each of which they name."""
 TRAIN_ALONE = {"torch", "transformers", "sklearn", "gensim"}
 
@@ -53,6 +55,13 @@ def test_a_page_has_the_text_that_the_code_writes(name: str) -> None:
     optional = "SmolLM2 (135M) was pretrained elsewhere"
     missing = [text for text in found if text not in page(name) and not text.startswith(optional)]
     assert not missing
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - {"papers"}))
+def test_a_page_ends_with_the_conclusions_about_it(name: str) -> None:
+    expected = Document(name)
+    add_conclusions(expected, name, PAPERS)
+    assert page(name).rpartition("\n\nMade by")[0].endswith("\n\n".join(expected.blocks))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -102,7 +111,9 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"^adem-table-10 .* data no longer public: the judged Twitter replies .* +-$", told, re.MULTILINE)
     assert re.search(r"^adem-figure-6 +VHRED +nothing measured: a diagram +-$", told, re.MULTILINE)
     assert re.search(
-        r"^adem-table-5 +one system left out of training +on other data +adem-figures$", told, re.MULTILINE
+        r"^adem-table-5 +one system left out of training +on other data: zhao2020 +adem-figures$",
+        told,
+        re.MULTILINE,
     )
 
 

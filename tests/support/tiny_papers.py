@@ -86,7 +86,32 @@ def write_models(folder: Path) -> Path:
     ]
     lines = "".join(json.dumps(record) + "\n" for record in scored)
     (folder / "evaluator-table" / "default.jsonl").write_text(lines)
+    (folder / "roberta-eval" / "tiny").mkdir(parents=True)
+    curve = "".join(json.dumps(row) + "\n" for row in roberta_eval_curve())
+    (folder / "roberta-eval" / "tiny" / "curve.jsonl").write_text(curve)
     return folder
+
+
+def roberta_eval_curve() -> list[Record]:
+    """What recipes/roberta_eval.py records: ranking, repeated after an interruption, then labels and a test."""
+    name = "zhao2020_dailydialog"
+    watched = {name: {"r": 0.1, "rho": 0.2}}
+    ranking = [
+        {"stage": "rank", "steps": steps, "minutes": 2.0 * steps, "ranking accuracy": accuracy, **watched}
+        for steps, accuracy in ((500, 0.5), (1000, 0.6), (1000, 0.7))
+    ]
+    run = {"start": "rank-1000", "judged": name, "labels": 33}
+    labels = [
+        {"stage": "label", **run, "steps": 11 * epoch, "minutes": 1.0 * epoch, "validation": validation}
+        for epoch, validation in enumerate((0.2, 0.4, 0.3), 1)
+    ]
+    tested = [record for record in judged(name, "overall") if record["split"] == "test"]
+    scores = {record["id"]: float(np.mean(record["scores"]["overall"])) for record in tested}
+    return [
+        *ranking,
+        *labels,
+        {"stage": "test", **run, "steps": 33, "tested": name, "r": 1, "rho": 1, "scores": scores},
+    ]
 
 
 def dialogues(corpus: str) -> list[Dialogue]:

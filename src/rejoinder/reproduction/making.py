@@ -25,6 +25,8 @@ def make_page(
     from rejoinder.reproduction.cache import Cache
     from rejoinder.reproduction.inputs import Inputs
     from rejoinder.reproduction.pages import PAGES, find_page
+    from rejoinder.reproduction.papers import add_conclusions
+    from rejoinder.reproduction.published import PAPERS
     from rejoinder.reproduction.settings import settings_of, shown_settings
 
     page, own_sections = find_page(name)
@@ -46,4 +48,6 @@ def make_page(
     made = page if wanted == every else name
     with reserved(Output(output, (".md",))):
         document = module.make(inputs, settings, wanted)
+        own = [paper for paper in PAPERS if name in paper.items_by_key()]
+        add_conclusions(document, page, own or PAPERS)
         document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {output.name}"]))

@@ -122,6 +122,12 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "two minutes, without training the models",
             ("corpus=empatheticdialogues",),
         ),
+        "roberta-eval": Page(
+            "roberta_eval",
+            "RoBERTa-eval trained by its published settings, as far as a CPU comes with them",
+            "judged/zhao2020_*; learning curves in roberta-eval",
+            "seconds, without training the models",
+        ),
         "evaluator-figures": Page(
             "evaluators.page",
             "How well evaluators and metrics agree with people on every judged set",

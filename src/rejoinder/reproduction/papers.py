@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rejoinder.reproduction.conclusions import CONCLUSIONS
+from rejoinder.reproduction.conclusions import CONCLUSIONS, Conclusion
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import PAPERS, Paper
@@ -56,11 +56,24 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 def _paper(document: Document, paper: Paper) -> None:
     document.text(f"## {paper.authors}: {paper.title}", CONCLUSIONS_TEXT)
-    found = [[each.claim, each.found, each.holds, page_link(each.page)] for each in CONCLUSIONS[paper.key]]
+    found = [[*_verdict(each), page_link(each.page)] for each in CONCLUSIONS[paper.key]]
     document.table(["claim", "what we find", "holds", "page"], found)
     document.text("All tables and figures:")
     rows = [[item.key(paper), item.title, item.state.value, item.data, page_link(item.page)] for item in paper.items]
     document.table(["name", "what it shows", "state", "data", "page"], rows)
+
+
+def add_conclusions(document: Document, page: str, papers: Sequence[Paper]) -> None:
+    """What these papers conclude and the figures of a page show, at its end."""
+    for paper in papers:
+        shown = [each for each in CONCLUSIONS[paper.key] if each.page == page]
+        if shown:
+            document.text(f"## What {paper.authors} conclude, and what holds here")
+            document.table(["claim", "what we find", "holds"], [_verdict(each) for each in shown])
+
+
+def _verdict(each: Conclusion) -> list[str]:
+    return [each.claim, each.found, each.holds]
 
 
 def _pages(document: Document) -> None:
@@ -77,8 +90,9 @@ def page_link(page: str) -> str:
 
 
 def _state(item: Item) -> str:
-    """Whether it can be reproduced; if no page shows it, also why."""
-    return item.state.value if item.page else f"{item.state.value}: {item.data}"
+    """Whether it can be reproduced, and on which data, or why not."""
+    data = item.data.partition(", in place of")[0] if item.page else item.data
+    return f"{item.state.value}: {data}"
 
 
 def listing() -> str:

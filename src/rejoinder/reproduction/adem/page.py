@@ -23,17 +23,21 @@ from rejoinder.meta.studies.length_bias import study as length_bias
 from rejoinder.meta.studies.spread import study as score_spread
 from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
+from rejoinder.registry import load
 from rejoinder.reproduction.adem.likeness import likeness_rows
 from rejoinder.reproduction.adem.study import Columns, Study
 from rejoinder.reproduction.adem.training_curves import curve_plot, curves
 from rejoinder.reproduction.documents import Document
-from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.inputs import DIMENSIONS, Inputs
+from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.reproduction.published import zhao2020
 from rejoinder.reproduction.published.adem import TABLE_3, TABLE_8, TABLE_14, left_out_figures
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, FULL, WITHOUT_TRUE
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)
+OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE", "METEOR")
 LOWE_ROWS = {"adem": "ADEM", "c-adem": "C-ADEM", "r-adem": "R-ADEM"}
 LOWE_ENCODERS = {
     ("dot", "vhred"): "VHRED",
@@ -41,7 +45,6 @@ LOWE_ENCODERS = {
     ("adem", "tweet2vec"): "ADEM (T2V)",
 }
 """Evaluator and encoder -> its row in Table 3 of Lowe et al. 2017, where that depends on the encoder."""
-ZHAO_ROWS = {"adem": "ADEM", "r-adem": "ADEM, reference", "c-adem": "ADEM, context"}
 
 Beside = Callable[[str], str]
 """From the label of an evaluator over an encoder to the paper's figures for it."""
@@ -53,7 +56,9 @@ This page measures the evaluators of [adem.md](../reference/adem.md) on public j
 al. 2017 were never released. Brackets are 95 % intervals over contexts. The number of components, gamma, and what the
 penalty shrinks the matrices to are chosen within each training fold, unless a row says otherwise. `dot` is c^T r^ + r^T
 r^ with the encoder's own vectors, and nothing is learned: these are vhred-dot and t2v-dot. On published splits, ratings
-far from the median of their reply are left out, as in Zhao et al. 2020.
+far from the median of their reply are left out, as in Zhao et al. 2020. `c-adem` and `r-adem` are trained as such; the
+context and reference parts of one ADEM, which Zhao et al. compare in their Table 1, are on
+[evaluator-studies.md](evaluator-studies.md).
 
 Not everything was fixed in advance: we had already looked at both zhao2020 sets when we chose the grid of settings, and
 we corrected the variant without length bias (true replies no longer count in the trend) after we had seen its first
@@ -63,6 +68,12 @@ TABLES_TEXT = """\
 ## Agreement with people
 
 Replies to a context that one of the encoders was trained on are left out: {lost}."""
+
+OVERLAP_TEXT = """\
+### Word overlap
+
+Pearson / Spearman of the metrics of the paper's Table 3, on all replies. The paper's figures are those of its test
+set."""
 
 FIGURE_7_TEXT = """\
 ## While it trains (Lowe et al. 2017, Figure 7)
@@ -137,9 +148,10 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 
 
 def tables(study: Study, document: Document) -> None:
-    """Every evaluator over every encoder, on every set."""
+    """Metrics, then every evaluator over every encoder, on every set."""
     lost = {name: len(judged) - len(study.sets[name]) for name, judged in study.read.items()}
     document.text(TABLES_TEXT.format(lost=", ".join(f"{count} of {name}" for name, count in lost.items())))
+    _overlap(study, document)
     for name, tested in study.sets.items():
         document.text(f"### {name}, {tested.dimension}: five folds that share no context")
         _table(study, document, tested, study.out_of_fold[name], _lowe)
@@ -153,6 +165,22 @@ def tables(study: Study, document: Document) -> None:
         truth = of_true_systems(cleaned.judged.examples)
         others = {label: np.where(truth, np.nan, column) for label, column in columns.items()}
         _table(study, document, cleaned, others, _zhao(WITHOUT_TRUE) if name == DAILYDIALOG else _lowe)
+
+
+def _overlap(study: Study, document: Document) -> None:
+    """The metrics of Table 3 of Lowe et al. 2017, on every set."""
+    scores = JudgedScores(study.inputs)
+    rows = []
+    for label in OVERLAP:
+        theirs = TABLE_3.correlations("test")[label]
+        cells = [f"{theirs.pearson:.3f} / {theirs.spearman:.3f}"]
+        for name, judged in study.read.items():
+            column = scores.column(load(METRICS[label]), judged)
+            found = bootstrap_correlations(column, judged.human(DIMENSIONS[name]), judged.contexts, study.resamples)
+            cells.append(" / ".join(shown(found[kind][0]) for kind in ("pearson", "spearman")))
+        rows.append([label, *cells])
+    document.text(OVERLAP_TEXT)
+    document.table(["metric", "Lowe et al., Twitter", *study.read], rows)
 
 
 def _table(study: Study, document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
@@ -182,12 +210,10 @@ def _zhao(part: str) -> Beside:
     figures, deviations = zhao2020.TABLE_1.correlations(part), zhao2020.TABLE_1.column(f"{part}: SD")
 
     def beside(label: str) -> str:
-        evaluator, _, encoder = label.rpartition(", ")
-        row = ZHAO_ROWS.get(evaluator)
-        if row is None or (encoder not in {"hred", "vhred"} and evaluator != "adem"):
+        if not label.startswith("adem, ") or label.count(",") > 1:
             return ""
-        found = figures[row]
-        return f"{found.pearson:.2f} / {found.spearman:.2f} / {deviations[row]:.2f} (Zhao et al., HRED)"
+        found = figures["ADEM"]
+        return f"{found.pearson:.2f} / {found.spearman:.2f} / {deviations['ADEM']:.2f} (Zhao et al., HRED)"
 
     return beside
 

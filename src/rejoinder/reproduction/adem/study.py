@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.splits import drawn_groups
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet, context_groups
+from rejoinder.meta.experiments.systems import merged_systems
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.reproduction.adem.encoders import stored_encoders, unseen
 from rejoinder.reproduction.inputs import DIMENSIONS, Inputs
@@ -89,8 +90,7 @@ class Study:
         if self.contexts is not None:
             groups = context_groups(judged.examples)
             judged = judged.take(np.flatnonzero(drawn_groups(groups, self.contexts, 0)))
-        examples = tuple(replace(example, system=(example.system.split() or [""])[0]) for example in judged.examples)
-        return replace(judged, examples=examples)
+        return merged_systems(judged, 1)
 
 
 def evaluators(folder: str) -> dict[str, Evaluator]:

@@ -122,7 +122,8 @@ TABLE_3_TEXT = """\
 ## Table 3: the five examples
 
 All five are replies of S_17 to items of the test set. Both their scores and ours are those with the best of the 11
-references. PM, which is 1 if nothing speaks against the reply, is not part of the total."""
+references. Ratings have their standard deviation after ±. PM, which is 1 if nothing speaks against the reply, is not
+part of the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,7 @@ def figure_3(study: Study, document: Document) -> None:
 def table_3(study: Study, document: Document) -> None:
     """The five example replies."""
     rows = [example_row(study, number, reply) for number, reply in enumerate(TABLE_3, start=1)]
-    columns = ["theirs: AM, FM, total", "ours, 11 references", "ours, its ground truth alone", "PM"]
+    columns = ["people, theirs", "theirs: AM, FM, total", "ours, 11 references", "ours, its ground truth alone", "PM"]
     document.text(TABLE_3_TEXT)
     document.table(["", "hypothesis", "people", *columns], rows)
 
@@ -305,7 +306,8 @@ def example_row(study: Study, number: int, reply: ExampleReply) -> list[str]:
     return [
         str(number),
         example.response.strip(),
-        f"{study.data.human[place]:.1f}",
+        f"{study.data.human[place]:.1f} ± {np.nanstd(study.data.judged.ratings['overall'][place], ddof=1):.1f}",
+        f"{reply.human:.1f} ± {reply.human_sd:.1f}",
         *(", ".join(f"{value:.3f}" for value in values) for values in (theirs, with_all, by_truth)),
         f"{checks[0]:.2f} by its ground truth, {checks[1]:.2f} on average",
     ]

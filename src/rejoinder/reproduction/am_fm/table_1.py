@@ -10,16 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.arrays import Ints
 from rejoinder.errors import DataError
 from rejoinder.meta.correlations import system_level
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load
+from rejoinder.reproduction.am_fm.columns import cross_fitted, fm_name
+from rejoinder.reproduction.am_fm.folds import Dstc6
+from rejoinder.reproduction.am_fm.measures import mixed
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.dstc6 import corpus_scores
 from rejoinder.reproduction.inputs import DSTC6, Inputs
-from rejoinder.reproduction.published.am_fm import OUTLIER, TABLE_1
+from rejoinder.reproduction.published.am_fm import ORDER, OUTLIER, TABLE_1
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 
@@ -34,7 +38,9 @@ METRICS = {
     "vector extrema": "vector-extrema",
     "greedy matching": "greedy-matching",
 }
-"""Row of the paper's table -> our metric. AM-FM has a separate page."""
+"""Row of the paper's table -> our metric."""
+AM_FM = "AM-FM"
+"""The row of the paper's own metric, by models trained on references of other items."""
 SKIP_THOUGHT = "skip-thought"
 """A row of the paper's table that needs a trained encoder."""
 CASED = ("bleu-4", "rouge-l", "cider")
@@ -49,8 +55,9 @@ compared with people's mean over the same replies; its interval resamples the 2,
 from the others (people rate it 2.99, all others 3.31 or more), so there is also a column without it. 310 replies of
 S_20 are nothing but `<no_reply>` or `<URL>`. The embedding metrics have no vector for these and leave them out, whereas
 nlg-eval, which computed the published figures, gave them a number; the last column counts them as 0. The remaining
-differences are due to different word vectors and, for METEOR, to its paraphrase table, which is not used here. AM-FM
-itself is in [am-fm-dstc6.md](am-fm-dstc6.md). There is a row for skip-thought if the folder of models has trained
+differences are due to different word vectors and, for METEOR, to its paraphrase table, which is not used here. The
+tweets that AM-FM was trained on are not public; ours is trained on references of other items, and
+[am-fm-dstc6.md](am-fm-dstc6.md) shows it in detail. There is a row for skip-thought if the folder of models has trained
 vectors (`make models-cache/skip-thought`)."""
 
 
@@ -77,9 +84,12 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     trained = Path(settings.skip_thought) if settings.skip_thought else inputs.models / SKIP_THOUGHT
     if settings.skip_thought or trained.is_dir():
         measured[SKIP_THOUGHT] = load(trained)
+    found = {row: _scores(metric, judged) for row, metric in measured.items()}
+    columns = cross_fitted(Dstc6(judged), inputs.cache)
+    found[AM_FM] = _with_means(mixed(columns["AM"], columns[fm_name(ORDER)]), judged)
     rows = [
-        [METRICS.get(row, row), f"{TABLE_1.column('Pearson')[row]:.4f}", *_measured(metric, judged)]
-        for row, metric in measured.items()
+        [METRICS.get(row, row), f"{TABLE_1.column('Pearson')[row]:.4f}", *_agreement(*scores, judged)]
+        for row, scores in found.items()
     ]
     signatures = [f"- `{metric.signature}`" for metric in measured.values()]
     document = Document("am-fm-table1")
@@ -98,21 +108,32 @@ def metric_of(name: str) -> Metric:
     return metric
 
 
-def _measured(metric: Metric, judged: JudgedSet) -> list[str]:
-    """Correlation over the systems: at corpus level with and without S_20, and by the means over replies."""
-    names = list(dict.fromkeys(judged.systems.tolist()))
-    people = judged.human("overall")
-    rows = {name: np.flatnonzero(judged.systems == name) for name in names}
-    human = np.array([people[own].mean() for own in rows.values()])
-    kept = np.array([name != OUTLIER for name in names])
+def _scores(metric: Metric, judged: JudgedSet) -> tuple[Scores, Scores]:
+    """The score of each reply, and that of each system's replies together."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoreWarning)  # replies of which no word has a vector
         scores = metric.score(judged.examples)
         if metric.counter() is None and metric.observer() is None:
-            corpus = np.array([_mean(scores[own]) for own in rows.values()])
-        else:
-            systems = {name: [judged.examples[row] for row in own] for name, own in rows.items()}
-            corpus = np.array(list(corpus_scores(metric, systems).values()))
+            return _with_means(scores, judged)
+        systems = {name: [judged.examples[row] for row in own] for name, own in _rows_by_system(judged).items()}
+        return scores, np.array(list(corpus_scores(metric, systems).values()))
+
+
+def _with_means(scores: Scores, judged: JudgedSet) -> tuple[Scores, Scores]:
+    """The score of each reply, and the mean of each system."""
+    return scores, np.array([_mean(scores[own]) for own in _rows_by_system(judged).values()])
+
+
+def _rows_by_system(judged: JudgedSet) -> dict[str, Ints]:
+    names = dict.fromkeys(judged.systems.tolist())
+    return {name: np.flatnonzero(judged.systems == name) for name in names}
+
+
+def _agreement(scores: Scores, corpus: Scores, judged: JudgedSet) -> list[str]:
+    """Correlation over the systems: at corpus level with and without S_20, and by the means over replies."""
+    rows, people = _rows_by_system(judged), judged.human("overall")
+    human = np.array([people[own].mean() for own in rows.values()])
+    kept = np.array([name != OUTLIER for name in rows])
     return [
         f"{correlate(corpus, human).coefficient:.3f}",
         f"{correlate(corpus[kept], human[kept]).coefficient:.3f}",

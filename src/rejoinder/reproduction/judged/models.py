@@ -14,6 +14,7 @@ from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.meta.experiments.cross_validation import cross_validate
 from rejoinder.meta.experiments.partition import PUBLISHED, Folds
+from rejoinder.meta.experiments.systems import merged_systems
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import ScoredSet
 from rejoinder.registry import load
@@ -49,8 +50,7 @@ class Evaluators:
     def scored(self, name: str, metrics: Sequence[str]) -> ScoredSet:
         """A set with the scores of these metrics; a system is a model, whatever its decoding."""
         scored = self.scores.scored(name, {label: METRICS[label] for label in metrics})
-        examples = tuple(replace(each, system=(each.system.split() or [""])[0]) for each in scored.judged.examples)
-        return replace(scored, judged=replace(scored.judged, examples=examples))
+        return replace(scored, judged=merged_systems(scored.judged, 1))
 
     def adding(self, scored: ScoredSet, columns: Mapping[str, Scores]) -> ScoredSet:
         """The set with further columns of scores."""
@@ -71,6 +71,14 @@ class Evaluators:
             resamples=10,
         )
         return result.scores[ADEM]
+
+    def adem_parts(self, judged: JudgedSet) -> dict[str, Scores]:
+        """ADEM fitted on the published training part, and the terms of that one model, by row of the paper's table."""
+        fitted = self.unfitted_adem(judged).fit(
+            judged=[item for item in judged.judged_examples() if item.split != "test"]
+        )
+        models = {ADEM: fitted} | {f"{ADEM}, {part}": fitted.part(part) for part in ("reference", "context")}
+        return {row: model.score(judged.examples) for row, model in models.items()}
 
     def unfitted_adem(self, *judged: JudgedSet) -> Adem:
         """ADEM over the stored vectors of the texts of these sets."""

@@ -24,6 +24,14 @@ METRIC_ROWS = ("BLEU-2", "average", "extrema", "greedy")
 RUBER_ROWS = {"RUBER, context, semi-supervised": TUNED[0], "RUBER, semi-supervised": TUNED[1]}
 """Row of the paper's table -> score of a RUBER that is also trained on labels."""
 
+TABLE_1_TEXT = """\
+## The parts of ADEM and RUBER (Zhao et al. 2020, Table 1)
+
+Pearson / Spearman / SD on the published test replies, where outlying ratings are left out: all 90, and those that are
+not true replies. The parts of ADEM are terms of one fitted model, as in the paper, and not a C-ADEM and an R-ADEM that
+are trained as such. RUBER was trained without labels; its scores are from 0 to 1. SD is the standard deviation of the
+score, on the score's own scale."""
+
 TABLE_3_TEXT = f"""\
 ## Metrics and evaluators against people (Zhao et al. 2020, Table 3)
 
@@ -49,7 +57,34 @@ Pearson / Spearman on the 90 published test replies, where outlying ratings are 
 NOISE_TEXT = """\
 ## Noise on labels, rounded scores (Zhao et al. 2020, Appendix D)
 
-Measured on the 90 published test replies. In the paper, RoBERTa-eval has these figures: {theirs}."""
+Measured on the 90 published test replies. The noise is added to the ratings of these replies; the paper does not say
+whether it also trained on noisy ratings. There, RoBERTa-eval has these figures: {theirs}."""
+
+
+def table_1(study: Study, document: Document) -> None:
+    """ADEM and RUBER with their parts, with and without true replies."""
+    judged = study.everything.judged.without_outliers()
+    test = np.array(judged.splits) == "test"
+    untrue = test & ~of_true_systems(judged.examples)
+    evaluators, human = study.evaluators, judged.human("overall")
+    ruber_parts = evaluators.ruber_parts(judged.examples)
+    columns = {
+        **evaluators.adem_parts(judged),
+        "RUBER": ruber_parts[RUBER],
+        "RUBER, reference": ruber_parts["s_R"],
+        "RUBER, context": ruber_parts["s_U"],
+        "Human": human,
+    }
+    rows = []
+    for row, theirs in zhao2020.TABLE_1.rows.items():
+        cells = []
+        for part, published in ((test, theirs[:3]), (untrue, theirs[3:])):
+            agreement = "" if row == "Human" else _interval_pair(study, columns[row], human, part) + " / "
+            cells += [" / ".join(f"{value:.2f}" for value in published), agreement + _deviation(columns[row][part])]
+        rows.append([row, *cells])
+    parts = (f"all {test.sum()}", f"{untrue.sum()} not true")
+    document.text(TABLE_1_TEXT)
+    document.table(["", *(f"{whose}, {part}" for part in parts for whose in ("Zhao et al.", "ours"))], rows)
 
 
 def table_3(study: Study, document: Document) -> None:
@@ -71,7 +106,7 @@ def table_3(study: Study, document: Document) -> None:
         column = columns[row]
         agreement = "" if row == "Human" else _interval_pair(study, column, columns["Human"], test)
         name = f"{row}; ours: {DEFAULT}" if row == ROBERTA_EVAL else row
-        rows.append([name, " / ".join(f"{value:.2f}" for value in theirs), agreement, f"{np.nanstd(column[test]):.2f}"])
+        rows.append([name, " / ".join(f"{value:.2f}" for value in theirs), agreement, _deviation(column[test])])
     document.text(TABLE_3_TEXT)
     document.table(["", "Zhao et al.: Pearson / Spearman / SD", "ours: Pearson / Spearman", "ours: SD"], rows)
 
@@ -130,6 +165,10 @@ def noisy(study: Study, document: Document) -> None:
     theirs = "; ".join(f"{row}: {found.pearson:.2f} / {found.spearman:.2f}" for row, found in published.items())
     document.text(NOISE_TEXT.format(theirs=theirs))
     add_study(document, noise(part))
+
+
+def _deviation(scores: Scores) -> str:
+    return f"{np.nanstd(scores, ddof=1):.2f}"
 
 
 def _interval_pair(study: Study, scores: Scores, human: Scores, rows: Bools) -> str:

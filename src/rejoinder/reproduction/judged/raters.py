@@ -10,6 +10,7 @@ import numpy as np
 from rejoinder.errors import UnknownNameError
 from rejoinder.figures.plots import box_plot, histogram
 from rejoinder.figures.standalone import panels, standalone
+from rejoinder.meta.experiments.systems import merged_systems
 from rejoinder.meta.judged import JudgedSet, Ratings
 from rejoinder.meta.raters.dimension import kappa_matrix
 from rejoinder.meta.study import shown
@@ -54,10 +55,13 @@ removed."""
 SOURCES_TEXT = """\
 ## Ratings by source (Zhao et al. 2020, Figure 1)
 
+![distribution of mean ratings](rater-distribution.svg)
+
 ![mean ratings by source](rater-sources.svg)
 
-Mean overall ratings without outliers, for {name}. A box extends from the first to the third quartile, with a line at
-the median; whiskers extend from the 5th to the 95th percentile. A source is a model with any decoding."""
+Mean overall ratings without outliers, for {name}: how often each occurs, and how they differ between sources. A box
+extends from the first to the third quartile, with a line at the median; whiskers extend from the 5th to the 95th
+percentile. A source is a model with any decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +141,12 @@ def outliers(read: Read, document: Document) -> None:
 
 def sources(read: Read, document: Document) -> None:
     """The distribution of mean ratings, overall and by source."""
-    drawn, rows = [], []
+    drawn, rows, whole = [], [], []
     shown_sets = [name for name in read if "overall" in read[name].ratings]
     for name in shown_sets:
         human = read[name].without_outliers().human("overall")
         groups = _by_source(read[name], human)
+        whole.append((name, groups[0][1]))
         drawn.append(box_plot(groups, label=f"mean ratings by source, {name}"))
         for source, values in groups:
             quartiles = np.percentile(values, (25, 50, 75))
@@ -149,13 +154,14 @@ def sources(read: Read, document: Document) -> None:
                 [name, source, f"{len(values):,}", f"{values.mean():.2f}", *(f"{value:.2f}" for value in quartiles)]
             )
     document.text(SOURCES_TEXT.format(name=" and ".join(shown_sets)))
+    document.figure("rater-distribution", standalone(histogram(whole, label="mean ratings of replies")))
     document.figure("rater-sources", panels([drawn]))
     document.table(["set", "source", "replies", "mean", "first quartile", "median", "third quartile"], rows)
 
 
 def _by_source(judged: JudgedSet, human: Scores) -> list[tuple[str, Scores]]:
     """All replies, then those of each source, the best first."""
-    models = np.array([example.system.split()[0] if example.system else "" for example in judged.examples])
+    models = merged_systems(judged, 1).systems
     known = ~np.isnan(human)
     groups = [(str(model), human[(models == model) & known]) for model in np.unique(models)]
     return [(ALL, human[known]), *sorted(groups, key=lambda group: -float(group[1].mean()))]

@@ -42,10 +42,12 @@ class JudgedScores:
         """A set on its main dimension, with the scores of these metrics (label -> name with parameters)."""
         judged = self.inputs.judged(name)
         loaded = {label: load(text) for label, text in metrics.items()}
-        columns = {label: self._column(metric, judged) for label, metric in loaded.items()}
+        columns = {label: self.column(metric, judged) for label, metric in loaded.items()}
         return ScoredSet(judged, DIMENSIONS[name], columns, loaded, resamples=self.resamples)
 
-    def _column(self, metric: Metric, judged: JudgedSet) -> Scores:
+    def column(self, metric: Metric, judged: JudgedSet) -> Scores:
+        """The scores of a metric; NaN where it has none."""
+
         def compute() -> dict[str, Scores]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ScoreWarning)  # replies of which no word has a vector

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.figures.plots import line_plot, scatter
+from rejoinder.figures.panels import HistogramPanel
+from rejoinder.figures.plots import histogram, line_plot, scatter
 from rejoinder.figures.standalone import panels, standalone
 from rejoinder.meta.correlations import system_level
 from rejoinder.meta.experiments.low_resource import low_resource
 from rejoinder.meta.experiments.partition import PUBLISHED
 from rejoinder.meta.studies.missed_replies import study as missed_replies
 from rejoinder.meta.studies.spread import study as spread
+from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.reproduction.adem.study import BY_REPLY
 from rejoinder.reproduction.documents import Document
@@ -22,7 +24,7 @@ from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people
 from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators, Study
-from rejoinder.reproduction.judged.published_split import noisy, robustness, table_3, table_4
+from rejoinder.reproduction.judged.published_split import noisy, robustness, table_1, table_3, table_4
 from rejoinder.reproduction.judged.sets import JudgedScores
 from rejoinder.reproduction.published import adem, ruber, zhao2020
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
@@ -31,6 +33,8 @@ from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"
 SCATTERED = ("BLEU-2", "ROUGE", ADEM)
+BY_SYSTEM = ("BLEU-4", "ROUGE", ADEM)
+"""The panels of the papers' figures, reply by reply and system by system."""
 EXAMPLES = 3
 UPPER, LOWER = 0.75, 0.5
 """Quantiles of "high" and "low" scores, where examples are chosen."""
@@ -51,8 +55,9 @@ need little training. Brackets are 95 % intervals over contexts.
 SYSTEMS_TEXT = """\
 ## Over the means of systems (Lowe et al. 2017, Table 4 and Figure 4)
 
-The Pearson correlation between mean scores and mean ratings of the systems of {name}; the paper has four systems. Here,
-as in the paper, the true replies count as one of the systems."""
+The Pearson correlation between mean scores and mean ratings of the systems of {name}. The paper has four systems, one
+of which is people who wrote new replies. Here, the true replies are one of the systems and also the references, which
+gives metrics that compare with references full marks for them. So there is also a column without them."""
 
 REPLIES_TEXT = """\
 ## Reply by reply (Lowe et al. 2017, Figure 3)
@@ -75,17 +80,22 @@ LIKED_TEXT = """\
 ## Replies that {label} and people like and BLEU-2 does not ({source})
 
 Random replies of {name} in the upper quarter by people's ratings and by {label}, and in the lower half by BLEU-2; at
-most one per context."""
+most one per context. {rule}"""
+ADEM_RULE = """\
+The paper takes scores above 4 for high ones and scores below 2 for low ones, after normalisation to people's mean and
+variance."""
 
 TOO_LOW_TEXT = """\
 ## Replies that ADEM scores too low (Lowe et al. 2017, Table 12)
 
-The replies whose rank by people is furthest above their rank by ADEM; at most one per context."""
+The replies whose rank by people is furthest above their rank by ADEM; at most one per context. The paper draws from all
+replies that people and either BLEU-2 or ROUGE score above 4 and ADEM below 2."""
 
 TOO_HIGH_TEXT = """\
 ## Replies that ADEM scores too high (Lowe et al. 2017, Table 13)
 
-The replies whose rank by ADEM is furthest above their rank by people; at most one per context."""
+The replies whose rank by ADEM is furthest above their rank by people; at most one per context. The paper draws from all
+replies that ADEM scores above 4, and people and either BLEU-2 or ROUGE below 2."""
 
 RUBER_TEXT = """\
 ## RUBER reply by reply (Tao et al. 2018, Figures 4 to 6)
@@ -107,7 +117,10 @@ labels. In the paper, about 100 labels do nearly as well as all 720."""
 SPREAD_TEXT = """\
 ## Distributions of scores (Zhao et al. 2020, Figure 3)
 
-All replies of {name}. In the paper, the standard deviations on the test replies are {theirs}."""
+![distributions of scores](evaluator-distributions.svg)
+
+The 90 published test replies of {name}. For the histograms and the columns after *sd*, each metric's range is mapped to
+the human scale, and its mean is moved to the human mean. In the paper, the standard deviations are {theirs}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +146,24 @@ def systems(study: Study, document: Document) -> None:
     scored = study.overlap
     theirs = adem.TABLE_4.column("Pearson")
     document.text(SYSTEMS_TEXT.format(name=DAILYDIALOG))
-    table = system_level(scored)
-    if table is None:
-        document.text("There are fewer than three systems.")
-        return
-    rows = [
-        [each.metric, f"{theirs[each.metric]:.3f}", shown(each.measured["pearson"].interval)]
-        for each in sorted(table.rows, key=lambda row: list(scored.scores).index(row.metric))
-    ]
-    document.table(["", "Lowe et al.", "ours"], rows)
+    untrue = scored.take(np.flatnonzero(~of_true_systems(scored.judged.examples)))
+    found = [_over_systems(part) for part in (scored, untrue)]
+    rows = [[label, f"{theirs[label]:.3f}", *(part.get(label, "-") for part in found)] for label in scored.scores]
+    document.table(["", "Lowe et al.", "ours", "without true replies"], rows)
     names = np.unique(scored.judged.systems)
     people = np.array([np.nanmean(scored.human[scored.judged.systems == name]) for name in names])
     drawn = []
-    for label in SCATTERED:
+    for label in BY_SYSTEM:
         means = np.array([np.nanmean(scored.scores[label][scored.judged.systems == name]) for name in names])
         drawn.append(scatter(people, means, label=f"{label} by system", x_label="people", y_label=label))
     document.text("![scores and people, system by system](evaluator-systems.svg)")
     document.figure("evaluator-systems", panels([drawn]))
+
+
+def _over_systems(scored: ScoredSet) -> dict[str, str]:
+    """Metric -> its correlation with people over the means of systems; empty if there are fewer than three systems."""
+    table = system_level(scored)
+    return {each.metric: shown(each.measured["pearson"].interval) for each in table.rows} if table else {}
 
 
 def replies(study: Study, document: Document) -> None:
@@ -192,7 +206,8 @@ def _liked(study: Study, document: Document, label: str, source: str) -> None:
     high = [column >= np.nanquantile(column, UPPER) for column in (scored.human, scored.scores[label])]
     low = scored.scores["BLEU-2"] <= np.nanquantile(scored.scores["BLEU-2"], LOWER)
     found = np.random.default_rng(0).permutation(np.flatnonzero(high[0] & high[1] & low))
-    document.text(LIKED_TEXT.format(label=label, source=source, name=DAILYDIALOG))
+    rule = ADEM_RULE if label == ADEM else ""
+    document.text(LIKED_TEXT.format(label=label, source=source, name=DAILYDIALOG, rule=rule).rstrip())
     add_examples(document, scored.judged, scored.human, study.shown, first_of_contexts(scored.judged, found, EXAMPLES))
 
 
@@ -258,17 +273,24 @@ def amounts(study: Study, document: Document) -> None:
     document.text(AMOUNTS_TEXT)
     drawn = line_plot(panel.curves, label=panel.title, x_label=panel.x_label, y_label=panel.y_label)  # type: ignore[union-attr]
     document.figure("evaluator-amounts", standalone(drawn))
-    add_study(document, result, ("amount", "labels", "Pearson", "Spearman", "lowest seed", "highest seed"))
+    add_study(
+        document, result, ("amount", "labels", "Pearson", "Spearman", "SD over seeds", "lowest seed", "highest seed")
+    )
 
 
 def distributions(study: Study, document: Document) -> None:
     """Standard deviations of scores."""
     deviations = zhao2020.TABLE_3.column("SD")
     theirs = ", ".join(f"{row} {deviations[row]:.2f}" for row in ("ADEM", "RUBER", "RoBERTa-eval", "Human"))
-    columns = {label: study.everything.scores[label] for label in (ADEM, RUBER, DEFAULT)}
-    scored = ScoredSet(study.everything.judged, "overall", columns, resamples=study.everything.resamples)
+    rows = np.flatnonzero(np.array(study.everything.judged.splits) == "test")
+    columns = {label: study.everything.scores[label][rows] for label in (ADEM, RUBER, DEFAULT)}
+    judged = study.everything.judged.without_outliers().take(rows)
+    result = spread(ScoredSet(judged, "overall", columns, resamples=study.everything.resamples))
     document.text(SPREAD_TEXT.format(name=DAILYDIALOG, theirs=theirs))
-    add_study(document, spread(scored))
+    if result is not None:
+        panel = next(panel for panel in result.panels if isinstance(panel, HistogramPanel))
+        document.figure("evaluator-distributions", standalone(histogram(panel.groups, label=panel.title)))
+    add_study(document, result)
 
 
 def _pair(scores: Scores, human: Scores) -> str:
@@ -286,6 +308,7 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "liked_by_ruber": liked_by_ruber,
     "ruber_replies": ruber_replies,
     "amounts": amounts,
+    "table_1": table_1,
     "table_3": table_3,
     "table_4": table_4,
     "distributions": distributions,

@@ -69,30 +69,38 @@ TABLE_2 = PublishedTable(
 
 @dataclass(frozen=True, slots=True)
 class ExampleReply:
-    """One reply of Table 3: the item of the test set that it answers, and its scores."""
+    """One reply of Table 3: the item of the test set that it answers, its scores and its human ratings."""
 
     item: int
     am: float
     fm: float
     total: float
+    human: float
+    """Mean of the ten ratings, as printed."""
+    human_sd: float
+    """Their standard deviation, as printed."""
 
 
 TABLE_3 = (
-    ExampleReply(1438, 0.817, 0.962, 0.846),
-    ExampleReply(190, 0.081, 0.194, 0.104),
-    ExampleReply(1031, 0.917, 0.891, 0.912),
-    ExampleReply(1290, 0.154, 0.460, 0.215),
-    ExampleReply(1583, 0.792, 0.912, 0.816),
+    ExampleReply(1438, 0.817, 0.962, 0.846, 4.4, 0.6),
+    ExampleReply(190, 0.081, 0.194, 0.104, 1.8, 1.0),
+    ExampleReply(1031, 0.917, 0.891, 0.912, 1.4, 0.5),
+    ExampleReply(1290, 0.154, 0.460, 0.215, 4.3, 0.6),
+    ExampleReply(1583, 0.792, 0.912, 0.816, 1.6, 1.3),
 )
-"""Replies of S_17; the item numbers were found by the replies' text."""
+"""Replies of S_17; the item numbers were found by the replies' text.
+
+For item 1031 the paper prints a mean rating of 1.4; that of the public ratings is 1.3.
+"""
 
 DIMENSIONS, ORDER, LAMBDA = 10, 2, 0.8
 """The best settings, which the paper chose on the test data itself."""
 SENTENCES, SVD_SENTENCES = 18_692, 10_000
 """Tweets of agents that FM was trained on, and those of them that the semantic space of AM was made from."""
 
-_SAME = "DSTC6"
+_SAME = "DSTC6, the same replies and ratings, with other word and skip-thought vectors; AM-FM itself in am-fm-dstc6"
 _TEXT = "DSTC6, with AM and FM trained on references of other items: the tweets they were trained on are not public"
+_TEXTS = f"{_TEXT}; also on DailyDialog and on Self-dialogue"
 _PAGE = "am-fm-dstc6"
 
 AM_FM = Paper(
@@ -106,7 +114,7 @@ AM_FM = Paper(
         Item("Table 2", "FM by the order of its n-grams", State.OTHER_DATA, _TEXT, _PAGE, "table_2", TABLE_2),
         Item("Table 3", "five replies with their scores", State.OTHER_DATA, _TEXT, _PAGE, "table_3"),
         Item("Figure 1", "AM by dimension", State.OTHER_DATA, _TEXT, _PAGE, "figure_1"),
-        Item("Figure 2", "AM-FM by lambda", State.OTHER_DATA, _TEXT, _PAGE, "figure_2"),
+        Item("Figure 2", "AM-FM by lambda", State.OTHER_DATA, _TEXTS, _PAGE, "figure_2"),
         Item("Figure 3", "scores and people, reply by reply", State.OTHER_DATA, _TEXT, _PAGE, "figure_3"),
     ),
 )

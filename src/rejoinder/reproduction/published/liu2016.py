@@ -71,7 +71,9 @@ TABLE_5 = PublishedTable(
 )
 """Mean score of replies whose length is within 6 words of the true reply's (47 replies), and of the others (53)."""
 
-_JUDGED = "judged sets with references, in place of the judged Twitter and Ubuntu replies, which we do not have"
+_IN_PLACE = "in place of the judged Twitter and Ubuntu replies, which we do not have"
+_JUDGED = f"zhao2020, usr_personachat, gupta2019_dailydialog and the GRADE sets, {_IN_PLACE}"
+_ONE_SET = f"zhao2020_dailydialog, {_IN_PLACE}"
 _PAGE = "metric-figures"
 
 LIU2016 = Paper(
@@ -84,7 +86,7 @@ LIU2016 = Paper(
             "Table 2",
             "embedding metrics of five reply models",
             State.OTHER_DATA,
-            "DailyDialog and EmpatheticDialogues, in place of Ubuntu and Twitter",
+            "DailyDialog, in place of Ubuntu and Twitter; EmpatheticDialogues in reply-model-figures-empathetic",
             "reply-model-figures",
             table=TABLE_2,
         ),
@@ -93,12 +95,12 @@ LIU2016 = Paper(
             "Table 4", "BLEU without stop words and punctuation", State.OTHER_DATA, _JUDGED, _PAGE, "table_4", TABLE_4
         ),
         Item("Table 5", "score by difference of length", State.OTHER_DATA, _JUDGED, _PAGE, "table_5", TABLE_5),
-        Item("Figure 1", "scores of metrics and people, reply by reply", State.OTHER_DATA, _JUDGED, _PAGE, "figure_1"),
+        Item("Figure 1", "scores of metrics and people, reply by reply", State.OTHER_DATA, _ONE_SET, _PAGE, "figure_1"),
         Item(
             "Figure 2",
             "replies that metrics and people judge differently",
             State.OTHER_DATA,
-            _JUDGED,
+            _ONE_SET,
             _PAGE,
             "figure_2",
         ),

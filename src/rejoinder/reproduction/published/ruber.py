@@ -56,8 +56,9 @@ TABLE_4 = PublishedTable(
 )
 """Trained on Douban, tested on Baidu Tieba: 150 replies of Seq2Seq with attention."""
 
-_SETS = "zhao2020, in place of the judged Chinese replies, which were never released"
-_GUPTA = "gupta2019_dailydialog, in place of the judged Chinese replies, which were never released"
+_IN_PLACE = "in place of the judged Chinese replies, which were never released"
+_SETS = f"zhao2020, {_IN_PLACE}"
+_GUPTA = f"gupta2019_dailydialog, {_IN_PLACE}"
 _PAGE, _STUDIES = "ruber-figures", "evaluator-studies"
 
 RUBER = Paper(
@@ -66,8 +67,23 @@ RUBER = Paper(
     "RUBER: An Unsupervised Method for Automatic Evaluation of Open-Domain Dialog Systems",
     (
         Item("Table 1", "a query with candidate replies", State.NOTHING_MEASURED, "an invented example"),
-        Item("Table 2", "metrics, parts and blends against people", State.OTHER_DATA, _SETS, _PAGE, "ruber", TABLE_2),
-        Item("Table 3", "two replies with their scores", State.OTHER_DATA, _SETS, _STUDIES, "liked_by_ruber"),
+        Item(
+            "Table 2",
+            "metrics, parts and blends against people",
+            State.OTHER_DATA,
+            _SETS,
+            _PAGE,
+            "ruber",
+            TABLE_2,
+        ),
+        Item(
+            "Table 3",
+            "two replies with their scores",
+            State.OTHER_DATA,
+            f"zhao2020_dailydialog, {_IN_PLACE}",
+            _STUDIES,
+            "liked_by_ruber",
+        ),
         Item(
             "Table 4",
             "trained on one corpus, tested on another",
@@ -77,13 +93,27 @@ RUBER = Paper(
             "",
             TABLE_4,
         ),
-        Item("Figure 1", "mean s_U by fifth of human scores", State.OTHER_DATA, _SETS, _PAGE, "figure_1"),
+        Item(
+            "Figure 1",
+            "mean s_U by fifth of human scores",
+            State.OTHER_DATA,
+            f"zhao2020, all replies, {_IN_PLACE}; the paper has true replies only",
+            _PAGE,
+            "figure_1",
+        ),
         Item("Figure 2", "overview of the metric", State.NOTHING_MEASURED, "a diagram"),
         Item("Figure 3", "the network of s_U", State.NOTHING_MEASURED, "a diagram"),
         Item(
             "Figure 4", "scores and people, replies of retrieval", State.OTHER_DATA, _GUPTA, _STUDIES, "ruber_replies"
         ),
         Item("Figure 5", "scores and people, replies of Seq2Seq", State.OTHER_DATA, _GUPTA, _STUDIES, "ruber_replies"),
-        Item("Figure 6", "scores and people, on the other corpus", State.OTHER_DATA, _SETS, _STUDIES, "ruber_replies"),
+        Item(
+            "Figure 6",
+            "scores and people, on the other corpus",
+            State.OTHER_DATA,
+            f"zhao2020_personachat, {_IN_PLACE}",
+            _STUDIES,
+            "ruber_replies",
+        ),
     ),
 )

@@ -21,6 +21,7 @@ from rejoinder.reproduction.published import zhao2020
 from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.published.ruber import RETRIEVAL, SEQ2SEQ, TABLE_2
 from rejoinder.reproduction.published.zhao2020 import FULL, PERSONACHAT, RUBER, WITHOUT_TRUE
+from rejoinder.reproduction.ruber.baselines import BASELINES, baselines
 from rejoinder.reproduction.ruber.findings import claims, targets
 from rejoinder.reproduction.ruber.models import ENCODERS, SETS, TUNED, Models, Replies, pooled
 from rejoinder.reproduction.ruber.study import QUANTILES, Study, check_encoders, correlations, pair
@@ -70,7 +71,9 @@ SET_TEXT = "## {corpus}, models trained on {corpus}"
 RUBER_TEXT = """\
 ## Beside the figures of Tao et al.
 
-Their replies are Chinese and were never released. Each cell has r / rho, ours over all replies of each set."""
+Their replies are Chinese and were never released. Each cell has r / rho, ours over all replies of each set. The rows
+*human* compare one rater with the mean of the others: the mean over raters, and the highest. Our data do not say who
+gave a rating, so that the first ratings of all replies count as those of one rater."""
 
 ENCODERS_TEXT = """\
 ## Other encoders against the GRU
@@ -175,7 +178,8 @@ def _row(
 def ruber(study: Study, document: Document) -> None:
     """The figures of Tao et al. next to ours."""
     theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
-    rows = []
+    others = [baselines(study.models.inputs, replies) for replies in study.replies.values()]
+    rows = [[row, *(pair(each[row], 3) for each in (*theirs, *others))] for row in BASELINES]
     for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
         cells = [pair(each[score], 3) for each in theirs]
         for corpus, replies in study.replies.items():

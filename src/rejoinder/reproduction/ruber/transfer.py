@@ -14,6 +14,7 @@ from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import ruber, zhao2020
 from rejoinder.reproduction.published.records import Correlations
+from rejoinder.reproduction.ruber.baselines import BASELINES, baselines
 from rejoinder.reproduction.ruber.findings import transfer_costs, transferred, verdict
 from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, SETS, Models
 from rejoinder.reproduction.ruber.study import Study, check_encoders, correlations, pair
@@ -53,7 +54,8 @@ BOTH_WAYS_TEXT = """\
 TAO_TEXT = """\
 ## Beside the figures of Tao et al.
 
-Each cell has r / rho, ours by models that were trained on the other corpus, on all replies."""
+Each cell has r / rho, ours by models that were trained on the other corpus, on all replies. The first rows need no
+training: one rater against the mean of the others, and word overlap."""
 
 FINDINGS_TEXT = """\
 ## What holds
@@ -110,7 +112,11 @@ def transfer_rows(study: Study, corpus: str, scores: Sequence[str]) -> list[list
 def tao(study: Study, document: Document) -> None:
     """The figures of Tao et al. next to ours."""
     published = ruber.TABLE_4.correlations()
+    found = [baselines(study.models.inputs, replies) for replies in study.replies.values()]
     rows = []
+    for row in BASELINES:
+        ours = [pair(each[row], 3) for each in found for _ in study.encoders]
+        rows.append([row, pair(published.get(row), 3), *ours])
     for score in SCORES:
         ours = [
             pair(correlations(transferred(study, corpus, encoder, score), replies.human), 3)

@@ -1,0 +1,272 @@
+"""The page `roberta-eval`: RoBERTa-eval trained by the settings of Zhao et al. 2020, as far as a CPU comes with them.
+
+`recipes/roberta_eval.py` trains and writes what it measures to roberta-eval/ENCODER/curve.jsonl in the models' folder.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.defaults import RESAMPLES
+from rejoinder.errors import CallError, DataError
+from rejoinder.evaluators.encoder.presets import PRESETS
+from rejoinder.figures.panels import Curve
+from rejoinder.figures.plots import line_plot
+from rejoinder.figures.standalone import standalone
+from rejoinder.meta.judged import JudgedSet
+from rejoinder.meta.study import shown
+from rejoinder.reproduction.documents import Document
+from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL, TABLE_3, TABLE_4
+from rejoinder.reproduction.replies import OVERALL
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.text.grid import number
+
+FOLDER, CURVE = "roberta-eval", "curve.jsonl"
+EPOCH = 18743
+"""Steps of an epoch of ranking: 56,229 places of dailydialog.train in batches of 3."""
+
+_PAPER = PRESETS["paper"]
+
+INTRODUCTION = f"""\
+# RoBERTa-eval as published, on a CPU
+
+Zhao et al. 2020 fine-tune RoBERTa-large in two stages: first to score true replies above random ones, without labels,
+then to predict human scores. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
+rate of 3e-6, {_PAPER.ranking.epochs} epochs of ranking, and up to {_PAPER.regression.epochs} epochs on labels. The
+margin and the pooling, which the paper does not give, are ours. This page shows how far these settings come on a CPU
+with encoders that are a fraction of its size (355 million parameters): all-mpnet-base-v2 (12 layers, 109 million) and
+all-MiniLM-L6-v2 (6 layers, 23 million). Neither was trained as long as the settings ask, which would take days.
+
+Ratings far from the median of their reply are left out, as in the paper. The published split divides replies, not
+contexts, so that the contexts of the test replies also occur in training. Minutes are processor time on one core.
+
+`recipes/roberta_eval.py` trained the models and recorded all that is shown here
+([roberta-eval.json](roberta-eval.json))."""
+
+RANKING_TEXT = f"""\
+## The first stage: ranking
+
+The settings ask for {_PAPER.ranking.epochs} epochs of {EPOCH:,} steps. *Ranking accuracy* is the share of held-out
+replies that score above a random one. The last columns are Pearson / Spearman with 200 rated replies of the training
+part of each set; no label was used."""
+
+LABELS_TEXT = """\
+## The second stage: labels
+
+The correlation with the 90 validation replies after each epoch on labels; the weights with the highest are kept. Zhao
+et al. lower the learning rate when validation stops improving, and stop at 1e-7: a run that ended by this rule is
+marked *ended*. The others were stopped for time."""
+
+TEST_TEXT = """\
+## On the test replies
+
+The published test parts have 90 replies each. Brackets are 95 % intervals over contexts. SD is the standard deviation
+of the scores."""
+
+MORE_TEXT = """\
+## What more would give
+
+All figures here are correlations with the validation part of DailyDialog, so that no choice is made on test replies.
+With 90 replies, a difference between two of them of less than about .1 may well be chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How intervals are computed."""
+
+    resamples: int = RESAMPLES
+
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LabelRun:
+    """One training run of the second stage."""
+
+    encoder: str
+    start: str
+    judged: str
+    labels: int
+    epochs: tuple[Row, ...]
+    """One row per validation, in order."""
+    tests: tuple[Row, ...]
+    """One row per tested set."""
+
+    @property
+    def ranked(self) -> int:
+        """Steps of the first stage before this one."""
+        return int(self.start.removeprefix("rank-")) if self.start.startswith("rank-") else 0
+
+    @property
+    def validation(self) -> list[float]:
+        """The correlation after each epoch."""
+        return [row["validation"] for row in self.epochs]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the learning rate fell below its limit: twice a validation did not improve."""
+        best = np.maximum.accumulate(self.validation)
+        plateaus = int((np.array(self.validation[1:]) <= best[:-1]).sum())
+        return _PAPER.regression.is_over(0, plateaus)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was recorded for all encoders, and the replies that they were tested on."""
+
+    inputs: Inputs
+    settings: Settings
+    records: Mapping[str, tuple[Row, ...]]
+    """Encoder -> the rows of its curve."""
+
+    def ranking(self, encoder: str) -> list[Row]:
+        """The measurements of the first stage; of one that was repeated after an interruption, the last."""
+        found = {row["steps"]: row for row in self.records[encoder] if row["stage"] == "rank"}
+        return [found[step] for step in sorted(found)]
+
+    @cached_property
+    def runs(self) -> list[LabelRun]:
+        """All runs of the second stage, those on most labels after the longest ranking first."""
+        found = []
+        for encoder, rows in self.records.items():
+            learned = [row for row in rows if row["stage"] == "label"]
+            for start, judged, labels in dict.fromkeys((row["start"], row["judged"], row["labels"]) for row in learned):
+                mine = [row for row in rows if (row.get("start"), row.get("judged")) == (start, judged)]
+                mine = [row for row in mine if row["labels"] == labels]
+                epochs = {row["steps"]: row for row in mine if row["stage"] == "label"}
+                tests = {row["tested"]: row for row in mine if row["stage"] == "test"}
+                ordered = tuple(epochs[step] for step in sorted(epochs))
+                found.append(LabelRun(encoder, start, judged, labels, ordered, tuple(tests.values())))
+        return sorted(found, key=lambda run: (run.judged, -run.labels, run.encoder, -run.ranked))
+
+    def judged(self, name: str) -> JudgedSet:
+        """The test part of a judged set, without outlying ratings."""
+        judged = self.inputs.judged(name).without_outliers()
+        return judged.take(np.flatnonzero(np.array(judged.splits) == "test"))
+
+
+def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
+    """The sections in order."""
+    study = Study(inputs, settings, _records(inputs.models / FOLDER))
+    document = Document("roberta-eval")
+    document.beside["roberta-eval.json"] = json.dumps(study.records, indent=1) + "\n"
+    document.text(INTRODUCTION)
+    for section in sections:
+        SECTIONS[section](study, document)
+    return document
+
+
+def _records(home: Path) -> dict[str, tuple[Row, ...]]:
+    found = {path.parent.name: _read(path) for path in sorted(home.glob(f"*/{CURVE}"))}
+    if not found:
+        raise CallError(f"{home} holds no {CURVE}: expected one per encoder, as recipes/roberta_eval.py writes it")
+    return found
+
+
+def _read(path: Path) -> tuple[Row, ...]:
+    rows = []
+    for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise DataError(f"is not JSON: {error}", file=str(path), line=place) from None
+    return tuple(rows)
+
+
+def _ranking(study: Study, document: Document) -> None:
+    """Each measurement of the first stage, as a table and a figure."""
+    document.text(RANKING_TEXT)
+    sets = (DAILYDIALOG, PERSONACHAT)
+    rows, lines = [], []
+    for encoder in study.records:
+        curve = study.ranking(encoder)
+        for row in curve:
+            cells = [f"{row['steps']:,}", f"{row['steps'] / EPOCH:.3f}", f"{row['minutes']:.0f}"]
+            rows.append([encoder, *cells, number(row["ranking accuracy"]), *(_pair(row.get(name)) for name in sets)])
+        steps = [math.log2(row["steps"]) for row in curve]
+        if len(curve) > 1:
+            lines.append(Curve(encoder, steps, [row["ranking accuracy"] for row in curve]))
+    document.table(["encoder", "steps", "epochs", "minutes", "ranking accuracy", *sets], rows)
+    if lines:
+        label = "Ranking accuracy by steps"
+        plot = line_plot(lines, label=label, x_label="log2 of the steps", y_label="ranking accuracy")
+        document.figure("roberta-eval-ranking", standalone(str(plot)))
+        document.text(f"![{label}](roberta-eval-ranking.svg)")
+
+
+def _labels(study: Study, document: Document) -> None:
+    """The validation of each run, epoch by epoch."""
+    document.text(LABELS_TEXT)
+    rows = [
+        [
+            *_described(run),
+            f"{run.epochs[-1]['steps']:,}" + (", ended" if run.ended else ""),
+            f"{run.epochs[-1]['minutes']:.0f}",
+            ", ".join(map(number, run.validation)),
+        ]
+        for run in study.runs
+    ]
+    header = ["judged", "encoder", "ranking steps", "labels", "label steps", "minutes", "after each epoch"]
+    document.table(header, rows)
+
+
+def _tests(study: Study, document: Document) -> None:
+    """Tables 3 and 4 of the paper: each run on the test replies of its own set and of the other."""
+    document.text(TEST_TEXT)
+    rows = []
+    for (trained, tested), theirs in TABLE_4.correlations(ROBERTA_EVAL).items():
+        deviation = TABLE_3.column("SD")[ROBERTA_EVAL] if trained == tested == DAILYDIALOG else math.nan
+        published = [f"{theirs.pearson:.2f}", f"{theirs.spearman:.2f}"]
+        spread = "-" if math.isnan(deviation) else f"{deviation:.2f}"
+        rows.append([trained, tested, f"{ROBERTA_EVAL} (Zhao et al. 2020)", "", "720", *published, spread])
+        for run in study.runs:
+            test = next((row for row in run.tests if row["tested"] == tested), None)
+            if run.judged == trained and test is not None:
+                judged = study.judged(tested)
+                scores = np.array([test["scores"][example.id] for example in judged.examples])
+                found = bootstrap_correlations(scores, judged.human(OVERALL), judged.contexts, study.settings.resamples)
+                cells = [shown(found[kind][0]) for kind in ("pearson", "spearman")]
+                _, encoder, ranked, labels = _described(run)
+                rows.append([trained, tested, encoder, ranked, labels, *cells, f"{np.std(scores):.2f}"])
+    header = ["trained on", "tested on", "evaluator", "ranking steps", "labels", "Pearson", "Spearman", "SD"]
+    document.table(header, rows)
+
+
+def _more(study: Study, document: Document) -> None:
+    """The best validation of each run by its amount of ranking, labels and layers."""
+    document.text(MORE_TEXT)
+    runs = [run for run in study.runs if run.judged == DAILYDIALOG]
+    shortest = min((len(run.validation) for run in runs), default=0)
+    rows = [
+        [*_described(run)[1:], *(number(max(run.validation[:epochs])) for epochs in (shortest, len(run.validation)))]
+        for run in runs
+    ]
+    header = ["encoder", "ranking steps", "labels", f"best of {shortest} epochs", "best of all epochs"]
+    document.table(header, rows)
+
+
+SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
+    "ranking": _ranking,
+    "labels": _labels,
+    "test": _tests,
+    "more": _more,
+}
+"""In the order of the page."""
+
+
+def _described(run: LabelRun) -> list[str]:
+    return [run.judged, run.encoder, f"{run.ranked:,}", str(run.labels)]
+
+
+def _pair(found: Row | None) -> str:
+    return "-" if found is None else f"{number(found['r'])} / {number(found['rho'])}"
