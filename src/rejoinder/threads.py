@@ -24,7 +24,8 @@ R = TypeVar("R")
 THREADS = "REJOINDER_THREADS"
 """The variable that says how many threads this process may use; without it, as many as it has cores."""
 _BLAS = "OPENBLAS_NUM_THREADS"
-_LIBRARIES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", THREADS)
+_OPENMP, _MKL = "OMP_NUM_THREADS", "MKL_NUM_THREADS"
+_LIBRARIES = (_OPENMP, _MKL, "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", THREADS)
 
 _is_used = False
 """Whether this process, or the one that it was forked from, has used a thread pool."""
@@ -57,10 +58,14 @@ def usable_cores() -> int:
 def thread_limits(processes: int) -> dict[str, str]:
     """Environment variables that give each of several processes its share of the cores; lower limits are kept.
 
-    Products of numpy's matrices depend on the number of threads in the last bits, so they always run on one.
+    Products of numpy's matrices depend on the number of threads in the last bits, so they always run on one. torch has
+    its share, because one process with a large encoder needs all cores; OMP_NUM_THREADS=1 gives it one thread in every
+    number of processes, and the same scores to the last bit (docs/reference/determinism.md).
     """
     share = max(1, usable_cores() // processes)
     given = {name: os.environ.get(name, "") for name in _LIBRARIES}
+    # torch takes MKL's number of threads where both are set, so a limit on OpenMP alone has to hold for MKL too.
+    given[_MKL] = given[_MKL] or given[_OPENMP]
     limits = {name: text if text.isdecimal() and 0 < int(text) < share else f"{share}" for name, text in given.items()}
     return {**limits, _BLAS: "1"}
 

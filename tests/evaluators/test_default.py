@@ -19,6 +19,7 @@ from rejoinder.progress import following
 from rejoinder.registry import SHIPPED, SHIPPED_FOLDERS, shipped_folder
 from rejoinder.types import Example
 from small_evaluators import judged
+from tolerance import assert_same_scores
 
 LARGEST = 30_000_000
 
@@ -60,8 +61,8 @@ def test_no_context_no_score_and_an_empty_reply_the_lowest(default: rejoinder.Me
 def test_the_order_and_the_company_of_replies_change_nothing(default: rejoinder.Metric) -> None:
     examples = [Example("", CONTEXT, text) for text in (FITS, OFF, "No.", "Who?", FITS + " " + OFF)]
     together = default.score(examples)
-    assert default.score(examples[::-1])[::-1] == pytest.approx(together, abs=1e-5)
-    assert [float(default.score([example])[0]) for example in examples] == pytest.approx(together, abs=1e-4)
+    assert_same_scores(default.score(examples[::-1])[::-1], together)
+    assert_same_scores([default.score([example])[0] for example in examples], together)
 
 
 def test_the_number_of_threads_changes_nothing(default: rejoinder.Metric, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from rejoinder.loading.foreign import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.types import Example
 from tiny_encoder import write_encoder
+from tolerance import assert_same_scores
 
 EXAMPLES = [
     Example("1", ("hello", "tell me about tea"), "well tea is what i like", ("i like tea", "tea makes me happy")),
@@ -76,8 +77,8 @@ def test_neither_order_nor_company_matters(folder: Path) -> None:
     for against in ("references", "last-turn"):
         evaluator = fitted(folder, against)
         together = evaluator.score(EXAMPLES)
-        np.testing.assert_allclose(evaluator.score(EXAMPLES[::-1])[::-1], together, atol=1e-5)
-        np.testing.assert_allclose([evaluator.score([each])[0] for each in EXAMPLES], together, atol=1e-5)
+        assert_same_scores(evaluator.score(EXAMPLES[::-1])[::-1], together)
+        assert_same_scores([evaluator.score([each])[0] for each in EXAMPLES], together)
 
 
 def test_what_is_missing_makes_a_score_unknown(folder: Path) -> None:

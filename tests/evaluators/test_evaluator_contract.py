@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from large_hred import write_large_hred
 from places import DOCS
 from registered_evaluators import REGISTERED, SMALL
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
@@ -26,7 +28,8 @@ from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED, load
 from rejoinder.types import Example, JudgedExample, Scores
-from small_evaluators import Familiar, Lengthy, dialogues, judged
+from small_evaluators import REFERENCES, Familiar, Lengthy, dialogues, judged
+from tolerance import TOLERANCE, assert_same_scores
 
 HOSTILE = ["a" * 5000, "\u200b", "﷽" * 50, "e\u0301" * 20, "<script>", "\\", "a\u2028b", "lone \ud800", "?!"]
 
@@ -62,6 +65,12 @@ def test_every_registered_evaluator_is_tested() -> None:
 def test_every_evaluator_is_on_the_page_on_determinism() -> None:
     page = (DOCS / "reference" / "determinism.md").read_text(encoding="utf-8")
     assert [name for name in (*EVALUATORS, *JUDGES, *SHIPPED) if f"`{name}`" not in page] == []
+
+
+def test_the_page_on_determinism_gives_the_tolerance_of_the_tests() -> None:
+    page = (DOCS / "reference" / "determinism.md").read_text(encoding="utf-8")
+    assert f"at most {TOLERANCE:.5f}" in page
+    assert set(re.findall(r"0\.0\d+", page)) == {f"{TOLERANCE:.5f}"}, "there is one tolerance"
 
 
 def test_fit_gives_the_same_object_back(unfitted: Evaluator) -> None:
@@ -104,22 +113,37 @@ def test_shape_type_and_range(fitted: Evaluator) -> None:
 
 def test_neither_order_nor_company_matters(fitted: Evaluator) -> None:
     # Not to the last bit: some processors sum a row of a matrix product in an order that depends on its position.
-    same = partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
-    together = fitted.score(EXAMPLES)
-    same(fitted.score(EXAMPLES[::-1]), together[::-1])
-    same([fitted.score([example])[0] for example in EXAMPLES], together)
+    check_order_and_company(fitted, EXAMPLES)
 
 
-def test_the_number_of_threads_does_not_matter(fitted: Evaluator) -> None:
+def check_order_and_company(evaluator: Evaluator, examples: Sequence[Example]) -> None:
+    together = evaluator.score(examples)
+    assert_same_scores(evaluator.score(examples[::-1])[::-1], together)
+    assert_same_scores([evaluator.score([example])[0] for example in examples], together)
+
+
+def check_threads(evaluator: Evaluator, examples: Sequence[Example]) -> None:
     before = torch.get_num_threads()
     found = []
     try:
         for count in (1, 2):
             torch.set_num_threads(count)
-            found.append(fitted.score(EXAMPLES))
+            found.append(evaluator.score(examples))
     finally:
         torch.set_num_threads(before)
-    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
+    assert_same_scores(found[0], found[1])
+
+
+def test_the_number_of_threads_does_not_matter(fitted: Evaluator) -> None:
+    check_threads(fitted, EXAMPLES)
+
+
+def test_large_dot_products_differ_little_relative_to_their_size(tmp_path: Path) -> None:
+    evaluator = load(f"vhred-dot(encoder='{write_large_hred(tmp_path / 'hred')}')")
+    examples = [replace(item.example, references=REFERENCES) for item in judged(16)]
+    assert np.abs(evaluator.score(examples)).max() > 50
+    check_order_and_company(evaluator, examples)
+    check_threads(evaluator, examples)
 
 
 def read_only_copy(evaluator: Evaluator) -> Evaluator:

@@ -21,6 +21,7 @@ from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.types import Example
 from tiny_encoder import TOPICS, dialogues, judged, write_encoder
+from tolerance import assert_same_scores
 
 EXAMPLES = [
     Example(
@@ -56,8 +57,8 @@ def test_scores_are_between_one_and_five_and_differ(fitted: Encoder) -> None:
 
 def test_neither_order_nor_company_matters(fitted: Encoder) -> None:
     together = fitted.score(EXAMPLES)
-    np.testing.assert_allclose(fitted.score(EXAMPLES[::-1]), together[::-1], atol=1e-5)
-    np.testing.assert_allclose([fitted.score([example])[0] for example in EXAMPLES], together, atol=1e-5)
+    assert_same_scores(fitted.score(EXAMPLES[::-1]), together[::-1])
+    assert_same_scores([fitted.score([example])[0] for example in EXAMPLES], together)
 
 
 def test_empty_replies_and_missing_contexts(fitted: Encoder, exported: Path) -> None:
@@ -164,6 +165,18 @@ def test_onnx_agrees_with_torch(fitted: Encoder, exported: Path) -> None:
     assert 0 < off.mean() < 0.03
     assert np.quantile(off, 0.99) < 0.1
     assert (exported / "model.int8.onnx").stat().st_size < (exported / "model.onnx").stat().st_size
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_the_number_of_cores_does_not_change_a_bit_of_an_exported_one(
+    exported: Path, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.evaluators.encoder.onnx_model.BATCH_TOKENS", 128)  # many batches
+    loaded, scores = Encoder.load(exported, precision=precision), []
+    for cores in ("1", "3"):
+        monkeypatch.setenv("REJOINDER_THREADS", cores)
+        scores.append(loaded.score(EXAMPLES).tolist())
+    assert scores[0] == scores[1]
 
 
 # Without segments of its own, the encoder is not told what the pooling is.

@@ -30,6 +30,8 @@ from rejoinder.scoring.scorer import Scorer
 from rejoinder.threads import thread_limits, usable_cores
 from rejoinder.types import Example
 from running import Run
+from tolerance import assert_same_scores
+from torch_threads import TorchThreads
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -61,13 +63,35 @@ def make_run(
 
 
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
-    written = {}
-    for jobs in (1, 3):
-        folder = tmp_path / str(jobs)
-        folder.mkdir()
-        make_run(SHARED, jobs).score(folder / "scores.jsonl")
-        written[jobs] = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert written[1] == written[3]
+    assert files_of(SHARED, 1, tmp_path) == files_of(SHARED, 3, tmp_path)
+
+
+def test_with_one_thread_each_the_number_of_processes_does_not_change_a_torch_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by a bit, on a machine where each process could have several threads."""
+    torch = pytest.importorskip("torch")
+    from tiny_vectors import tiny_characters  # needs torch
+
+    monkeypatch.setenv("REJOINDER_THREADS", "6")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    dot = rejoinder.load(f"t2v-dot(encoder='{tiny_characters()}', against=context)")
+    metrics = {"dot": dot, "threads of torch": TorchThreads()}
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # as in a process that starts with OMP_NUM_THREADS=1
+    try:
+        assert files_of(metrics, 1, tmp_path) == files_of(metrics, 2, tmp_path)
+    finally:
+        torch.set_num_threads(before)
+
+
+def files_of(metrics: Mapping[str, Metric] | list[str], jobs: int, home: Path) -> dict[str, bytes]:
+    """What a run with so many processes writes: name -> content."""
+    folder = home / str(jobs)
+    folder.mkdir()
+    make_run(metrics, jobs).score(folder / "scores.jsonl")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +150,7 @@ def test_an_evaluator_on_onnx_runtime_is_shared(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sizes, "SLOW_BATCH", 6)
     examples = [Example(str(number), ("how are you?",), " ".join(WORDS[: number + 1])) for number in range(12)]
     one, two = (rejoinder.score(examples, "default", jobs=jobs)["default"] for jobs in (1, 2))
-    np.testing.assert_allclose(one, two, atol=1e-6)
+    assert_same_scores(two, one)
 
 
 def test_a_process_that_dies_is_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
@@ -183,6 +207,12 @@ def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
     limits = thread_limits(2)
     assert (limits["POLARS_MAX_THREADS"], limits["OMP_NUM_THREADS"], limits["OPENBLAS_NUM_THREADS"]) == ("4", "1", "1")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    assert thread_limits(2)["MKL_NUM_THREADS"] == "1", "torch takes MKL's number"
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    assert thread_limits(2)["MKL_NUM_THREADS"] == "3"
+    monkeypatch.setenv("MKL_NUM_THREADS", "8")
+    assert thread_limits(2)["MKL_NUM_THREADS"] == "4"
     assert thread_limits(64)["REJOINDER_THREADS"] == "1"
 
 

@@ -48,10 +48,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_on_two_cpus_equals_one_on_this_machine(tmp_path: Path) -> None:
-    """With a metric that must know the corpus, corpus-level scores, notes, slices, and a line that is left out."""
+    """With an evaluator, a metric that needs the whole corpus, corpus scores, notes, slices, and a line left out."""
     given: list[Any] = [*rows()[:30], "{no json\n", *rows()[30:], {"id": "0", "system": "B", "response": "again"}]
     path = written(tmp_path, given)
-    metrics = ["bleu-2", "cider", "distinct-1", "meteor"]
+    metrics = ["bleu-2", "cider", "distinct-1", "meteor", "default-fast"]
     local, on_ray = runs(path, metrics, by=["topic"], on_error="skip")
     expected, found = local.score(tmp_path / "scores.parquet"), on_ray.score(tmp_path / "scores")
     assert found.to_dict() == expected.to_dict()

@@ -1,5 +1,8 @@
 """Scores batches in several processes of this machine: the same scores as in one, in the same order.
 
+Only evaluators on torch may differ in the last bits, because each process has fewer threads than one alone
+(docs/reference/determinism.md).
+
 The processes are started as new interpreters, never forked, each with its share of the cores as threads. Unlike those
 of `multiprocessing` they do not run the caller's script again, so a script needs no `if __name__ == "__main__"`.
 """

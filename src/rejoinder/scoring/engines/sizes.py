@@ -1,7 +1,8 @@
 """Where batches are cut, and how many processes score them.
 
 Scores of an evaluator depend on the batch in the last bits. So batches are cut at places that depend on the data and
-the metrics only, and every number of processes gives the same scores.
+the metrics only, and every number of processes gives the same scores; those of torch also depend on its number of
+threads in the last bits (docs/reference/determinism.md).
 """
 
 from __future__ import annotations
