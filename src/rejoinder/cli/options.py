@@ -129,8 +129,8 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=option("jobs"),
         metavar="N",
-        help="processes that score, which does not change the scores (default: as many as there are cores for "
-        "evaluators, and for fast metrics where there are many replies, else one)",
+        help="processes that score; scores stay the same, but for the last digits of evaluators in torch (default: as "
+        "many as there are cores for evaluators, and for fast metrics where there are many replies, else one)",
     )
 
 

@@ -40,7 +40,8 @@ def score(
     names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
     `jobs` is the number of processes that score; by default as many as there are cores for evaluators, and for fast
-    metrics where there are many replies, else one. It does not change the scores.
+    metrics where there are many replies, else one. Scores stay the same, but for the last digits of evaluators in
+    torch.
     """
     chosen = choose(metrics)
     with closing(Source(examples, replace(FieldMap.given(fields), by=tuple(by)), on_error)) as source:

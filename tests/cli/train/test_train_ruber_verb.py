@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from rejoinder.evaluators.ruber.ruber import Ruber
+from rejoinder.evaluators.ruber.stages import RankingStage
 from rejoinder.learning.checkpoints import Checkpoints
+from rejoinder.learning.schedules import Schedule
 from topic_replies import labelled, questions, topics_in_order
 
 if TYPE_CHECKING:
@@ -53,6 +55,21 @@ def test_human_scores(run: Run, write_lines: WriteLines, talk: Path, tmp_path: P
     outside = run(*call[:-4], "2", "5", "-o", "other")
     assert outside.code == 2
     assert "has the score 1: expected 2 to 5" in outside.err
+
+
+def test_options_reach_the_training(run: Run, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[RankingStage, Schedule]] = []
+
+    def no_training(_: object, stage: RankingStage, schedule: Schedule, *__: object) -> None:
+        started.append((stage, schedule))
+
+    monkeypatch.setattr("rejoinder.evaluators.ruber.training.train", no_training)
+    options = ("--margin", ".9", "--batch", "4", "--learning-rate", ".01", "--negatives", "2")
+    ran = run("train", "ruber", "--dialogues", talk, *SMALL, *options, "-o", "model")
+    assert ran.code == 0, ran.err
+    ((stage, schedule),) = started
+    assert (stage.margin, stage.negatives) == (0.9, 2)
+    assert (schedule.batch, schedule.learning_rate, schedule.epochs) == (4, 0.01, 2)
 
 
 def test_an_interrupted_run_is_resumed(run: Run, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

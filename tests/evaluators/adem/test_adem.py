@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import small_evaluators as small
+from planted_scores import GIVEN, WIDTH, examples, human_of, judged, stored
 from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
@@ -27,63 +28,10 @@ from rejoinder.stats.correlation import correlate
 from rejoinder.types import Example, JudgedExample
 from tiny_vectors import tiny_characters
 
-WIDTH = 12
-GIVEN: dict[str, Any] = {"components": 6, "gamma": 0.01, "towards": "zero"}
-
-
-def examples(count: int = 160, references: int = 1) -> list[Example]:
-    """Four replies to each context, of one to twelve words."""
-    rng = np.random.default_rng(1)
-    return [
-        Example(
-            f"e{row}",
-            (f"turn {row // 4}", f"question {row // 4}"),
-            " ".join([f"reply{row}"] + ["so"] * int(rng.integers(0, 12))),
-            tuple(f"reference {row // 4} {number}" for number in range(references)),
-            f"s{row % 4}",
-        )
-        for row in range(count)
-    ]
-
-
-def stored(items: list[Example], folder: Path) -> str:
-    """Random vectors of all texts."""
-    rng = np.random.default_rng(2)
-    texts = dict.fromkeys(
-        text for item in items for text in (item.context, item.response, *item.references) if text != ()
-    )
-    spread = np.linspace(1.5, 0.5, WIDTH)  # so that principal components have an order
-    vectors = {text: rng.normal(size=WIDTH) * spread for text in texts}
-    StoredVectors.of(vectors, "random|1").save(folder)
-    return str(folder)
-
-
-def judged(items: list[Example], encoder: str, seed: int = 5) -> list[JudgedExample]:
-    """Scores by two planted matrices over the stored vectors."""
-    found = StoredVectors.load(encoder)
-    rng = np.random.default_rng(seed)
-    m, n = rng.normal(size=(2, WIDTH, WIDTH)) / WIDTH
-    context, reply = (found.encode([getattr(item, name) for item in items]) for name in ("context", "response"))
-    best = np.max(
-        [
-            np.einsum("ri,ij,rj->r", found.encode([item.references[place] for item in items]), n, reply)
-            for place in range(len(items[0].references))
-        ],
-        axis=0,
-    )
-    human = np.clip(3 + 0.5 * (np.einsum("ri,ij,rj->r", context, m, reply) + best), 1, 5)
-    return [
-        JudgedExample(item, {"overall": (float(score), float(score))}) for item, score in zip(items, human, strict=True)
-    ]
-
 
 @pytest.fixture
 def encoder(tmp_path: Path) -> str:
     return stored(examples(), tmp_path / "vectors")
-
-
-def human_of(items: list[JudgedExample]) -> np.ndarray[Any, Any]:
-    return np.array([item.scores["overall"][0] for item in items])
 
 
 def test_it_learns_what_people_go_by(encoder: str) -> None:
@@ -206,25 +154,6 @@ def test_gradient_descent_comes_near(encoder: str) -> None:
         Adem(encoder=encoder, solver=solver, **GIVEN).fit((), items).score(examples()) for solver in ("exact", "sgd")
     )
     assert correlate(exact, descent).coefficient > 0.8
-
-
-def test_the_preset_of_the_paper_is_its_settings(encoder: str) -> None:
-    items = judged(examples(), encoder)
-    # Lowe et al. 2017, section 5.1 and appendix D
-    stated: dict[str, Any] = {
-        "components": 7,
-        "gamma": 0.02,
-        "towards": "zero",
-        "solver": "sgd",
-        "learning_rate": 0.01,
-        "batch": 16,
-    }
-    found, expected = Adem(encoder=encoder, preset="paper"), Adem(encoder=encoder, **stated)
-    assert (found.learning_rate, found.batch) == (0.01, 16)
-    np.testing.assert_array_equal(found.fit((), items).score(examples()), expected.fit((), items).score(examples()))
-    assert found.setting_ == expected.setting_
-    other = Adem(encoder=encoder, preset="paper", components=3, gamma=0.01).fit((), items).setting_
-    assert (other.components, other.gamma, other.towards) == (3, 0.01, "zero")
 
 
 def test_principal_components_are_those_of_scikit_learn() -> None:

@@ -27,7 +27,7 @@ def labelled() -> Labelled:
 def predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Predictions that need no fit."""
 
-    def given(data: Labelled, kinds: tuple[str], hold_out: str, seed: int) -> Floats:  # noqa: ARG001
+    def given(data: Labelled, kinds: tuple[str], hold_out: str, seed: int) -> Floats:
         return PREDICTED[kinds[0]]
 
     monkeypatch.setattr(choosing, "held_out_predictions", given)

@@ -81,3 +81,25 @@ def test_a_segment_is_added_to_the_word() -> None:
         torch.testing.assert_close(given[0][0], made.model.get_input_embeddings()(ids) + segments.weight[whose])
         torch.nn.init.zeros_(segments.weight)
         torch.testing.assert_close(made([dialogue]).words, plain([dialogue]).words)
+
+
+def test_a_context_that_is_too_long_keeps_its_persona() -> None:
+    made, tokens = network(speakers=True)
+    plain, _ = network(speakers=False)
+    context = in_tokens(PERSONA, tokens).turns
+    every = [token for turn in context for token in turn]
+    persona, last = len(context[0]) + len(context[1]), len(context[-1])
+    for room in (persona + last + 1, persona + last):
+        made.context_tokens = plain.context_tokens = 2 * room
+        kept = [*every[:persona], *every[persona - room :]]
+        assert made._script(context) == [made.begin, *kept]
+        assert len(kept) == room < len(every)
+        assert made._spoken(context, made._segments(context))[1 : persona + 1] == [0] * persona
+        assert made._spoken(context, made._segments(context))[-last:] == [2] * last
+        assert plain._script(context) == [made.begin, *every[-room:]], "without segments there are no personas"
+    made.context_tokens = 2 * (last + 3)  # the last turn, and the first three tokens of the persona
+    assert made._script(context) == [made.begin, *every[:3], *context[-1]]
+    made.context_tokens = 2 * (last - 1)
+    assert made._script(context) == [made.begin, *context[-1][1:]]
+    with torch.no_grad():
+        assert made.encode([context]).isfinite().all()

@@ -34,11 +34,13 @@ from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale
 from rejoinder.evaluators.adem.vectors import (
     PROJECTION,
     Projection,
+    Rated,
     Reading,
     VectorEvaluator,
     check_width,
     encoding_shown,
     fits,
+    kind_of,
     row_products,
 )
 from rejoinder.evaluators.base import Use
@@ -51,14 +53,17 @@ from rejoinder.loading.schema import member, record
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.model_folder import CONFIG
-from rejoinder.types import Example, JudgedExample, Scores
+from rejoinder.types import Example, Scores
 
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
 PARTS = ("context", "reference")
 OWN, PAPER_PRESET = "own", "paper"
+EXACT, SGD = "exact", "sgd"
 PAPER_SETTING = (7, 0.02, "zero")
-"""Components, gamma and what the penalty draws to, in Lowe et al. 2017."""
+"""Components, gamma and what the penalty draws to, in Lowe et al. 2017 (section 5.1, appendix D)."""
+PAPER_SETTINGS = {"tweet2vec": (150, 0.01, "zero")}
+"""The same for kinds of encoder for which the paper has other values (appendix D)."""
 _ROUNDS = 5
 """The largest number of times that the best reference of each reply is chosen again."""
 
@@ -77,8 +82,8 @@ class Adem(VectorEvaluator):
     dialogues: ClassVar[Use] = "unused"
 
     preset: str = OWN
-    """`paper`: the settings of Lowe et al. 2017, 7 components, gamma .02, a penalty towards zero and sgd; components,
-    gamma and towards can still be given. `own`: the settings below."""
+    """`paper`: the settings of Lowe et al. 2017: sgd, a penalty towards zero, 7 components and gamma .02 (150 and .01
+    if the encoder is a tweet2vec); components, gamma and towards can still be given. `own`: the settings below."""
     components: int | None = None
     """The number of principal components (7 in Lowe et al. 2017, 50 in Zhao et al. 2020); None: chosen by
     cross-validation."""
@@ -86,8 +91,9 @@ class Adem(VectorEvaluator):
     """Strength of the L1 penalty (.02 in Lowe et al. 2017); None: chosen by cross-validation."""
     towards: str | None = None
     """What the penalty draws M and N to: `zero`, as in the paper, or `identity`; None: chosen by cross-validation."""
-    solver: str = "exact"
-    """`exact`: the least loss; `sgd`: gradient descent with early stopping on held-out contexts, as in the paper."""
+    solver: str | None = None
+    """`exact`: the least loss; `sgd`: gradient descent with early stopping, as in the paper, on the judged replies of
+    the split `valid`, or on held-out contexts if there are none; by default the preset's, sgd for `paper`."""
     learning_rate: float = 0.01
     """Learning rate of sgd (.01 in Lowe et al. 2017, .001 in Zhao et al. 2020)."""
     batch: int = 16
@@ -108,12 +114,22 @@ class Adem(VectorEvaluator):
     length_: LengthTrend | None = field(init=False, repr=False, compare=False)
     setting_: Setting = field(init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.solver is None:  # set here, so that signature and folder name the solver that is used
+            object.__setattr__(self, "solver", SGD if self.preset == PAPER_PRESET else EXACT)
+        super().__post_init__()
+
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
         super().check()
         check_choice(self, "preset", (OWN, PAPER_PRESET))
         check_choice(self, "towards", (*TOWARDS, None))
-        check_choice(self, "solver", ("exact", "sgd"))
+        check_choice(self, "solver", (EXACT, SGD))
+        if self.preset == PAPER_PRESET and self.solver == EXACT:
+            raise CallError(
+                f"{self.name}: the preset {PAPER_PRESET} has the solver {SGD}: for {EXACT}, leave out the preset and "
+                "give components, gamma and towards"
+            )
         check_choice(self, "refs", ("max", "mean"))
         check_least(self, {"components": 1, "batch": 1, "epochs": 1})
         if self.gamma is not None and not 0 <= self.gamma < np.inf:
@@ -124,22 +140,25 @@ class Adem(VectorEvaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """The projection, the matrices and, with `debias`, the trend with length."""
         encoder = self.opened
-        examples, human = self._labelled(data.judged)
-        with encoding_shown(examples, data.run):
-            reading = self._read(examples, encoder)
-        components, gamma, towards = self._given
-        projection = Projection.of(reading.vectors, components or max(COMPONENTS))
-        points = reading.with_vectors(projection.points(reading.vectors))
+        (examples, human), (others, their_human) = self._labelled(data)
+        with encoding_shown([*examples, *others], data.run):
+            train = Rated(self._read(examples, encoder), human)
+            valid = Rated(self._read(others, encoder), their_human) if others else None
+        components, gamma, towards = self._given(kind_of(encoder))
+        projection = Projection.of(train.points.vectors, components or max(COMPONENTS))
+        train, valid = train.projected(projection), valid and valid.projected(projection)
         groups = context_groups(examples)
-        first = self._compared(points, human, self._best_references(points, None))
+        first = self._compared(train, None)
         wanted = settings_of(components, gamma, towards, first.replies.shape[1])
         setting = chosen(first, groups, wanted, data.seed)
-        bilinear = self._fitted_matrices(points, human, groups, setting, data.seed)
-        compared = self._compared(points, human, self._best_references(points, bilinear)).first(setting.components)
+        bilinear = self._fitted_matrices(train, valid, groups, setting, data.seed)
+        compared = self._compared(train, bilinear).first(setting.components)
         bilinear = replace(bilinear, means=tuple(float(term.mean()) for term in compared.terms(bilinear.matrices)))
         trend = None
         if self.debias:
-            trend = LengthTrend.of(Batch(examples), self._scores(points, bilinear), apart="references" in self.needs)
+            trend = LengthTrend.of(
+                Batch(examples), self._scores(train.points, bilinear), apart="references" in self.needs
+            )
         return {
             "encoder_": encoder,
             "projection_": projection.first(setting.components),
@@ -162,48 +181,70 @@ class Adem(VectorEvaluator):
         scores[rows] = np.clip(found, LOWEST, HIGHEST)
         return scores
 
-    @property
-    def _given(self) -> tuple[int | None, float | None, str | None]:
-        """Components, gamma and towards: as given, or else by the preset; None: to be chosen."""
+    def _given(self, encoder: str) -> tuple[int | None, float | None, str | None]:
+        """Components, gamma and towards: as given, or else by preset and kind of encoder; None: to be chosen."""
         if self.preset == OWN:
             return self.components, self.gamma, self.towards
-        components, gamma, towards = PAPER_SETTING
+        components, gamma, towards = PAPER_SETTINGS.get(encoder, PAPER_SETTING)
         return (
             components if self.components is None else self.components,
             gamma if self.gamma is None else self.gamma,
             self.towards or towards,
         )
 
-    def _labelled(self, judged: Sequence[JudgedExample]) -> tuple[list[Example], Scores]:
-        """The examples that have everything they are compared with, and their human scores from 1 to 5."""
+    def _labelled(self, data: TrainingData) -> tuple[tuple[list[Example], Scores], tuple[list[Example], Scores]]:
+        """The examples to learn from and those to stop by, each with their human scores from 1 to 5.
+
+        They have everything that they are compared with. The exact solver never stops early: it has none to stop by.
+        """
+        valid = data.valid if self.solver == SGD else ()
+        judged = (*data.judged, *valid)
         scale = self.scale or observed_scale(judged, self.dimension)
         examples, human = labels(judged, self.dimension)
+        held_out = {id(item.example) for item in valid}
         usable = [place for place, example in enumerate(examples) if fits(example, self.needs)]
-        if len(usable) < 2:
-            wanted = " and ".join(["a reply", *sorted(self.needs)])
+        learn = [place for place in usable if id(examples[place]) not in held_out]
+        stop = [place for place in usable if id(examples[place]) in held_out]
+        wanted = " and ".join(["a reply", *sorted(self.needs)])
+        if len(learn) < 2:
             raise NeedsError(f"{self.name} learns from judged examples with {wanted}: expected at least two")
-        return [examples[place] for place in usable], on_our_scale(human[usable], scale)
+        if valid and not stop:
+            raise NeedsError(f"{self.name} stops early by judged examples with {wanted}: the split valid has none")
+        found = ([examples[place] for place in learn], on_our_scale(human[learn], scale))
+        return found, ([examples[place] for place in stop], on_our_scale(human[stop], scale))
 
     def _read(self, examples: Sequence[Example], encoder: Any) -> Reading:
         return Reading.of(examples, encoder, context="context" in self.needs, references="references" in self.needs)
 
-    def _fitted_matrices(self, points: Reading, human: Scores, groups: Ints, setting: Setting, seed: int) -> Bilinear:
+    def _fitted_matrices(
+        self, train: Rated, valid: Rated | None, groups: Ints, setting: Setting, seed: int
+    ) -> Bilinear:
         """M and N; with several references, each reply's best one by the matrices of the round before."""
-        best = self._best_references(points, None)
-        for _ in range(_ROUNDS):
-            bilinear = self._solved(self._compared(points, human, best), groups, setting, seed)
-            before, best = best, self._best_references(points, bilinear)
+
+        def solved(before: Bilinear | None) -> Bilinear:
+            held_out = None if valid is None else self._compared(valid, before)
+            return self._solved(self._compared(train, before), held_out, groups, setting, seed)
+
+        bilinear, best = solved(None), self._best_references(train.points, None)
+        for _ in range(_ROUNDS - 1):
+            before, best = best, self._best_references(train.points, bilinear)
             if np.array_equal(before, best):
                 break
+            bilinear = solved(bilinear)
         return bilinear
 
-    def _solved(self, compared: Compared, groups: Ints, setting: Setting, seed: int) -> Bilinear:
-        if self.solver == "exact" and self.preset == OWN:
+    def _solved(
+        self, compared: Compared, valid: Compared | None, groups: Ints, setting: Setting, seed: int
+    ) -> Bilinear:
+        """M and N by the solver; sgd without `valid` stops by some of the training contexts."""
+        if self.solver == EXACT:
             return learned(compared, setting)
-        train, valid = early_stopping_rows(groups, seed)
+        if valid is None:
+            train, held_out = early_stopping_rows(groups, seed)
+            valid = compared.take(held_out) if len(held_out) else None
+            compared = compared.take(train)
         how = Descent(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)
-        held_out = compared.take(valid) if len(valid) else None
-        return descended(compared.take(train), held_out, setting, how, seed)
+        return descended(compared, valid, setting, how, seed)
 
     def _best_references(self, points: Reading, bilinear: Bilinear | None) -> Ints:
         """The reference that each reply scores best with; before the first round, by the dot product. (examples,)"""
@@ -215,8 +256,9 @@ class Adem(VectorEvaluator):
         order = np.lexsort((-products, points.owner))  # each reply's best reference first
         return order[points.starts]
 
-    def _compared(self, points: Reading, human: Scores, best: Ints) -> Compared:
-        """Replies with their contexts and one reference each: the best, or the mean of all."""
+    def _compared(self, rated: Rated, bilinear: Bilinear | None) -> Compared:
+        """Replies with their contexts and one reference each: the best by these matrices, or the mean of all."""
+        points, best = rated.points, self._best_references(rated.points, bilinear)
         vectors = np.asarray(points.vectors, np.float64)
         sides = []
         if "context" in self.needs:
@@ -227,7 +269,7 @@ class Adem(VectorEvaluator):
                 sides.append(totals / np.bincount(points.owner)[:, None])
             else:
                 sides.append(vectors[points.references[best]])
-        return Compared(np.stack(sides), vectors[points.responses], human)
+        return Compared(np.stack(sides), vectors[points.responses], rated.human)
 
     def _scores(self, points: Reading, bilinear: Bilinear) -> Scores:
         """The score of each reply, before the trend with length is removed."""
@@ -248,6 +290,13 @@ class Adem(VectorEvaluator):
         """r^T N r^ of each reference. (references,)"""
         vectors = np.asarray(points.vectors[:, : len(matrix)], np.float64)
         return row_products(vectors[points.references], matrix, vectors[points.responses[points.owner]])
+
+    @classmethod
+    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:  # noqa: ARG003 - for others
+        """Earlier versions trained the preset `paper` with sgd and saved the solver as `exact`."""
+        if parameters.get("preset") == PAPER_PRESET and parameters.get("solver") == EXACT:
+            return parameters | {"solver": SGD}
+        return parameters
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write encoder and matrices; return settings and constants."""

@@ -13,7 +13,7 @@ import numpy as np
 from rejoinder.encoders.sentence_encoders import SentenceEncoder
 from rejoinder.errors import CallError
 from rejoinder.evaluators.adem.adem import PAPER
-from rejoinder.evaluators.adem.vectors import Reading, VectorEvaluator, fits, largest_square
+from rejoinder.evaluators.adem.vectors import Reading, VectorEvaluator, fits, kind_of, largest_square
 from rejoinder.evaluators.base import Use
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import check_choice
@@ -69,8 +69,7 @@ class EncoderDot(VectorEvaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         encoder = self.opened
-        # Stored vectors have the signature of the encoder that made them.
-        if self.encoders is not None and encoder.signature.split("|")[0] not in self.encoders:
+        if self.encoders is not None and kind_of(encoder) not in self.encoders:
             wanted = " or ".join(sorted(self.encoders))
             raise CallError(f"{self.name}: {self.encoder} holds {encoder.name!r}: expected {wanted}")
         return self._with_bound(encoder)

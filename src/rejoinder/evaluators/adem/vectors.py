@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,11 @@ def fits(example: Example, needs: frozenset[str]) -> bool:
     return bool(example.response.strip()) and all(any(map(str.strip, texts)) for texts in compared)
 
 
+def kind_of(encoder: SentenceEncoder) -> str:
+    """vhred, tweet2vec, pretrained, ...; stored vectors are of the kind of the encoder that computed them."""
+    return encoder.signature.split("|")[0]
+
+
 def largest_square(encoder: SentenceEncoder) -> float:
     """An upper bound of v^T v for an encoder's vectors, and so of the dot product of two."""
     if isinstance(encoder, StoredVectors):
@@ -211,3 +216,16 @@ class Projection:
             some[: len(part)] = part - self.mean
             points[start : start + _ROWS] = (some @ self.axes)[: len(part)]
         return points
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Judged replies: the vectors of their texts, or the coordinates of these, and their human scores."""
+
+    points: Reading
+    human: Scores
+    """From 1 to 5. (examples,)"""
+
+    def projected(self, projection: Projection) -> Rated:
+        """The same replies with coordinates in place of vectors."""
+        return replace(self, points=self.points.with_vectors(projection.points(self.points.vectors)))

@@ -17,7 +17,7 @@ from rejoinder.errors import NeedsError
 from rejoinder.evaluators.ruber.scorer import PairScorer
 from rejoinder.evaluators.ruber.stages import RankingStage, RegressionStage
 from rejoinder.evaluators.ruber.start import start_scorer
-from rejoinder.evaluators.ruber.unref import AUTO, NetworkEvaluator
+from rejoinder.evaluators.ruber.unref import AUTO, LABEL_BATCH, NetworkEvaluator
 from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData, labels
@@ -31,8 +31,6 @@ HELD_OUT, MOST_HELD_OUT, FEWEST_TO_HOLD_OUT = 0.1, 1000, 50
 """The share of dialogues or judged contexts to validate on, the largest number of pairs, and below how many dialogues
 or contexts none are held out."""
 PATIENCE, LABEL_PATIENCE = 3, 8
-LABEL_BATCH = 30
-"""As in Zhao et al. 2020."""
 CLIP = 5.0
 """GRUs have occasional very large gradients."""
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GRU, HIERARCHICAL = "gru", "hierarchical"
 NONE, AUTO = "none", "auto"
+LABEL_BATCH = 30
+"""Judged replies per step of training on human scores, as in Zhao et al. 2020."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,8 @@ class CausalLanguageModel(NeuralReplyModel):
     """Hugging Face name, folder, or GGUF file of the pretrained model."""
     turns: int = 20
     context_tokens: int = 512
-    """Maximum number of tokens of a training script; a context is cut to half as many."""
+    """Maximum number of tokens of a training script; a context is cut to half as many: its last
+    tokens and, with `speakers`, the persona at its start."""
     speakers: bool = False
     """Whether tokens also tell whose turn they are part of, as in TransferTransfo (Wolf et al. 2019): of the first or
     the second speaker, who alternate, or of a persona, which are turns that begin with "your persona:"."""

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -229,21 +230,32 @@ class CausalReplies(ReplyNetwork[Reading]):
         """Whose each turn is: a persona's, or the first or the second speaker's, who alternate."""
         found: list[int] = []
         for turn in turns:
-            if self.persona and turn[: len(self.persona)] == self.persona:
-                found.append(PERSONA)
-            else:
-                found.append(_last_and_next(found)[1])
+            found.append(PERSONA if self._is_persona(turn) else _last_and_next(found)[1])
         return found
 
+    def _is_persona(self, turn: Ids) -> bool:
+        return bool(self.persona) and turn[: len(self.persona)] == self.persona
+
     def _script(self, context: TokenContext) -> list[int]:
-        """The last tokens of a context, leaving room for a reply."""
-        tokens = [token for turn in context for token in turn]
-        return [self.begin, *tokens[-max(1, self.context_tokens // 2) :]]
+        """The tokens of a context that are read, leaving room for a reply."""
+        return [self.begin, *self._cut([token for turn in context for token in turn], context)]
 
     def _spoken(self, context: TokenContext, segments: Sequence[int]) -> list[int]:
         """The segments of the tokens of `_script`."""
         first, *others = _per_token(context, segments)
-        return [first, *others[-max(1, self.context_tokens // 2) :]]
+        return [first, *self._cut(others, context)]
+
+    def _cut(self, tokens: list[int], context: TokenContext) -> list[int]:
+        """Of the tokens of a context that is too long: the persona at its start, and the last tokens.
+
+        The last turn comes first: a persona that leaves no room for it loses its end.
+        """
+        most = max(1, self.context_tokens // 2)
+        if len(tokens) <= most:
+            return tokens
+        told = sum(map(len, takewhile(self._is_persona, context)))
+        told = min(told, max(0, most - len(context[-1])))
+        return [*tokens[:told], *tokens[told - most :]]
 
     def _filled(self, rows: Sequence[Sequence[int]], *, left: bool) -> tuple[Tensor, Tensor]:
         """The rows padded to the longest, and a mask with 1 for tokens. Each (rows, longest)"""

@@ -168,7 +168,7 @@ def noisy(study: Study, document: Document) -> None:
 
 
 def _deviation(scores: Scores) -> str:
-    return f"{np.nanstd(scores, ddof=1):.2f}"
+    return f"{np.nanstd(scores):.2f}"
 
 
 def _interval_pair(study: Study, scores: Scores, human: Scores, rows: Bools) -> str:
