@@ -166,13 +166,17 @@ def test_roberta_eval(make: Maker) -> None:
     page = make("roberta-eval", FEW)
     ranking = table_with(page, ["encoder", "steps"])
     assert [row[1:5] for row in ranking] == [["500", "0.027", "1000", "0.500"], ["1,000", "0.053", "2000", "0.700"]]
-    assert ranking[0][5:] == ["0.100 / 0.200", "-"]
+    assert ranking[0][5:] == ["0.100 / 0.200", "0.300 / 0.400"]
     [labels] = table_with(page, ["judged", "encoder"])
     assert labels[1:] == ["tiny", "1,000", "33", "33", "3", "0.200, 0.400, 0.300"], "one plateau does not end it"
     tested = table_with(page, ["trained on"])
     assert [row[5] for row in tested if "Zhao" in row[2]] == ["0.64", "0.69", "0.75", "0.50"]
     [ours] = [row for row in tested if row[2] == "tiny"]
     assert float(ours[5].split()[0]) > 0.9, "the scores are the ratings, outliers included"
+    assert (
+        "- *Steps*, tiny: the settings ask for 5.2 doublings of its 1,000 ranking steps; from 500 steps on, each "
+        in page
+    )
     recorded = json.loads((make.folder / "roberta-eval.json").read_text())
     assert recorded == {"tiny": roberta_eval_curve()}
 

@@ -95,7 +95,7 @@ def write_models(folder: Path) -> Path:
 def roberta_eval_curve() -> list[Record]:
     """What recipes/roberta_eval.py records: ranking, repeated after an interruption, then labels and a test."""
     name = "zhao2020_dailydialog"
-    watched = {name: {"r": 0.1, "rho": 0.2}}
+    watched = {name: {"r": 0.1, "rho": 0.2}, "zhao2020_personachat": {"r": 0.3, "rho": 0.4}}
     ranking = [
         {"stage": "rank", "steps": steps, "minutes": 2.0 * steps, "ranking accuracy": accuracy, **watched}
         for steps, accuracy in ((500, 0.5), (1000, 0.6), (1000, 0.7))

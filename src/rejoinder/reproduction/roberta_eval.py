@@ -28,6 +28,7 @@ from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL, TABLE_3, TABLE_4
 from rejoinder.reproduction.replies import OVERALL
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.formatting import signed
 from rejoinder.text.grid import number
 
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
@@ -42,9 +43,11 @@ INTRODUCTION = f"""\
 Zhao et al. 2020 fine-tune RoBERTa-large in two stages: first to score true replies above random ones, without labels,
 then to predict human scores. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
 rate of 3e-6, {_PAPER.ranking.epochs} epochs of ranking, and up to {_PAPER.regression.epochs} epochs on labels. The
-margin and the pooling, which the paper does not give, are ours. This page shows how far these settings come on a CPU
-with encoders that are a fraction of its size (355 million parameters): all-mpnet-base-v2 (12 layers, 109 million) and
-all-MiniLM-L6-v2 (6 layers, 23 million). Neither was trained as long as the settings ask, which would take days.
+margin and the pooling, which the paper does not give, are ours. This page shows how far these settings come on a CPU with
+encoders that are a fraction of its size (355 million parameters): all-mpnet-base-v2 (12 layers, 109 million) and
+all-MiniLM-L6-v2 (6 layers, 23 million). Neither was trained as long as the settings ask, which would take days. Other
+evaluators fitted on the same labels are in [evaluator-figures.md](evaluator-figures.md) and
+[default-blend.md](default-blend.md).
 
 Ratings far from the median of their reply are left out, as in the paper. The published split divides replies, not
 contexts, so that the contexts of the test replies also occur in training. Minutes are processor time on one core.
@@ -55,9 +58,10 @@ contexts, so that the contexts of the test replies also occur in training. Minut
 RANKING_TEXT = f"""\
 ## The first stage: ranking
 
-The settings ask for {_PAPER.ranking.epochs} epochs of {EPOCH:,} steps. *Ranking accuracy* is the share of held-out
+The settings ask for {_PAPER.ranking.epochs} epochs of {EPOCH:,} steps. *Ranking accuracy* is the share of 250 held-out
 replies that score above a random one. The last columns are Pearson / Spearman with 200 rated replies of the training
-part of each set; no label was used."""
+part of each set; no label was used. The learning rate is constant: the settings lower it after an epoch at the
+earliest."""
 
 LABELS_TEXT = """\
 ## The second stage: labels
@@ -75,8 +79,8 @@ of the scores."""
 MORE_TEXT = """\
 ## What more would give
 
-All figures here are correlations with the validation part of DailyDialog, so that no choice is made on test replies.
-With 90 replies, a difference between two of them of less than about .1 may well be chance."""
+The best correlation with the 90 validation replies of DailyDialog, so that nothing is judged by test replies. A
+difference between two runs of less than about .1 may well be chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,16 +247,58 @@ def _tests(study: Study, document: Document) -> None:
 
 
 def _more(study: Study, document: Document) -> None:
-    """The best validation of each run by its amount of ranking, labels and layers."""
+    """The best validation of each run, and what ranking steps, layers and labels change."""
     document.text(MORE_TEXT)
     runs = [run for run in study.runs if run.judged == DAILYDIALOG]
-    shortest = min((len(run.validation) for run in runs), default=0)
-    rows = [
-        [*_described(run)[1:], *(number(max(run.validation[:epochs])) for epochs in (shortest, len(run.validation)))]
-        for run in runs
-    ]
-    header = ["encoder", "ranking steps", "labels", f"best of {shortest} epochs", "best of all epochs"]
-    document.table(header, rows)
+    rows = [[*_described(run)[1:], number(max(run.validation))] for run in runs]
+    document.table(["encoder", "ranking steps", "labels", "best validation"], rows)
+    document.text("\n".join(f"- {finding}" for finding in (*_by_steps(study), *_by_run(runs))))
+
+
+def _by_steps(study: Study) -> list[str]:
+    """How much each doubling of the ranking steps has added, and how many doublings are missing."""
+    found = []
+    for encoder in study.records:
+        curve = study.ranking(encoder)
+        last = curve[-1]
+        missing = math.log2(_PAPER.ranking.epochs * EPOCH / last["steps"])
+        sentence = (
+            f"*Steps*, {encoder}: the settings ask for {missing:.1f} doublings of its {last['steps']:,} ranking steps"
+        )
+        if len(curve) > 1:
+            doublings = math.log2(last["steps"] / curve[0]["steps"])
+            gains = [_gain(curve, doublings, name) for name in ("ranking accuracy", DAILYDIALOG, PERSONACHAT)]
+            sentence += (
+                f"; from {curve[0]['steps']:,} steps on, each doubling changed ranking accuracy by {gains[0]} and the "
+                f"correlation without labels by {gains[1]} (DailyDialog) and {gains[2]} (PersonaChat)"
+            )
+        found.append(f"{sentence}.")
+    return found
+
+
+def _gain(curve: Sequence[Row], doublings: float, name: str) -> str:
+    """The mean change per doubling of the steps."""
+    first, last = (row[name]["r"] if isinstance(row[name], dict) else row[name] for row in (curve[0], curve[-1]))
+    return signed((last - first) / doublings, 3)
+
+
+def _by_run(runs: Sequence[LabelRun]) -> list[str]:
+    """Pairs of runs that differ in one respect alone."""
+    found = []
+    for place, one in enumerate(runs):
+        for other in runs[place + 1 :]:
+            pairs = {
+                "Layers": (one.encoder, other.encoder),
+                "Ranking": (f"{one.ranked:,} steps", f"{other.ranked:,} steps"),
+                "Labels": (f"{one.labels} labels", f"{other.labels} labels"),
+            }
+            different = {name: both for name, both in pairs.items() if both[0] != both[1]}
+            if len(different) == 1:
+                [(name, (first, second))] = different.items()
+                best = [number(max(run.validation)) for run in (one, other)]
+                same = ", ".join(both[0] for each, both in pairs.items() if each != name)
+                found.append(f"*{name}* ({same}): {first} {best[0]}, {second} {best[1]}.")
+    return found
 
 
 SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {

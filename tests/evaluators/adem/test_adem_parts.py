@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from planted_scores import GIVEN, examples, judged, stored
@@ -50,4 +49,3 @@ def test_a_trend_is_read_as_it_was_written(columns: int) -> None:
 def test_the_least_values_are_allowed(tmp_path: Path) -> None:
     least = Adem(encoder=str(tmp_path), components=1, batch=1, epochs=1, gamma=0.0)
     assert (least.components, least.batch, least.epochs) == (1, 1, 1)
-    assert np.isfinite(least.learning_rate)

@@ -43,7 +43,7 @@ def test_weights_are_those_of_the_highest_correlation() -> None:
 
 
 @pytest.mark.parametrize(("systems", "what"), [(None, "replies"), (np.array(["a", "b"]), "systems")])
-def test_two_of_a_kind_are_too_few(systems: Any, what: str) -> None:
+def test_two_replies_or_systems_are_too_few(systems: Any, what: str) -> None:
     with pytest.raises(NeedsError, match=f"to 2 judged {what}: expected at least 3"):
         fitted_weights(np.ones((2, 2)), np.array([1.0, 2.0]), systems, "arithmetic")
 
