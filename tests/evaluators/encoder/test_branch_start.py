@@ -55,6 +55,18 @@ def test_rows_of_one_reply_have_the_scores_of_shared_rows(model: TorchModel) -> 
     torch.testing.assert_close(scores.double(), torch.from_numpy(model.score(PAIRS)), atol=1e-5, rtol=0)
 
 
+def test_a_reading_has_one_vector_per_context_last_turn_and_reply(model: TorchModel) -> None:
+    network = model.network
+    assert isinstance(network, BranchEncoder)
+    made = model.tokeniser.brancher.rows([pair.context for pair in PAIRS], [[pair.response] for pair in PAIRS])
+    arrays = model.on_device(padded_rows(made, model.settings.pad))
+    with torch.inference_mode():
+        reading = network.read(**arrays, replies=torch.zeros(1, dtype=torch.int64))
+    width = int(network.config.hidden_size)
+    assert reading.context.shape == reading.last_turn.shape == (len(PAIRS), width)
+    assert reading.alone.shape == (len(PAIRS), 1, width)
+
+
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_vectors_of_contexts_read_in_parts_are_in_order(
     model: TorchModel, at_once: int, monkeypatch: pytest.MonkeyPatch
