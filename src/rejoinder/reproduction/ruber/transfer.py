@@ -33,8 +33,8 @@ intervals over contexts.
 
 Of PersonaChat, we have only the validation and test dialogues, not the training dialogues that Zhao et al. had. The
 models of PersonaChat learn from its validation dialogues. Those of DailyDialog learn from as many dialogues as give
-about the same number of replies, so that both directions can be compared. These models have learned little: with all
-training dialogues of DailyDialog and more epochs, much less is lost on PersonaChat
+about the same number of replies, so that both directions can be compared. The GRU has learned little from them: with
+all training dialogues of DailyDialog and more epochs, much less is lost on PersonaChat
 ([ruber-figures.md](ruber-figures.md)).
 
 The next table lists the models, which were trained on dialogues alone. Dialogues that contain a judged context, or the
