@@ -315,8 +315,8 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
         ),
         Conclusion(
             "it transfers to another corpus much better than RUBER",
-            "a blend in its place does on DailyDialog (0.270; in ruber-transfer RUBER has 0.05 with a GRU and 0.20 with "
-            "MiniLM), but hardly on PersonaChat (0.546; RUBER 0.33 and 0.53, without labels)",
+            "a blend in its place does on DailyDialog (0.270; in ruber-transfer RUBER has 0.05 with a GRU and 0.20 "
+            "with MiniLM), but hardly on PersonaChat (0.546; RUBER 0.33 and 0.53, without labels)",
             "in part",
             "evaluator-studies",
         ),

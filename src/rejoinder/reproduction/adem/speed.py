@@ -10,20 +10,18 @@ from pathlib import Path
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
-from rejoinder.reproduction.published.adem import TABLE_11
+from rejoinder.reproduction.published.adem import TABLE_11, TEST_REPLIES
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
 
 SECTIONS = ("table_11",)
-REPLIES = 616
-"""As many as the test replies of Lowe et al. 2017."""
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # ADEM: time to score
 
-Table 11 of Lowe et al. 2017 gives the time that ADEM takes for their 616 test replies, including encoding. Ours is the
-time for 616 judged replies of zhao2020_dailydialog, with the paper's preset, fitted on the other replies of the set. It
-is processor time, which hardly depends on what else the machine does; a text that occurs twice is encoded once. Encoder
-and machine differ from the paper's, whose encoder is a VHRED with 2,000 context units."""
+Table 11 of Lowe et al. 2017 gives the time that ADEM takes for their {TEST_REPLIES} test replies, including encoding.
+Ours is the time for as many judged replies of zhao2020_dailydialog, with the paper's preset, fitted on the other
+replies of the set. It is processor time, which hardly depends on what else the machine does; a text that occurs twice
+is encoded once. Encoder and machine differ from the paper's, whose encoder is a VHRED with 2,000 context units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,13 @@ class Settings:
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
     """One row per encoder, next to the paper's."""
     judged = inputs.judged(DAILYDIALOG).judged_examples()
-    tested = [item.example for item in judged[:REPLIES]]
+    tested = [item.example for item in judged[:TEST_REPLIES]]
     rows = [
-        [f"Lowe et al. 2017, {device}", f"{REPLIES}", f"{value:,.0f}"]
+        [f"Lowe et al. 2017, {device}", f"{TEST_REPLIES}", f"{value:,.0f}"]
         for device, value in TABLE_11.column("seconds").items()
     ]
     for name in settings.encoders:
-        evaluator = Adem(encoder=str(inputs.models / name), preset="paper").fit((), judged[REPLIES:] or judged)
+        evaluator = Adem(encoder=str(inputs.models / name), preset="paper").fit((), judged[TEST_REPLIES:] or judged)
         evaluator.score(tested[:1])  # what is loaded on first use
         before = time.process_time()
         evaluator.score(tested)

@@ -42,8 +42,10 @@ from rejoinder.reproduction.cache import Arrays
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import DSTC6, Inputs
 from rejoinder.reproduction.published.am_fm import (
+    NEXT_RATING,
     ORDER,
     OUTLIER,
+    OUTLIER_RATING,
     TABLE_1,
     TABLE_1_SYSTEMS,
     TABLE_2,
@@ -61,7 +63,7 @@ MARKS = {"<no_reply>", "<URL>"}
 BEST_SYSTEM = "S_17"
 """The system that the replies of Table 3 are from."""
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # AM-FM on DSTC6
 
 20 systems answered 2,000 customer-service tweets. Each tweet has 11 references, and each reply has 10 raters (Hori &
@@ -77,8 +79,9 @@ text, 18,692 tweets of agents, is not public. We used this instead:
 10 dimensions, bigrams and lambda .8 are the paper's settings, which it chose on the test data itself; here they were
 fixed before anything was measured. r is Pearson's and rho Spearman's correlation over systems. Brackets are 95 %
 intervals over items for these 20 systems; they say nothing about other systems. One system lies far from all others:
-people give S_20 2.99 on average, and the others 3.31 or more. Therefore each figure is also shown without S_20, and
-with each system left out in turn (the lowest and the highest result). The conclusions are in
+people give S_20 {OUTLIER_RATING:.2f} on average, and the others {NEXT_RATING:.2f} or more.
+Therefore each figure is also shown without S_20, and with each system left out in turn (the lowest and the highest
+result). The conclusions are in
 [am-fm.md](../reference/am-fm.md#the-papers-findings-reproduced-or-not)."""
 
 TABLE_1_TEXT = "## Table 1: AM-FM, system by system"
@@ -93,11 +96,11 @@ two halves, and each half is scored with a space learned from 10,000 references 
 
 TABLE_2_TEXT = "## Table 2: FM by the order of its n-grams"
 
-FIGURE_2_TEXT = """\
+FIGURE_2_TEXT = f"""\
 ## Figure 2: AM-FM by lambda
 
 An asterisk in the figure means: without S_20. The paper gives no numbers for its curves in Figures 1 and 2, so that
-there are none to compare with ours, apart from .891 for lambda .8.
+there are none to compare with ours, apart from {TABLE_1.column("Pearson")["AM-FM"]:.3f} for lambda .8.
 
 ![AM-FM by lambda](am-fm-lambda.svg)"""
 

@@ -23,7 +23,7 @@ from rejoinder.reproduction.am_fm.measures import mixed
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.dstc6 import corpus_scores
 from rejoinder.reproduction.inputs import DSTC6, Inputs
-from rejoinder.reproduction.published.am_fm import ORDER, OUTLIER, TABLE_1
+from rejoinder.reproduction.published.am_fm import NEXT_RATING, ORDER, OUTLIER, OUTLIER_RATING, TABLE_1
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 
@@ -46,14 +46,15 @@ SKIP_THOUGHT = "skip-thought"
 CASED = ("bleu-4", "rouge-l", "cider")
 """Metrics that the organisers' tool does not lower-case for."""
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # DSTC6: metrics against people, by system
 
 The Pearson correlation with people over the 20 systems, next to what D'Haro et al. 2019 report in their Table 1. The
 organisers' values are corpus-level scores, and so are ours. A further column has the mean over replies, which is
 compared with people's mean over the same replies; its interval resamples the 2,000 items. One system, S_20, lies far
-from the others (people rate it 2.99, all others 3.31 or more), so there is also a column without it. 310 replies of
-S_20 are nothing but `<no_reply>` or `<URL>`. The embedding metrics have no vector for these and leave them out, whereas
+from the others (people rate it {OUTLIER_RATING:.2f}, all others {NEXT_RATING:.2f} or more), so there is also a column
+without it. 310 replies of S_20 are nothing but `<no_reply>` or `<URL>`. The embedding metrics have no vector for these
+and leave them out, whereas
 nlg-eval, which computed the published figures, gave them a number; the last column counts them as 0. The remaining
 differences are due to different word vectors and, for METEOR, to its paraphrase table, which is not used here. The
 tweets that AM-FM was trained on are not public; ours is trained on references of other items, and

@@ -16,7 +16,7 @@ from rejoinder.meta.raters.dimension import kappa_matrix
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
-from rejoinder.reproduction.published.adem import TABLE_2
+from rejoinder.reproduction.published.adem import REPLIES, TABLE_2
 from rejoinder.reproduction.published.zhao2020 import APPENDIX_A, DAILYDIALOG
 from rejoinder.stats.agreement.item_bootstrap import alpha_interval
 from rejoinder.types import Scores
@@ -30,10 +30,10 @@ INTRODUCTION = """\
 This page repeats the papers' tables and figures about ratings. The ratings of Lowe et al. 2017 were never released, so
 their figures are shown next to ours on other data. Zhao et al. 2020 published their ratings."""
 
-AGREEMENT_TEXT = """\
+AGREEMENT_TEXT = f"""\
 ## Agreement by question (Lowe et al. 2017, Tables 1 and 2)
 
-Lowe et al. had 4,104 Twitter replies judged, after a pilot study with four questions. Kappa is Cohen's kappa with
+Lowe et al. had {REPLIES:,} Twitter replies judged, after a pilot study with four questions. Kappa is Cohen's kappa with
 quadratic weights, the median over all pairs of raters. Our sets do not say who gave a rating, so we treat the first
 ratings of all replies as those of one rater, the second ratings as those of another, and so on. Krippendorff's alpha
 needs no such assumption; its interval resamples contexts."""

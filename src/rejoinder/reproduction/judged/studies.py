@@ -66,10 +66,10 @@ REPLIES_TEXT = """\
 
 Replies of {name}. Noise with a standard deviation of .3 is added to the human ratings, as in the paper."""
 
-MISSED_TEXT = """\
+MISSED_TEXT = f"""\
 ## Good replies that metrics miss (Lowe et al. 2017, Table 6)
 
-The counts in the paper, which has 616 test replies:"""
+The counts in the paper, which has {adem.TEST_REPLIES} test replies:"""
 
 EXAMPLES_TEXT = """\
 ## Examples (Lowe et al. 2017, Table 7)

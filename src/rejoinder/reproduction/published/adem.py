@@ -18,6 +18,9 @@ TABLE_2 = PublishedTable(
 )
 """Median agreement of raters on each question that was tried."""
 
+REPLIES, TEST_REPLIES = 4_104, 616
+"""Judged replies, and those of the test set (section 3 and appendix)."""
+
 TABLE_3 = PublishedTable(
     f"{_AUTHORS}, Table 3",
     ("first: Spearman", "first: Pearson", "test: Spearman", "test: Pearson"),
@@ -73,7 +76,7 @@ TABLE_6 = PublishedTable(
     f"{_AUTHORS}, Table 6",
     ("replies", "of"),
     {
-        "human at least 4": (237, 616),
+        "human at least 4": (237, TEST_REPLIES),
         "of these, BLEU-2 and ROUGE below 2": (146, 237),
         "of these, ADEM above 4": (60, 146),
         "human at least 4, ADEM below 2": (42, 237),
@@ -183,7 +186,7 @@ ADEM = Paper(
             "Table 11",
             "time to score the test set",
             State.OTHER_DATA,
-            f"616 replies of {_ONE_SET}",
+            f"{TEST_REPLIES} replies of {_ONE_SET}",
             "adem-speed",
             table=TABLE_11,
         ),

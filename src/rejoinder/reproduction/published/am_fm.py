@@ -57,7 +57,10 @@ TABLE_1_SYSTEMS = PublishedTable(
 )
 
 OUTLIER = "S_20"
-"""The system that lies far from all others: people give it 2.99, the others 3.31 or more."""
+"""The system that lies far from all others."""
+OUTLIER_RATING = TABLE_1_SYSTEMS.column("people")[OUTLIER]
+NEXT_RATING = min(value for name, value in TABLE_1_SYSTEMS.column("people").items() if name != OUTLIER)
+"""People's mean rating of it, and of the lowest of the others."""
 
 TABLE_2 = PublishedTable(
     f"{_AUTHORS}, Table 2",

@@ -24,7 +24,7 @@ class Published:
 
 
 _MDD_EVAL = "MDD-Eval, all 900 (Zhang et al. 2022)"
-_COLLECTED = "the best that we know of"
+_COLLECTED = "the best that we know of (its source was not recorded)"
 _TEST = f"{DAILYDIALOG}/test"
 
 
