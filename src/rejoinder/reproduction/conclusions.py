@@ -302,7 +302,8 @@ CONCLUSIONS: Mapping[str, tuple[Conclusion, ...]] = {
         Conclusion(
             "a pretrained encoder fitted on 720 labels agrees strongly with people "
             f"({_ROBERTA_EVAL.pearson:.2f} / {_ROBERTA_EVAL.spearman:.2f})",
-            "the published settings, run as far as a CPU allows with encoders a fraction of its size, do not reach it",
+            "the published settings, run as far as a CPU allows with an encoder of a third of its size, reach 0.390 / "
+            "0.388 on DailyDialog and 0.456 / 0.522 on PersonaChat",
             "not reached",
             "roberta-eval",
         ),

@@ -74,7 +74,8 @@ TEST_TEXT = """\
 ## On the test replies
 
 The published test parts have 90 replies each. Brackets are 95 % intervals over contexts. SD is the standard deviation
-of the scores."""
+of the scores. Our first stage was trained on DailyDialog alone, also where the labels are those of PersonaChat, whose
+training dialogues we do not have."""
 
 MORE_TEXT = """\
 ## What more would give

@@ -62,6 +62,7 @@ def make_run(
     return LocalRun(source, survey(source), chosen, resamples=20, quiet=True, jobs=jobs)
 
 
+@pytest.mark.usefixtures("one_blas_thread")
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert files_of(SHARED, 1, tmp_path) == files_of(SHARED, 3, tmp_path)
 

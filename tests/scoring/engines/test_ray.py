@@ -47,6 +47,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.scoring.engines.local.BATCH", PART)
 
 
+@pytest.mark.usefixtures("one_blas_thread")
 def test_a_run_on_two_cpus_equals_one_on_this_machine(tmp_path: Path) -> None:
     """With an evaluator, a metric that needs the whole corpus, corpus scores, notes, slices, and a line left out."""
     given: list[Any] = [*rows()[:30], "{no json\n", *rows()[30:], {"id": "0", "system": "B", "response": "again"}]
