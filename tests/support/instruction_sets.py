@@ -49,7 +49,7 @@ def scored_with(older: str, replies: Path, models: Sequence[str]) -> dict[str, A
 def main(replies: str, *models: str) -> None:
     """Score, and print."""
     import torch
-    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_info
 
     import rejoinder
 
