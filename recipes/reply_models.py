@@ -4,8 +4,9 @@
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER --only hred,vhred
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER --corpus empatheticdialogues
 
-DATA contains <corpus>.<split>.jsonl.gz. FOLDER gets one folder per model, `figures.json` and `table.md`. A model that
-is already there is not trained again, and an interrupted run is resumed.
+DATA contains <corpus>.<split>.jsonl.gz. FOLDER gets one folder per model, NAME.json with the figures of each, and
+`table.md`. A model that is already there is neither trained nor measured again, and an interrupted run is resumed: models
+may also be trained one by one (`--only`), and the last run puts all of its models into the table.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.language_models.likelihood import Likelihood
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import PRECISIONS, TrainingRun
 from rejoinder.metrics.diversity import Distinct
 from rejoinder.registry import build_trainable, load, trainable_class
 from rejoinder.reply_models.base import ReplyModel
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     train, valid, test = (
         _dialogues(given.data / f"{corpus}.{split}.jsonl.gz", given.most) for split in ("train", "valid", "test")
     )
+    valid = valid[: recipe["validation"]]
     given.output.mkdir(parents=True, exist_ok=True)
     shared = _shared_tokens(train, valid)
     figures = []
@@ -80,13 +82,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         unfitted = build_trainable(kind, {**parameters, **_settings(label, kind, given.set)})
         folder = given.output / label
         run = TrainingRun(
-            checkpoints=folder.with_suffix(".checkpoints"), resume=True, minutes=given.minutes, quiet=False
+            checkpoints=folder.with_suffix(".checkpoints"),
+            resume=True,
+            minutes=given.minutes,
+            mixed_precision=given.mixed_precision,
+            quiet=False,
         )
-        model, minutes = _trained(unfitted, train, valid, folder, recipe["seed"], run)
-        figures.append(_figures(label, model, minutes, shared, valid, test, recipe))
-        (given.output / "figures.json").write_text(json.dumps([asdict(one) for one in figures], indent=2) + "\n")
-        (given.output / "table.md").write_text(table(figures, _contexts(test, recipe["samples"])))
-        print(f"{label}: trained for {minutes:.1f} minutes", flush=True)
+        kept = folder.with_suffix(".json")
+        if folder.is_dir() and kept.is_file():
+            figures.append(Figures(**json.loads(kept.read_text(encoding="utf-8"))))
+        else:
+            model, minutes = _trained(unfitted, train, valid, folder, recipe["seed"], run)
+            figures.append(_figures(label, model, minutes, shared, valid, test, recipe))
+            kept.write_text(json.dumps(asdict(figures[-1]), indent=2) + "\n", encoding="utf-8")
+            print(f"{label}: trained for {minutes:.1f} minutes", flush=True)
+        text = table(figures, _contexts(test, recipe["samples"]))
+        (given.output / "table.md").write_text(text, encoding="utf-8")
 
 
 def table(figures: Sequence[Figures], contexts: Sequence[tuple[str, ...]]) -> str:
@@ -222,6 +233,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--minutes", type=float, required=True, help="time limit of each model's training")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument(
+        "--mixed-precision", choices=PRECISIONS, default=TrainingRun.mixed_precision, help="as in `rejoinder train`"
+    )
     parser.add_argument("--corpus", help="corpus in place of the recipe's")
     parser.add_argument("--only", metavar="NAMES", help="models of the recipe to train, separated by commas")
     parser.add_argument(

@@ -14,12 +14,11 @@ of its models.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-import math
 import shutil
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -34,8 +33,8 @@ from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage, start_model
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.loop import train
-from rejoinder.learning.run import TrainingRun, checkpoints_in
+from rejoinder.learning.loop import Outcome, train
+from rejoinder.learning.run import PRECISIONS, TrainingRun, Validation, checkpoints_in
 from rejoinder.learning.schedules import Schedule
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.stats.correlation import pearson, spearman
@@ -49,52 +48,23 @@ HELD_OUT = 250
 OVERALL = "overall"
 PAPER = PRESETS["paper"]
 
-Seen = Callable[[float | None], None]
-
-
-@dataclass(frozen=True, eq=False)
-class WatchedRanking(RankingStage):
-    """Reports each validation."""
-
-    seen: Seen = print
-
-    def validate(self) -> float | None:
-        """The share of held-out places whose true reply is above the random one."""
-        found = super().validate()
-        self.seen(found)
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class WatchedRegression(RegressionStage):
-    """Reports each validation."""
-
-    seen: Seen = print
-
-    def validate(self) -> float | None:
-        """Pearson's correlation with the validation part."""
-        found = super().validate()
-        self.seen(found)
-        return found
-
 
 class Clock:
-    """Steps and processor minutes of a stage at each of its validations, over all interrupted runs."""
+    """Processor minutes of a stage at each of its validations, over all interrupted runs."""
 
-    def __init__(self, checkpoints: Path, every: int, most: int | None) -> None:
-        self.file, self.every, self.most = checkpoints / "minutes.json", every, most or math.inf
+    def __init__(self, checkpoints: Path) -> None:
+        self.file = checkpoints / "minutes.json"
         saved = checkpoints_in(checkpoints)
-        self.step = int(saved[-1].name.rpartition("-")[2]) if saved else 0
+        step = int(saved[-1].name.rpartition("-")[2]) if saved else 0
         before = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
-        self.before, self.began = before.get(str(self.step), 0.0), process_time()
+        self.before, self.began = before.get(str(step), 0.0), process_time()
 
-    def next(self) -> dict[str, float]:
-        """The next validation: its step, and the minutes since training began."""
-        self.step = int(min(self.step + self.every, self.most))
+    def read(self, step: int) -> dict[str, float]:
+        """The step, and the minutes since training began."""
         minutes = self.before + (process_time() - self.began) / 60
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps({str(self.step): minutes}), encoding="utf-8")
-        return {"steps": self.step, "minutes": round(minutes, 1)}
+        self.file.write_text(json.dumps({str(step): minutes}), encoding="utf-8")
+        return {"steps": step, "minutes": round(minutes, 1)}
 
 
 def rank(arguments: argparse.Namespace) -> None:
@@ -103,22 +73,22 @@ def rank(arguments: argparse.Namespace) -> None:
     evaluator = Encoder(encoder=arguments.encoder, preset="paper")
     model = start_model(evaluator, data.seed)
     checkpoints = arguments.output / "checkpoints-rank"
-    clock = Clock(checkpoints, arguments.every, arguments.steps)
+    clock = Clock(checkpoints)
     watched = {_name(path): _sample(_part(path, "train"), WATCHED) for path in arguments.judged}
 
-    def seen(accuracy: float | None) -> None:
-        row: dict[str, Any] = {"stage": "rank", **clock.next(), "ranking accuracy": accuracy}
+    def record(found: Validation) -> None:
+        row: dict[str, Any] = {"stage": "rank", **clock.read(found.step), "ranking accuracy": found.figure}
         evaluator.with_model(model, data)
         for name, judged in watched.items():
             row[name] = _agreement(evaluator.score(judged.examples), judged)
         _record(arguments.output, row)
-        _save(evaluator, arguments.output / f"rank-{clock.step}")
+        _save(evaluator, arguments.output / f"rank-{found.step}")
 
     stage = ranking_stage(model, PAPER, data)
     stage = replace(stage, held_out=stage.held_out[:HELD_OUT])
     # In the first epoch this is the preset: its learning rate falls at the earliest after one.
     schedule = replace(PAPER.ranking, decay="constant", validate_every=arguments.every, patience=arguments.steps)
-    _train(model, WatchedRanking(**_fields(stage), seen=seen), schedule, arguments.steps, checkpoints, arguments.every)
+    _train(model, stage, schedule, arguments, checkpoints, record)
 
 
 def label(arguments: argparse.Namespace) -> None:
@@ -133,45 +103,50 @@ def label(arguments: argparse.Namespace) -> None:
     evaluator = Encoder(encoder=str(arguments.start), preset="paper", dimension=OVERALL)
     model = start_model(evaluator, data.seed)
     stage = regression_stage(model, evaluator, data)
-    epoch = -(-len(stage) // PAPER.regression.batch)
     checkpoints = arguments.output / f"checkpoints-{name}"
-    clock = Clock(checkpoints, epoch, arguments.steps)
-    about = {"stage": "label", "start": arguments.start.name, "judged": _name(arguments.judged), "labels": len(learned)}
+    clock = Clock(checkpoints)
+    about = {"start": arguments.start.name, "judged": _name(arguments.judged), "labels": len(learned)}
 
-    def seen(correlation: float | None) -> None:
-        _record(arguments.output, about | clock.next() | {"validation": correlation})
+    def record(found: Validation) -> None:
+        ended = found.finished and found.step != arguments.steps  # by the rule of the settings
+        measured = {"validation": found.figure, "validation loss": found.loss, "ended": ended}
+        _record(arguments.output, {"stage": "label", **about, **clock.read(found.step), **measured})
 
-    watched = WatchedRegression(**_fields(stage), seen=seen)
-    _train(model, watched, PAPER.regression, arguments.steps, checkpoints, epoch)
+    outcome = _train(model, stage, PAPER.regression, arguments, checkpoints, record)
     evaluator.with_model(model, data)
     _save(evaluator, arguments.output / f"label-{name}")
     for path in [arguments.judged, *arguments.tested]:
         tested = _part(path, "test")
         scores = evaluator.score(tested.examples)
-        row = about | {"stage": "test", "steps": clock.step, "tested": _name(path), **_agreement(scores, tested)}
+        row = {"stage": "test", **about, "steps": outcome.steps, "tested": _name(path), **_agreement(scores, tested)}
         ids = [example.id for example in tested.examples]
         _record(arguments.output, row | {"scores": dict(zip(ids, scores.tolist(), strict=True))})
 
 
 def _train(
     model: TorchModel,
-    stage: WatchedRanking | WatchedRegression,
+    stage: RankingStage | RegressionStage,
     schedule: Schedule,
-    steps: int | None,
+    arguments: argparse.Namespace,
     checkpoints: Path,
-    every: int,
-) -> None:
-    run = TrainingRun(checkpoints=checkpoints, resume=True, save_every=every, quiet=False)
-    train(model, stage, replace(schedule, most_steps=steps), 0, run, Checkpoints.of(run, stage.name))
+    record: Callable[[Validation], None],
+) -> Outcome:
+    """Train a stage; there is one checkpoint per validation, since only then are its minutes known."""
+    run = TrainingRun(
+        checkpoints=checkpoints,
+        resume=True,
+        save_every=sys.maxsize,
+        mixed_precision=arguments.mixed_precision,
+        quiet=False,
+        on_validation=record,
+    )
+    schedule = replace(schedule, most_steps=arguments.steps)
+    return train(model, stage, schedule, 0, run, Checkpoints.of(run, stage.name))
 
 
 def _save(evaluator: Encoder, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     evaluator.save(folder)
-
-
-def _fields(stage: Any) -> dict[str, Any]:
-    return {field.name: getattr(stage, field.name) for field in dataclasses.fields(stage)}
 
 
 def _part(path: str, split: str) -> JudgedSet:
@@ -221,6 +196,7 @@ def main(given: Sequence[str] | None = None) -> None:
     labelling.set_defaults(run=label)
     for verb in (ranking, labelling):
         verb.add_argument("-o", "--output", type=Path, required=True)
+        verb.add_argument("--mixed-precision", choices=PRECISIONS, default="no", help="as in `rejoinder train`")
     arguments = parser.parse_args(given)
     arguments.run(arguments)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
 from rejoinder.learning.loop import Outcome, train_stage
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, Validation
 from rejoinder.learning.schedules import Schedule
 
 SCHEDULE = Schedule(learning_rate=0.1, batch=1, epochs=4, warm_up=0.0, weight_decay=0.0)
@@ -60,6 +60,17 @@ class LineStage:
     def validate(self) -> float | None:
         looks = len(self.seen) // 2
         return self.figures[looks] if self.figures else None
+
+
+@dataclass(eq=False)
+class LossStage(LineStage):
+    """Knows its loss on held-out rows as well."""
+
+    losses: Sequence[float] = ()
+    """The losses of validation, in order."""
+
+    def validation_loss(self) -> float | None:
+        return self.losses[len(self.seen) // 2] if self.losses else None
 
 
 @dataclass(eq=False)
@@ -114,6 +125,37 @@ def test_patience_counts_validations() -> None:
     stage = LineStage(figures=[0.0, 0.5, 0.4, 0.5, 0.9])
     outcome = trained(stage, replace(SCHEDULE, patience=2))
     assert (outcome.steps, outcome.best) == (6, 0.5)  # an equal figure is not an improvement
+
+
+def test_plateaus_are_those_of_the_loss() -> None:
+    plateau = replace(SCHEDULE, decay="plateau", learning_rate=3e-6, epochs=6)
+    # An equal loss is a plateau, and so is one that is lower than the last but not than the lowest.
+    stage = LossStage(figures=[0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4], losses=[9, 5, 4, 4, 3, 8, 7])
+    found: list[Validation] = []
+    outcome = trained(stage, plateau, TrainingRun(on_validation=found.append))
+    assert (outcome.steps, outcome.best) == (10, 0.9), "the best figure is kept, whatever the loss"
+    assert found == [
+        Validation("line", 2, 0.9, 5),
+        Validation("line", 4, 0.8, 4),
+        Validation("line", 6, 0.7, 4),
+        Validation("line", 8, 0.6, 3),
+        Validation("line", 10, 0.5, 8, finished=True),
+    ]
+
+
+def test_without_held_out_rows_the_rate_stays() -> None:
+    stage = LossStage()
+    found: list[Validation] = []
+    trained(stage, replace(SCHEDULE, decay="plateau"), TrainingRun(on_validation=found.append))
+    assert values(stage)[1] == pytest.approx(0.8, rel=1e-4)
+    assert [(one.figure, one.loss, one.finished) for one in found] == [(None, None, step == 3) for step in range(4)]
+
+
+def test_the_first_look_is_reported() -> None:
+    found: list[Validation] = []
+    schedule = replace(SCHEDULE, epochs=1, validate_first=True)
+    trained(LineStage(figures=[0.5, 0.75]), schedule, TrainingRun(on_validation=found.append))
+    assert found == [Validation("line", 0, 0.5, None), Validation("line", 2, 0.75, None, finished=True)]
 
 
 def test_every_step_has_its_own_seed(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ pytest.importorskip("torch", reason="needs what training needs")
 
 from recipes import reply_models
 
+SMALL = [part for setting in ("vocabulary=320", "embedding=8", "hidden=12") for part in ("--set", f"*.{setting}")]
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
@@ -27,21 +29,31 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_model_of_the_recipe_gets_a_row(data: Path) -> None:
-    small = [part for setting in ("vocabulary=320", "embedding=8", "hidden=12") for part in ("--set", f"*.{setting}")]
     tiny = [part for name in ("causal-lm", "causal-lm-speakers") for part in ("--set", f"{name}.model={tiny_causal()}")]
-    given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *small, *tiny]
+    given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *SMALL, *tiny]
     reply_models.main(given)
     names = list(tomllib.loads(reply_models.RECIPE.read_text())["models"])
     written = (data / "out" / "table.md").read_text()
     rows = {line.split("|")[1].strip(" `"): line.split("|")[2:-1] for line in written.splitlines()[2 : 2 + len(names)]}
     assert list(rows) == names
-    figures = {one["name"]: one for one in json.loads((data / "out" / "figures.json").read_text())}
+    figures = {name: json.loads((data / "out" / f"{name}.json").read_text()) for name in names}
     assert [name for name, one in figures.items() if one["recall"] is not None] == ["dual-encoder-rnn"]
     assert [name for name, one in figures.items() if one["perplexity"] is None] == ["dual-encoder-rnn"]
     assert [name for name, one in figures.items() if not one["samples"]] == ["skip-thought"]
     assert figures["hred-two-layers"]["weights"] > figures["hred"]["weights"]
     assert figures["causal-lm-speakers"]["weights"] > figures["causal-lm"]["weights"]
     assert (data / "out" / "seq2seq-bahdanau" / "config.json").read_text().count('"attention": "bahdanau"') == 1
-    reply_models.main([*given, "--only", "hred"])  # is loaded, not trained again
-    [again] = json.loads((data / "out" / "figures.json").read_text())
-    assert again == figures["hred"]
+
+
+@pytest.mark.slow
+def test_a_model_that_is_there_is_neither_trained_nor_measured_again(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *SMALL]
+    reply_models.main([*given, "--only", "hred"])
+    monkeypatch.setattr(reply_models, "_likelihood", lambda *_: pytest.fail("measured again"), raising=True)
+    reply_models.main([*given, "--only", "hred"])
+    monkeypatch.undo()
+    reply_models.main([*given, "--only", "lstm-lm,hred"])  # trains the one that is missing
+    written = (data / "out" / "table.md").read_text()
+    assert [line.split("`")[1] for line in written.splitlines()[2:4]] == ["lstm-lm", "hred"]

@@ -29,7 +29,10 @@ class Progress:
     best: float | None = None
     """The best validation figure so far."""
     since_best: int = 0
+    lowest_loss: float | None = None
+    """The lowest validation loss so far, where the learning rate depends on it."""
     plateaus: int = 0
+    """Validations without a lower loss."""
     seconds: float = 0.0
     """Training time, without interruptions."""
     finished: bool = False

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from rejoinder.errors import RejoinderError
 from rejoinder.learning.checkpoints import Checkpoints, Progress
 from rejoinder.learning.freezing import frozen
-from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.run import TrainingRun, Validation
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.stages import Stage
 from rejoinder.learning.weights import plain_state
@@ -63,6 +63,13 @@ class Reporting(Protocol):
 
     def report(self) -> str:
         """The result of the last validation in words; "" without validation data."""
+
+
+class LossValidated(Protocol):
+    """A stage that can compute its loss on held-out rows, by which the learning rate falls if its decay is `plateau`."""
+
+    def validation_loss(self) -> float | None:
+        """The loss on held-out rows; None without any."""
 
 
 def train(
@@ -128,7 +135,7 @@ class _Loop:
         batches: list[list[int]] = []
         with self._bar() as moving:
             if self.schedule.validate_first and not progress.step:
-                self._validate(moving)
+                self._report(self._validate(moving))
             while not progress.finished:
                 epoch, place = divmod(progress.step, self.steps_per_epoch)
                 if not batches or not place:
@@ -184,23 +191,28 @@ class _Loop:
         progress.seconds = self.seconds_before + monotonic() - self.since
         ended = progress.step >= self.total or self.schedule.out_of_time(progress.seconds)
         validates = ended or progress.step % (self.schedule.validate_every or self.steps_per_epoch) == 0
-        if validates:
-            self._validate(moving, loss)
+        found = self._validate(moving, loss) if validates else None
         progress.finished = ended or self.schedule.is_over(progress.since_best, progress.plateaus)
+        if found is not None:
+            self._report(replace(found, finished=progress.finished))
         if progress.finished and self.best is not None:
             self.model.network.load_state_dict(self.best)
         due = validates or progress.finished or progress.step % self.run.save_every == 0
         if due and self.checkpoints is not None and self.accelerator.is_main_process:
             self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
 
-    def _validate(self, moving: Any, loss: float | None = None) -> None:
+    def _validate(self, moving: Any, loss: float | None = None) -> Validation:
         """Validate, and keep the weights if they are the best so far."""
         progress, found = self.progress, self.stage.validate()
         if found is not None and (progress.best is None or found > progress.best):
             progress.best, progress.since_best, self.best = found, 0, plain_state(self.model.network)
         elif found is not None:
             progress.since_best += 1
-            progress.plateaus += 1
+        held_out_loss = self._validation_loss()
+        if held_out_loss is not None:
+            improved = progress.lowest_loss is None or held_out_loss < progress.lowest_loss
+            progress.lowest_loss = held_out_loss if improved else progress.lowest_loss
+            progress.plateaus += not improved
         if not self._quiet and (loss is not None or found is not None):
             said = "" if found is None else f", {self.stage.figure} {found:.3f}"
             if isinstance(self.stage, Reporting) and self.stage.report():
@@ -208,6 +220,15 @@ class _Loop:
             lost = "" if loss is None else f", loss {loss:.3f}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
             moving.write(one_line(line), file=sys.stderr)
+        return Validation(self.stage.name, progress.step, found, held_out_loss)
+
+    def _validation_loss(self) -> float | None:
+        """The loss on held-out rows, where the learning rate depends on it."""
+        return cast("LossValidated", self.stage).validation_loss() if self.schedule.decay == "plateau" else None
+
+    def _report(self, found: Validation) -> None:
+        if self.run.on_validation is not None and self.accelerator.is_main_process:
+            self.run.on_validation(found)
 
     @property
     def _quiet(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,20 @@ from rejoinder.errors import CallError, UnknownNameError, shortened
 
 PRECISIONS = ("no", "bf16", "fp16")
 """Mixed precisions, as `accelerate` names them."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a stage of training found on its held-out rows."""
+
+    stage: str
+    step: int
+    figure: float | None
+    """The figure by which the weights are chosen, higher being better."""
+    loss: float | None
+    """The loss, where the learning rate depends on it."""
+    finished: bool = False
+    """Whether the stage ends here."""
 
 
 _CHECKS = {
@@ -45,6 +60,8 @@ class TrainingRun:
     """What would be faster, in words: shown with the time that training will take, if that is long."""
     quiet: bool = True
     """Show neither progress bars nor validation figures."""
+    on_validation: Callable[[Validation], None] | None = None
+    """Called after each validation, while the network has the weights that were validated."""
 
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():

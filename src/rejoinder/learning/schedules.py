@@ -23,8 +23,8 @@ class Schedule:
     """Time limit. The share of training done is the larger of those by steps and by time, so the result depends on the
     machine's speed."""
     decay: Literal["linear", "plateau", "constant"] = "linear"
-    """linear: down to 0 at the last step; plateau: by a factor of 10 at each validation without improvement, until the
-    rate is below 1e-7; constant: not at all."""
+    """linear: down to 0 at the last step; plateau: by a factor of 10 at each validation whose loss is not lower than
+    every one before, until the rate is below 1e-7; constant: not at all."""
     warm_up: float = 0.1
     """The share of all steps in which the rate rises from 0 (linear only)."""
     validate_every: int | None = None

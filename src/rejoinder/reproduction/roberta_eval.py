@@ -119,10 +119,8 @@ class LabelRun:
 
     @property
     def ended(self) -> bool:
-        """Whether the learning rate fell below its limit: twice a validation did not improve."""
-        best = np.maximum.accumulate(self.validation)
-        plateaus = int((np.array(self.validation[1:]) <= best[:-1]).sum())
-        return _PAPER.regression.is_over(0, plateaus)
+        """Whether training ended by the rule of the settings, not for want of time."""
+        return bool(self.epochs[-1]["ended"])
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,19 @@ def test_the_regression_loss_is_the_mean_squared_error(model: TorchModel) -> Non
         assert float(weighted.loss(network, rows, 0)) == pytest.approx(expected, rel=1e-4)
 
 
+def test_losses_on_held_out_rows(model: TorchModel) -> None:
+    labelled = regression(model)
+    assert labelled.validation_loss() is None
+    off = model.score([labelled.pairs[row] for row in (1, 4)]) - labelled.wanted[[1, 4]]
+    assert replace(labelled, held_out=[1, 4]).validation_loss() == pytest.approx(float((off**2).mean()), rel=1e-6)
+
+    ranked = ranking(model)
+    assert replace(ranked, held_out=np.empty(0, np.int64)).validation_loss() is None
+    with torch.no_grad():
+        expected = ranked.loss(model.network.eval(), range(len(ranked)), -1)
+    assert ranked.validation_loss() == pytest.approx(float(expected), rel=1e-4)
+
+
 @pytest.mark.slow
 def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
     stage = ranking(model)

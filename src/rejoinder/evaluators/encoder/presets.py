@@ -49,8 +49,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             pooling="match",
         ),
         # Zhao et al. 2020, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives
-        # neither margin nor pooling: they are ours. It lowers the learning rate by the validation loss, we by the
-        # figure that decides which weights are kept. It has no in-batch ranking.
+        # neither margin nor pooling, nor which weights are kept: these are ours. It has no in-batch ranking.
         "paper": Preset(
             ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau", fused=True),
             regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau", fused=True),

@@ -56,9 +56,20 @@ class RankingStage(EncoderStage):
         """How often the true reply scores above one that does not fit; a tie counts half."""
         if not len(self.held_out):
             return None
+        true, others = self._held_out_scores()
+        return float(((true > others) + 0.5 * (true == others)).mean())
+
+    def validation_loss(self) -> float | None:
+        """The loss on the held-out places."""
+        if not len(self.held_out):
+            return None
+        true, others = self._held_out_scores()
+        return float(np.maximum(0, self.margin - true + others).mean())
+
+    def _held_out_scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of true replies (places,), and of those that do not fit (negatives, places)."""
         scores = self.model.score_encoded(self._held_out).reshape(self.negatives + 1, -1)
-        above = (scores[0] > scores[1:]) + 0.5 * (scores[0] == scores[1:])
-        return float(above.mean())
+        return scores[0], scores[1:]
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -98,6 +109,13 @@ class RegressionStage(ScoredReplies):
             return torch.nn.functional.mse_loss(read.scores, wanted)
         weights = torch.as_tensor(self.weights[read.numbers], dtype=wanted.dtype, device=wanted.device)
         return (weights * (read.scores - wanted) ** 2).mean()
+
+    def validation_loss(self) -> float | None:
+        """The mean squared error on the held-out replies."""
+        if not self.held_out:
+            return None
+        scores = self.model.score([self.pairs[number] for number in self.held_out])
+        return float(np.mean((scores - self.wanted[list(self.held_out)]) ** 2))
 
 
 def place_lengths(places: Sequence[Place], max_length: int) -> list[int]:

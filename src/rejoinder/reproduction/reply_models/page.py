@@ -35,8 +35,8 @@ from rejoinder.types import Example
 CORPORA = ("dailydialog", "empatheticdialogues")
 FOLDER, NOTE = "reply-models", "note.md"
 ORDER = (
-    *("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank", "lstm-lm", "seq2seq", "seq2seq-attention", "hred", "vhred"),
-    *("causal-lm", "dual-encoder-rnn", "dual-encoder"),
+    *("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank", "lstm-lm", "seq2seq", "seq2seq-attention", "seq2seq-bahdanau"),
+    *("hred", "hred-two-layers", "vhred", "causal-lm", "causal-lm-speakers", "dual-encoder-rnn", "dual-encoder"),
 )
 """The order of models on the page: a recurrent one before a pretrained one, whose perplexity is over its tokens."""
 LIU_ROWS = {
@@ -172,7 +172,7 @@ def _order(rows: Sequence[Row]) -> list[str]:
 
 def _claims(rows: Sequence[Row]) -> list[str]:
     """Each claim of the paper with the differences found here."""
-    measured = {row.model: row for row in rows}
+    measured = {row.model: row for row in reversed(rows)}  # of two variants of a model, the first
     lines = []
     for claim, *sides in liu2016.CLAIMS:
         models = [[model for model, known in LIU_ROWS.items() if known == side and model in measured] for side in sides]
