@@ -5,8 +5,8 @@
     python recipes/reply_models.py DATA --minutes 40 -o FOLDER --corpus empatheticdialogues
 
 DATA contains <corpus>.<split>.jsonl.gz. FOLDER gets one folder per model, NAME.json with the figures of each, and
-`table.md`. A model that is already there is neither trained nor measured again, and an interrupted run is resumed: models
-may also be trained one by one (`--only`), and the last run puts all of its models into the table.
+`table.md`. A model that is already there is neither trained nor measured again, and an interrupted run is resumed.
+Models may be trained one by one (`--only`): a last run without it collects the figures of all in the table.
 """
 
 from __future__ import annotations

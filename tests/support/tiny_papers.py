@@ -102,10 +102,8 @@ def roberta_eval_curve() -> list[Record]:
     ]
     run = {"start": "rank-1000", "judged": name, "labels": 33}
     labels = [
-        {
-            **{"stage": "label", **run, "steps": 11 * epoch, "minutes": 1.0 * epoch},
-            **{"validation": validation, "validation loss": 1 - validation, "ended": epoch == 3},
-        }
+        {"stage": "label", **run, "steps": 11 * epoch, "minutes": 1.0 * epoch, "ended": epoch == 3}
+        | {"validation": validation, "validation loss": 1 - validation}
         for epoch, validation in enumerate((0.2, 0.4, 0.3), 1)
     ]
     tested = [record for record in judged(name, "overall") if record["split"] == "test"]

@@ -66,7 +66,7 @@ class Reporting(Protocol):
 
 
 class LossValidated(Protocol):
-    """A stage that can compute its loss on held-out rows, by which the learning rate falls if its decay is `plateau`."""
+    """A stage that knows its loss on held-out rows, by which the learning rate falls if its decay is `plateau`."""
 
     def validation_loss(self) -> float | None:
         """The loss on held-out rows; None without any."""
