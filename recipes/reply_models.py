@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import monotonic
+from time import process_time
 from typing import Any
 
 from rejoinder.data.dialogues import DialogueSource
@@ -123,14 +123,14 @@ def table(figures: Sequence[Figures], contexts: Sequence[tuple[str, ...]]) -> st
 def _trained(
     model: Any, train: Sequence[Dialogue], valid: Sequence[Dialogue], folder: Path, seed: int, run: TrainingRun
 ) -> tuple[Any, float]:
-    """The model of the folder, which is trained if it does not exist yet, and how many minutes the training took."""
+    """The model of the folder, which is trained if it does not exist yet, and the processor minutes that it took."""
     timing = folder.with_suffix(".minutes")
     if folder.is_dir():
         return load(folder), float(timing.read_text())
-    started = monotonic()
+    started = process_time()
     # Skip-thought, which is no reply model, holds out some of its own dialogues.
     model.fit(train, valid=valid if isinstance(model, ReplyModel) else (), seed=seed, run=run)
-    minutes = round((monotonic() - started) / 60, 3)
+    minutes = round((process_time() - started) / 60, 3)
     timing.write_text(str(minutes))
     model.save(folder)
     return model, minutes

@@ -178,6 +178,7 @@ def test_roberta_eval(make: Maker) -> None:
         "- *Steps*, tiny: the settings ask for 5.2 doublings of its 1,000 ranking steps; from 500 steps on, each "
         in page
     )
+    assert all((make.folder / f"roberta-eval-{name}.svg").exists() for name in ("ranking", "labels"))
     recorded = json.loads((make.folder / "roberta-eval.json").read_text())
     assert recorded == {"tiny": roberta_eval_curve()}
 

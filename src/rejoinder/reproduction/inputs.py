@@ -38,6 +38,7 @@ DIMENSIONS: Mapping[str, str] = MappingProxyType(
 """Judged set -> the dimension that is measured."""
 
 DSTC6 = "dstc6_t2"
+NOTE = "note.md"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Inputs:
         Records that are not dialogues are left out: EmpatheticDialogues has one with a single turn.
         """
         return list(islice(DialogueSource(self._file("dialogues", f"{corpus}.jsonl.gz"), "skip"), most))
+
+    def note(self, folder: str) -> str:
+        """What a reader must know of the models in a folder, such as how long they were trained; "" without a note."""
+        path = self.models / folder / NOTE
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     @cached_property
     def dstc6_scores(self) -> dict[str, dict[str, float]]:

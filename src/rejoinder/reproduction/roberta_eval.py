@@ -1,6 +1,7 @@
 """The page `roberta-eval`: RoBERTa-eval trained by the settings of Zhao et al. 2020, as far as a CPU comes with them.
 
 `recipes/roberta_eval.py` trains and writes what it measures to roberta-eval/ENCODER/curve.jsonl in the models' folder.
+The file roberta-eval/note.md says what a reader must know of these runs.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ LABELS_TEXT = """\
 ## The second stage: labels
 
 The correlation with the 90 validation replies after each epoch on labels; the weights with the highest are kept. Zhao
-et al. lower the learning rate when validation stops improving, and stop at 1e-7: a run that ended by this rule is
-marked *ended*. The others were stopped for time."""
+et al. lower the learning rate to a tenth when the validation loss does not fall, and stop below 1e-7: a run that ended
+by this rule is marked *ended*. The others were stopped for time."""
 
 TEST_TEXT = """\
 ## On the test replies
@@ -163,7 +164,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     study = Study(inputs, settings, _records(inputs.models / FOLDER))
     document = Document("roberta-eval")
     document.beside["roberta-eval.json"] = json.dumps(study.records, indent=1) + "\n"
-    document.text(INTRODUCTION)
+    document.text(INTRODUCTION, inputs.note(FOLDER))
     for section in sections:
         SECTIONS[section](study, document)
     return document
@@ -200,11 +201,7 @@ def _ranking(study: Study, document: Document) -> None:
         if len(curve) > 1:
             lines.append(Curve(encoder, steps, [row["ranking accuracy"] for row in curve]))
     document.table(["encoder", "steps", "epochs", "minutes", "ranking accuracy", *sets], rows)
-    if lines:
-        label = "Ranking accuracy by steps"
-        plot = line_plot(lines, label=label, x_label="log2 of the steps", y_label="ranking accuracy")
-        document.figure("roberta-eval-ranking", standalone(str(plot)))
-        document.text(f"![{label}](roberta-eval-ranking.svg)")
+    _plot(document, "ranking", "Ranking accuracy by steps", lines, ("log2 of the steps", "ranking accuracy"))
 
 
 def _labels(study: Study, document: Document) -> None:
@@ -221,6 +218,16 @@ def _labels(study: Study, document: Document) -> None:
     ]
     header = ["judged", "encoder", "ranking steps", "labels", "label steps", "minutes", "after each epoch"]
     document.table(header, rows)
+    lines = [
+        Curve(
+            f"{run.judged}, {run.encoder}, {run.ranked:,} steps, {run.labels} labels",
+            [row["steps"] for row in run.epochs],
+            run.validation,
+        )
+        for run in study.runs
+        if len(run.epochs) > 1
+    ]
+    _plot(document, "labels", "Correlation by steps on labels", lines, ("steps on labels", "Pearson, validation"))
 
 
 def _tests(study: Study, document: Document) -> None:
@@ -307,6 +314,14 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "more": _more,
 }
 """In the order of the page."""
+
+
+def _plot(document: Document, name: str, label: str, lines: Sequence[Curve], axes: tuple[str, str]) -> None:
+    """A figure next to the page; none without a line."""
+    if lines:
+        plot = line_plot(lines, label=label, x_label=axes[0], y_label=axes[1])
+        document.figure(f"roberta-eval-{name}", standalone(str(plot)))
+        document.text(f"![{label}](roberta-eval-{name}.svg)")
 
 
 def _described(run: LabelRun) -> list[str]:

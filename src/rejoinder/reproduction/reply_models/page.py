@@ -33,7 +33,7 @@ from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example
 
 CORPORA = ("dailydialog", "empatheticdialogues")
-FOLDER, NOTE = "reply-models", "note.md"
+FOLDER = "reply-models"
 ORDER = (
     *("r-tfidf", "c-tfidf", "bm25", "retrieve-rerank", "lstm-lm", "seq2seq", "seq2seq-attention", "seq2seq-bahdanau"),
     *("hred", "hred-two-layers", "vhred", "causal-lm", "causal-lm-speakers", "dual-encoder-rnn", "dual-encoder"),
@@ -92,8 +92,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     """What the models say, how well they predict, and which models they are."""
     document = Document("reply-model-figures")
     corpus = _measured(inputs, settings)
-    note = inputs.models / FOLDER / corpus.name / NOTE
-    document.text(INTRODUCTION.format(corpus=corpus.name), note.read_text(encoding="utf-8") if note.exists() else "")
+    document.text(INTRODUCTION.format(corpus=corpus.name), inputs.note(f"{FOLDER}/{corpus.name}"))
     signature = load(METRICS[0]).signature
     document.text(f"Metrics: {', '.join(METRICS)}, as in `{signature}`. Random seed: {settings.seed}.")
     document.text(f"{len(corpus.places)} contexts of test, one per dialogue.")
