@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         cache=arguments.cache,
         sections=arguments.sections or (),
         given=arguments.settings,
+        quiet=arguments.quiet,
     )
     say(f"{arguments.output}: {time.monotonic() - started:.0f} s", arguments)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.errors import DataError
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.reproduction.cache import Cache
+from rejoinder.text.terminal import one_line
 from rejoinder.types import Dialogue
 
 DIMENSIONS: Mapping[str, str] = MappingProxyType(
@@ -51,6 +53,13 @@ class Inputs:
     """Where pretrained and trained models are."""
     cache: Cache
     """What is kept from run to run."""
+    quiet: bool = False
+    """Do not report progress."""
+
+    def say(self, message: str) -> None:
+        """Report progress on standard error."""
+        if not self.quiet:
+            print(one_line(message), file=sys.stderr, flush=True)
 
     def judged(self, name: str) -> JudgedSet:
         """A judged set, called by the name of its file."""

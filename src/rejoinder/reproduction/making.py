@@ -20,6 +20,7 @@ def make_page(
     cache: Path | None = None,
     sections: Sequence[str] = (),
     given: Sequence[str] = (),
+    quiet: bool = False,
 ) -> None:
     """Write the page of this name."""
     from rejoinder.reproduction.cache import Cache
@@ -41,7 +42,7 @@ def make_page(
         if section not in every:
             raise UnknownNameError(f"section of {page}:", section, every)
     settings = settings_of(module.Settings, [*PAGES[page].preset, *given])
-    inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"))
+    inputs = Inputs(data or Path(), models, Cache(cache or models / "reproduction"), quiet)
     given_data = [] if page == "papers" else ["--data DATA"]
     shown = ["--sections", *wanted] if sections else []
     shown += [part for setting in shown_settings(settings) for part in ("--set", setting)]

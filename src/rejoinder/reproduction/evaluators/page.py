@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,7 +109,7 @@ def _row(part: Part, scorers: Sequence[FoundScorer], settings: Settings) -> Row:
     judged, total = part.read(scorers[0].inputs)
     cells = []
     for found in scorers:
-        print(f"{part.key}: {found.scorer.name}", file=sys.stderr, flush=True)
+        found.inputs.say(f"{part.key}: {found.scorer.name}")
         cells.append(Cell.of(found, part, judged, compute=not settings.cached, resamples=settings.resamples))
     return Row(part, len(judged), total, len(np.unique(judged.contexts)), tuple(cells))
 

@@ -6,7 +6,6 @@ what a reader must know of them, above all how long they were trained.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -112,7 +111,7 @@ def _measured(inputs: Inputs, settings: Settings) -> Corpus:
         started = monotonic()
         [system] = systems_of([f"{folder.name}={folder}"])
         corpus.rows.append(model_row(system, corpus, _trained_on(system, known)))
-        print(f"{name}: {system.name} in {monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        inputs.say(f"{name}: {system.name} in {monotonic() - started:.0f} s")
     return corpus
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -134,15 +133,15 @@ class Models:
         return Ruber(learning_rate=2e-3, **parameters)
 
     def train(self, model: Ruber, corpus: str, encoder: str) -> Ruber:
-        """The model, fitted on dialogues that hold no judged context; prints the training time to standard error."""
+        """The model, fitted on dialogues that hold no judged context; reports how long it took."""
         tested = [example for replies in self.replies.values() for example in replies.examples]
         known = self.inputs.dialogues(CORPORA[corpus], self.budget.dialogues[encoder])
         dialogues = without_contexts(known, tested)
         clock, cpu = time.perf_counter(), time.process_time()
-        model.fit(dialogues, run=TrainingRun(quiet=False))
+        model.fit(dialogues, run=TrainingRun(quiet=self.inputs.quiet))
         clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
         pairs = sum(len(dialogue.turns) - 1 for dialogue in dialogues)
-        print(f"{corpus}, {encoder}: {pairs:,} pairs in {clock:.0f} s, {cpu:.0f} s of CPU", file=sys.stderr, flush=True)
+        self.inputs.say(f"{corpus}, {encoder}: {pairs:,} pairs in {clock:.0f} s, {cpu:.0f} s of CPU")
         return model
 
 
