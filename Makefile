@@ -88,14 +88,15 @@ mutants: .venv/test .venv-mutants/ready
 	.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.7,<9'
 	touch $@
 
-# The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Scores and
-# models are kept in models-cache/reproduction; evaluator-studies needs the encoder models-cache/minilm.
+# The pages of docs/results that take less than half an hour and need no file from elsewhere, as dstc6 does. Nothing is
+# taken from an earlier run; evaluator-studies and ruber-transfer need the encoder models-cache/minilm.
 DATA ?= ../shared/data
-QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6 adem-speed
+QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6 adem-speed ruber-transfer
 
 reproduce: .venv/test models-cache/skip-thought
+	rm -rf build/reproduction
 	set -e; for page in $(QUICK_PAGES); do \
-		$(BIN)/rejoinder reproduce $$page --data $(DATA) -o docs/results/$$page.md; \
+		$(BIN)/rejoinder reproduce $$page --data $(DATA) --cache build/reproduction -o docs/results/$$page.md; \
 	done
 
 # A row of am-fm-table1.

@@ -37,15 +37,15 @@ from rejoinder.learning.loop import Outcome, train
 from rejoinder.learning.run import PRECISIONS, TrainingRun, Validation, checkpoints_in
 from rejoinder.learning.schedules import Schedule
 from rejoinder.meta.judged import JudgedSet, read_judged
+from rejoinder.reproduction.replies import OVERALL
+from rejoinder.reproduction.roberta_eval import CURVE, EPOCH
 from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.types import Scores
 
-CURVE = "curve.jsonl"
 WATCHED = 200
 """Rated replies of each set's training part on which the first stage is measured."""
 HELD_OUT = 250
 """Held-out places on which it is measured: half as many as the preset has, to save time."""
-OVERALL = "overall"
 PAPER = PRESETS["paper"]
 
 
@@ -95,10 +95,10 @@ def label(arguments: argparse.Namespace) -> None:
     """Train the second stage to its end, and test it."""
     name = "-".join([arguments.start.name, _name(arguments.judged), str(arguments.labels or "all")])
     judged = read_judged(arguments.judged).without_outliers()
-    learned = _part_of(judged, "train")
+    learned = judged.part("train")
     if arguments.labels:
         learned = _sample(learned, arguments.labels)
-    valid = _part_of(judged, "valid")
+    valid = judged.part("valid")
     data = TrainingData.of((), [*learned.judged_examples(), *valid.judged_examples()])
     evaluator = Encoder(encoder=str(arguments.start), preset="paper", dimension=OVERALL)
     model = start_model(evaluator, data.seed)
@@ -150,11 +150,7 @@ def _save(evaluator: Encoder, folder: Path) -> None:
 
 
 def _part(path: str, split: str) -> JudgedSet:
-    return _part_of(read_judged(path).without_outliers(), split)
-
-
-def _part_of(judged: JudgedSet, split: str) -> JudgedSet:
-    return judged.take(np.flatnonzero(np.array(judged.splits) == split))
+    return read_judged(path).without_outliers().part(split)
 
 
 def _sample(judged: JudgedSet, most: int) -> JudgedSet:
@@ -184,7 +180,8 @@ def main(given: Sequence[str] | None = None) -> None:
     ranking.add_argument("encoder", help="the folder or name of a pretrained encoder")
     ranking.add_argument("--dialogues", nargs="+", required=True, metavar="FILE")
     ranking.add_argument("--judged", nargs="+", default=[], metavar="FILE", help="rated replies to measure it on")
-    ranking.add_argument("--steps", type=int, default=37486, help="two epochs of DailyDialog if absent")
+    asked = PAPER.ranking.epochs * EPOCH
+    ranking.add_argument("--steps", type=int, default=asked, help="all epochs on DailyDialog if absent")
     ranking.add_argument("--every", type=int, default=500, help="steps between measurements")
     ranking.set_defaults(run=rank)
     labelling = verbs.add_parser("label")

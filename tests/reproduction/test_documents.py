@@ -13,9 +13,9 @@ def test_a_page_with_what_goes_beside_it(tmp_path: Path) -> None:
     document.text("# Title\n", "", "A sentence.")
     document.table(["a", "b"], [["1", "x | y"]])
     document.figure("plot", "<svg></svg>\n")
-    document.write(tmp_path / "page.md", "the command")
+    document.write(tmp_path / "page.md")
     assert (tmp_path / "page.md").read_text() == (
-        "# Title\n\nA sentence.\n\n| a | b |\n| --- | --- |\n| 1 | x \\| y |\n\nMade by `the command`.\n"
+        "# Title\n\nA sentence.\n\n| a | b |\n| --- | --- |\n| 1 | x \\| y |\n"
     )
     assert (tmp_path / "plot.svg").read_text() == "<svg></svg>\n"
 

@@ -19,7 +19,7 @@ from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.making import PROGRAM
 from rejoinder.reproduction.pages import PAGES, find_page
 from rejoinder.reproduction.papers import add_conclusions
-from rejoinder.reproduction.published import PAPERS, State
+from rejoinder.reproduction.published import PAPERS, Paper, State
 
 RESULTS = DOCS / "results"
 COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "simulated-crowd"}
@@ -60,7 +60,7 @@ def test_a_page_has_the_text_that_the_code_writes(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(PAGES) - {"papers"}))
 def test_a_page_ends_with_the_conclusions_about_it(name: str) -> None:
     expected = Document(name)
-    add_conclusions(expected, name, PAPERS)
+    add_conclusions(expected, name)
     assert page(name).rpartition("\n\nMade by")[0].endswith("\n\n".join(expected.blocks))
 
 
@@ -103,18 +103,46 @@ def test_every_paper_has_conclusions_with_their_pages() -> None:
     assert {each.page for found in CONCLUSIONS.values() for each in found} <= set(PAGES)
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.key)
+def test_a_conclusion_is_drawn_from_each_table_that_has_a_page(paper: Paper) -> None:
+    measured = {item.number for item in paper.items if item.page}
+    assert {number for each in CONCLUSIONS[paper.key] for number in each.items} == measured
+
+
+def test_a_table_ends_with_its_own_conclusions() -> None:
+    document = Document("made")
+    add_conclusions(document, "adem-table-4")
+    assert [block for block in document.blocks if block.startswith("## ")] == [
+        "## What Lowe et al. 2017 conclude, and what holds here"
+    ]
+    [rows] = [block.splitlines()[2:] for block in document.blocks if block.startswith("| ")]
+    assert len(rows) == 1
+    assert rows[0].startswith("| over the means of systems it agrees with people almost perfectly")
+
+
+def test_without_an_output_the_page_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "papers"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("# The papers' tables and figures\n")
+    assert told.rstrip().endswith("Made by `rejoinder reproduce papers`.")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in PAGES)
     assert "none" not in told
-    assert re.search(r"^adem-table-10 .* data no longer public: the judged Twitter replies .* +-$", told, re.MULTILINE)
-    assert re.search(r"^adem-figure-6 +VHRED +nothing measured: a diagram +-$", told, re.MULTILINE)
-    assert re.search(
-        r"^adem-table-5 +one system left out of training +on other data: zhao2020 +adem-figures$",
-        told,
-        re.MULTILINE,
-    )
+    assert max(map(len, told.splitlines())) < 140
+    assert "data no longer public: the judged Twitter replies of Liu et al. 2016" in " ".join(told.split())
+    for name, below in {
+        "adem-figure-6 +VHRED": "nothing measured: a diagram",
+        r"adem-table-5 +one system left out of training \(page adem-figures\)": "on other data: zhao2020",
+    }.items():
+        assert re.search(rf"^  {name}\n +{below}", told, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +150,12 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "no page was named"),
         (["dstc6", "-o", "p.md"], "no data folder was given"),
-        (["dstc6", "--data", "."], "no output was named"),
         (["dstc6", "--data", ".", "-o", "p.txt"], "cannot write .txt"),
         (["dstc6", "--data", ".", "-o", "p.md"], "expected judged/dstc6_t2.systems.json in the folder of --data"),
         (["dstc6", "--data", ".", "-o", "p.md", "--sections", "metoer"], "did you mean meteor?"),
         (["dstc6", "--data", ".", "-o", "p.md", "--set", "glov=x"], "did you mean glove?"),
+        (["metric-figures", "--data", ".", "--set", "resamples=0"], "setting resamples: expected at least 1, not 0"),
+        (["metric-figures", "--data", ".", "--set", "sets="], "setting sets: expected at least one value"),
         (["adem-figures", "--data", ".", "-o", "p.md", "--set", "sets=humd"], "did you mean humod?"),
         (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "encoders=gru"], "did you mean GRU?"),
         (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "budget=smal"], "did you mean small?"),

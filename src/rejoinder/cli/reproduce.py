@@ -1,4 +1,4 @@
-"""`rejoinder reproduce adem-table-5 --data FOLDER -o page.md`."""
+"""`rejoinder reproduce adem-table-5 --data FOLDER`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list all pages, tables and figures, and make nothing")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with judged/ and dialogues/")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="PAGE.md", help="the file to write; figures are saved next to it"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PAGE.md",
+        help="the file to write; figures are saved next to it (default: print the page without them)",
     )
     parser.add_argument(
         "--models",
@@ -51,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         raise CallError("no page was named: expected one that --list shows")
     started = time.monotonic()
-    make_page(
+    document = make_page(
         arguments.name,
         data=arguments.data,
         output=arguments.output,
@@ -61,5 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         given=arguments.settings,
         quiet=arguments.quiet,
     )
-    say(f"{arguments.output}: {time.monotonic() - started:.0f} s", arguments)
+    if arguments.output is None:
+        put(document)
+    say(f"{arguments.output or arguments.name}: {time.monotonic() - started:.0f} s", arguments)
     return 0

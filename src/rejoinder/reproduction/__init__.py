@@ -9,8 +9,8 @@ each. `rejoinder reproduce --list` shows every table and figure of the papers an
 | `settings` | settings of a page from `key=value` texts |
 | `inputs`, `replies` | the data folder; judged replies with their overall ratings |
 | `cache` | scores, vectors and models kept between runs |
-| `documents`, `drawing` | Markdown pages; figures as SVG files |
-| `papers`, `dstc6` | the pages `papers` and `dstc6` |
+| `documents` | Markdown pages, with figures next to them |
+| `papers`, `dstc6`, `roberta_eval` | the pages of these names |
 | `conclusions` | what the papers conclude, and what holds |
 | `adem`, `am_fm`, `evaluators`, `judged`, `reply_models`, `ruber` | the pages with several modules |
 """

@@ -33,12 +33,15 @@ class Document:
         """Keep a figure as `name.svg`; the text links to it."""
         self.beside[f"{name}.svg"] = svg
 
-    def write(self, path: Path, command: str) -> None:
-        """Write the page, with the command that made it at its end, and the files next to it."""
+    def __str__(self) -> str:
+        """The page in Markdown."""
+        return "\n\n".join(self.blocks) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the page, and the files next to it."""
         for name, text in self.beside.items():
             write_text(path.with_name(name), text)
-        self.text(f"Made by `{command}`.")
-        write_text(path, "\n\n".join(self.blocks) + "\n")
+        write_text(path, str(self))
 
 
 def markdown_table(header: Sequence[str], rows: Rows) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.output.targets import Output, reserved
+
+if TYPE_CHECKING:
+    from rejoinder.reproduction.documents import Document
 
 PROGRAM = "rejoinder reproduce"
 
@@ -21,18 +26,15 @@ def make_page(
     sections: Sequence[str] = (),
     given: Sequence[str] = (),
     quiet: bool = False,
-) -> None:
-    """Write the page of this name."""
+) -> Document:
+    """The page of this name, or one of its tables; it is written if an output is named."""
     from rejoinder.reproduction.cache import Cache
     from rejoinder.reproduction.inputs import Inputs
     from rejoinder.reproduction.pages import PAGES, find_page
     from rejoinder.reproduction.papers import add_conclusions
-    from rejoinder.reproduction.published import PAPERS
     from rejoinder.reproduction.settings import settings_of, shown_settings
 
     page, own_sections = find_page(name)
-    if output is None:
-        raise CallError("no output was named: expected -o PAGE.md")
     if data is None and page != "papers":
         raise CallError("no data folder was given: expected --data FOLDER with judged/ and dialogues/")
     module = PAGES[page].load()
@@ -47,8 +49,11 @@ def make_page(
     shown = ["--sections", *wanted] if sections else []
     shown += [part for setting in shown_settings(settings) for part in ("--set", setting)]
     made = page if wanted == every else name
-    with reserved(Output(output, (".md",))):
+    target = [f"-o {output.name}"] if output else []
+    with reserved(Output(output, (".md",))) if output else nullcontext():
         document = module.make(inputs, settings, wanted)
-        own = [paper for paper in PAPERS if name in paper.items_by_key()]
-        add_conclusions(document, page, own or PAPERS)
-        document.write(output, " ".join([PROGRAM, made, *given_data, *shown, f"-o {output.name}"]))
+        add_conclusions(document, name)
+        document.text(f"Made by `{' '.join([PROGRAM, made, *given_data, *shown, *target])}`.")
+        if output:
+            document.write(output)
+    return document

@@ -124,7 +124,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
         ),
         "roberta-eval": Page(
             "roberta_eval",
-            "RoBERTa-eval trained by its published settings, as far as a CPU comes with them",
+            "RoBERTa-eval trained with its published settings, as far as a CPU allows",
             "judged/zhao2020_*; learning curves in roberta-eval",
             "seconds, without training the models",
         ),

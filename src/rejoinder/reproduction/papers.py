@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,16 +10,17 @@ from rejoinder.reproduction.conclusions import CONCLUSIONS, Conclusion
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import PAPERS, Paper
-from rejoinder.reproduction.published.records import Item
 
 SECTIONS = ("papers", "pages")
+_WIDTH, _INDENT = 100, 36  # of the list for the terminal
 
 INTRODUCTION = """\
 # The papers' tables and figures
 
 This page lists every table and figure of the five papers that this package follows. Each is in one of four states:
 
-- *reproducible here*: the paper's own data are public, and our figures are measured on them;
+- *reproducible here*: the paper's own data are public, and our figures are measured on them, in some cases with another
+  evaluator, which is then named;
 - *on other data*: the paper's data are not available, and our figures are measured on the data that are named;
 - *data no longer public*: there is nothing to measure it on;
 - *nothing measured*: a diagram, an invented example or a list of settings.
@@ -63,10 +65,12 @@ def _paper(document: Document, paper: Paper) -> None:
     document.table(["name", "what it shows", "state", "data", "page"], rows)
 
 
-def add_conclusions(document: Document, page: str, papers: Sequence[Paper]) -> None:
-    """What these papers conclude and the figures of a page show, at its end."""
-    for paper in papers:
-        shown = [each for each in CONCLUSIONS[paper.key] if each.page == page]
+def add_conclusions(document: Document, name: str) -> None:
+    """What the papers conclude from a table, or from all that a page shows, at the end of the document."""
+    for paper in PAPERS:
+        item = paper.items_by_key().get(name)
+        every = CONCLUSIONS[paper.key]
+        shown = [each for each in every if (item.number in each.items if item else each.page == name)]
         if shown:
             document.text(f"## What {paper.authors} conclude, and what holds here")
             document.table(["claim", "what we find", "holds"], [_verdict(each) for each in shown])
@@ -89,17 +93,20 @@ def page_link(page: str) -> str:
     return f"[{page}]({page}.md)" if page else "-"
 
 
-def _state(item: Item) -> str:
-    """Whether it can be reproduced, and on which data, or why not."""
-    data = item.data.partition(", in place of")[0] if item.page else item.data
-    return f"{item.state.value}: {data}"
-
-
 def listing() -> str:
-    """All pages, and all tables and figures, for the terminal."""
+    """All pages, and all tables and figures with their state and data, for the terminal."""
     from rejoinder.reproduction.pages import PAGES
-    from rejoinder.text.grid import grid
 
-    pages = grid(["page", "what it shows", "time"], [[name, page.title, page.time] for name, page in PAGES.items()], 3)
-    rows = [[item.key(paper), item.title, _state(item), item.page or "-"] for paper in PAPERS for item in paper.items]
-    return f"{pages}\n\n{grid(['table or figure', 'what it shows', 'state', 'page'], rows, 4)}"
+    parts = ["Pages:", *(_listed(name, page.title, f"{page.time}; needs {page.needs}") for name, page in PAGES.items())]
+    for paper in PAPERS:
+        parts += ["", f"{paper.authors}, {paper.title}:"]
+        for item in paper.items:
+            where = f" (page {item.page})" if item.page else ""
+            parts.append(_listed(item.key(paper), item.title + where, f"{item.state.value}: {item.data}"))
+    return "\n".join(parts)
+
+
+def _listed(name: str, title: str, more: str) -> str:
+    """A name with what it shows, and lines below it with the rest."""
+    below = textwrap.fill(more, _WIDTH, initial_indent=" " * _INDENT, subsequent_indent=" " * _INDENT)
+    return f"  {name:<{_INDENT - 4}}  {title}\n{below}"

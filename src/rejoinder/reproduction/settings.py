@@ -31,11 +31,17 @@ def settings_of(cls: type[SettingsT], given: Sequence[str]) -> SettingsT:
 def _value(key: str, text: str, hint: Any) -> Any:
     kinds = [kind for kind in get_args(hint) or (hint,) if kind not in (type(None), ...)]
     if get_args(hint)[-1:] == (...,):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        parts = tuple(part.strip() for part in text.split(",") if part.strip())
+        if not parts:
+            raise CallError(f"setting {key}: expected at least one value")
+        return parts
     try:
-        return _TRUTH[text.lower()] if kinds == [bool] else kinds[0](text)
+        value = _TRUTH[text.lower()] if kinds == [bool] else kinds[0](text)
     except (KeyError, ValueError):
         raise CallError(f"setting {key}: cannot read {text!r} as {kinds[0].__name__}") from None
+    if kinds == [int] and value < 1 and key != "seed":
+        raise CallError(f"setting {key}: expected at least 1, not {value}")
+    return value
 
 
 def shown_settings(settings: Any) -> list[str]:

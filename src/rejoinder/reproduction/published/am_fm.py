@@ -102,7 +102,7 @@ SENTENCES, SVD_SENTENCES = 18_692, 10_000
 """Tweets of agents that FM was trained on, and those of them that the semantic space of AM was made from."""
 
 _SAME = "DSTC6, the same replies and ratings, with other word and skip-thought vectors; AM-FM itself in am-fm-dstc6"
-_TEXT = "DSTC6, with AM and FM trained on references of other items: the tweets they were trained on are not public"
+_TEXT = "DSTC6, with AM and FM trained on references of other items, because the tweets of the paper are not public"
 _TEXTS = f"{_TEXT}; also on DailyDialog and on Self-dialogue"
 _PAGE = "am-fm-dstc6"
 

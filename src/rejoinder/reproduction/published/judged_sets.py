@@ -24,7 +24,6 @@ class Published:
 
 
 _MDD_EVAL = "MDD-Eval, all 900 (Zhang et al. 2022)"
-_COLLECTED = "the best that we know of (its source was not recorded)"
 _TEST = f"{DAILYDIALOG}/test"
 
 
@@ -44,16 +43,11 @@ PUBLISHED = (
     _zhao_table_3("average", ZERO, "embedding average (the same)"),
     _zhao_table_3("RUBER", ZERO, "RUBER (the same)"),
     Published(PERSONACHAT, ZERO, Correlations(0.54, 0.62), _MDD_EVAL),
-    Published("grade_dailydialog", ZERO, Correlations(0.34, 0.36), _COLLECTED),
-    Published("grade_empatheticdialogues", ZERO, Correlations(0.36, 0.40), _COLLECTED),
-    Published("grade_empatheticdialogues", ZERO, Correlations(0.45, 0.38), _COLLECTED),
-    Published("usr_personachat", ZERO, Correlations(0.50, 0.52), _COLLECTED),
     _zhao_table_4(DAILYDIALOG, DAILYDIALOG, _ROBERTA_EVAL),
     _zhao_table_3("RUBER, semi-supervised", SEMI, "RUBER, semi-supervised (Zhao et al. 2020, Table 3)"),
     _zhao_table_4(PERSONACHAT, DAILYDIALOG, "RoBERTa-eval from PersonaChat labels (Table 4)"),
     _zhao_table_4(PERSONACHAT, PERSONACHAT, _ROBERTA_EVAL),
     _zhao_table_4(DAILYDIALOG, PERSONACHAT, "RoBERTa-eval from DailyDialog labels (Table 4)"),
-    Published("humod", SEMI, Correlations(0.58, 0.58), f"{_COLLECTED}, with labels of the set"),
 )
 
 

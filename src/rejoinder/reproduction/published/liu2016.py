@@ -81,7 +81,7 @@ LIU2016 = Paper(
     _AUTHORS,
     "How NOT To Evaluate Your Dialogue System",
     (
-        Item("Table 1", "two valid replies without a common word", State.NOTHING_MEASURED, "an invented example"),
+        Item("Table 1", "two valid replies that share no word", State.NOTHING_MEASURED, "an invented example"),
         Item(
             "Table 2",
             "embedding metrics of five reply models",

@@ -17,6 +17,10 @@ class Correlations(NamedTuple):
     pearson: float
     spearman: float
 
+    def text(self, digits: int = 2, between: str = " / ") -> str:
+        """`0.32 / 0.29`."""
+        return f"{self.pearson:.{digits}f}{between}{self.spearman:.{digits}f}"
+
 
 class State(Enum):
     """Whether a table or figure can be reproduced."""
@@ -72,7 +76,7 @@ class Item:
     data: str
     """Which data ours is measured on, or why nothing can be."""
     page: str = ""
-    """The page of docs/results that shows it; empty if there is none yet."""
+    """The page of docs/results that shows it; empty if nothing can be measured."""
     section: str = ""
     """The section of that page."""
     table: PublishedTable | None = None

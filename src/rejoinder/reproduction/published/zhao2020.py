@@ -108,7 +108,7 @@ TABLE_6 = PublishedTable(
 )
 
 _SAME = "zhao2020_dailydialog, the same replies and split"
-_BOTH = "zhao2020, the same replies and splits; ADEM and a blend in place of RoBERTa-eval; RUBER in ruber-transfer"
+_BOTH = "zhao2020, the same replies and splits; ADEM and a blend; RoBERTa-eval in roberta-eval, RUBER in ruber-transfer"
 _REPLIES = "zhao2020_dailydialog, the same replies"
 _OTHERS = f"{_SAME}; ADEM and the default evaluator in place of RoBERTa-eval"
 _STUDIES = "evaluator-studies"

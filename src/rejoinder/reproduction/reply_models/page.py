@@ -82,7 +82,7 @@ class Settings:
     """What is asked of the models."""
 
     corpus: str = CORPORA[0]
-    contexts: int = 400
+    contexts: int = 300
     """Contexts of the corpus, one per test dialogue."""
     seed: int = 1
 
