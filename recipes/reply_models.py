@@ -125,13 +125,16 @@ def _trained(
 ) -> tuple[Any, float]:
     """The model of the folder, which is trained if it does not exist yet, and the processor minutes that it took."""
     timing = folder.with_suffix(".minutes")
+    minutes = float(timing.read_text()) if timing.is_file() else 0.0
     if folder.is_dir():
-        return load(folder), float(timing.read_text())
+        return load(folder), minutes
     started = process_time()
-    # Skip-thought, which is no reply model, holds out some of its own dialogues.
-    model.fit(train, valid=valid if isinstance(model, ReplyModel) else (), seed=seed, run=run)
-    minutes = round((process_time() - started) / 60, 3)
-    timing.write_text(str(minutes))
+    try:
+        # Skip-thought, which is no reply model, holds out some of its own dialogues.
+        model.fit(train, valid=valid if isinstance(model, ReplyModel) else (), seed=seed, run=run)
+    finally:  # an interrupted run counts as well
+        minutes += (process_time() - started) / 60
+        timing.write_text(f"{minutes:.3f}")
     model.save(folder)
     return model, minutes
 

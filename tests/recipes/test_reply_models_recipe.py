@@ -57,3 +57,20 @@ def test_a_model_that_is_there_is_neither_trained_nor_measured_again(
     reply_models.main([*given, "--only", "lstm-lm,hred"])  # trains the one that is missing
     written = (data / "out" / "table.md").read_text()
     assert [line.split("`")[1] for line in written.splitlines()[2:4]] == ["lstm-lm", "hred"]
+
+
+def test_the_minutes_of_an_interrupted_run_count(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *SMALL, "--only", "lstm-lm"]
+    clock = iter(range(0, 10_000, 60))  # each reading is a minute after the one before
+    monkeypatch.setattr(reply_models, "process_time", lambda: next(clock))
+    fit = reply_models.trainable_class("lstm-lm").fit
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reply_models.trainable_class("lstm-lm"), "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reply_models.main(given)
+    monkeypatch.setattr(reply_models.trainable_class("lstm-lm"), "fit", fit)
+    reply_models.main(given)
+    assert json.loads((data / "out" / "lstm-lm.json").read_text())["minutes"] == 2
