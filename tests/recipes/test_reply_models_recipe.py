@@ -59,6 +59,7 @@ def test_a_model_that_is_there_is_neither_trained_nor_measured_again(
     assert [line.split("`")[1] for line in written.splitlines()[2:4]] == ["lstm-lm", "hred"]
 
 
+@pytest.mark.slow
 def test_the_minutes_of_an_interrupted_run_count(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *SMALL, "--only", "lstm-lm"]
     clock = iter(range(0, 10_000, 60))  # each reading is a minute after the one before
