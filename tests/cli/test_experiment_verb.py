@@ -12,7 +12,9 @@ from learning_ridge import RidgeEvaluator, synthetic
 from rejoinder import registry
 from rejoinder.cli.experiment import STUDIES
 from rejoinder.learning.data import TrainingData
+from rejoinder.meta.experiments.amounts import FRACTIONS
 from rejoinder.meta.experiments.cross_validation import cross_validate
+from rejoinder.meta.experiments.low_resource import COUNTS
 from rejoinder.meta.judged import JudgedSet
 
 if TYPE_CHECKING:
@@ -167,6 +169,20 @@ def test_decodings_are_merged_into_one_system(run: Run, write_lines: WriteLines)
     ]
 
 
+def test_each_set_needs_dialogues_where_the_evaluator_does(run: Run, write_lines: WriteLines) -> None:
+    write_lines([{"turns": ["the turn of a dialogue", "the reply to that turn"]}], "some.jsonl")
+    call = ["experiment", "transfer", "--evaluator", "am", "--judged", "ours.jsonl", "--judged", "theirs.jsonl", *QUICK]
+    ran = run(*call, "--dialogues", "ours=some.jsonl")
+    assert (ran.code, ran.out) == (2, "")
+    assert "am learns from dialogues: expected --dialogues theirs=FILE as well" in ran.err
+
+
+def test_the_help_names_the_defaults(run: Run) -> None:
+    shown = " ".join(run("experiment", "--help").out.split())
+    assert f"(default: {' '.join(f'{share:g}' for share in FRACTIONS)})" in shown
+    assert f"(default: {' '.join(map(str, COUNTS))}, as far as every training set has more)" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -216,6 +232,11 @@ def test_decodings_are_merged_into_one_system(run: Run, write_lines: WriteLines)
             "expected one --dimension, or SET=NAME for each judged set, found a, b",
         ),
         (["cross-validation", "--evaluator", "ridge", "--dialogues", "none.jsonl"], "none.jsonl"),
+        (["cross-validation", "--evaluator", "am"], "am learns from dialogues: expected --dialogues FILE"),
+        (
+            ["cross-validation", "--evaluator", "ridge", "--json", "--latex"],
+            "--latex: not allowed with argument --json",
+        ),
     ],
 )
 def test_a_wrong_call_is_one_line(arguments: list[str], problem: str, run: Run) -> None:

@@ -84,8 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of folds, at least 2, that share no context (default: %(default)s), or 'published' for the data's "
         "own `split`",
     )
-    _add_amounts(parser)
-    _add_of_one_study(parser)
     parser.add_argument(
         "--folder", metavar="FOLDER", help="keep each finished fit here; the same command continues where it stopped"
     )
@@ -96,29 +94,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "result",
     )
     parser.add_argument("--report", metavar="FILE.html", help="write table and figures as one HTML file")
-    parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    _add_of_some_studies(parser)
     add_reading(parser)
-    add_running(parser)
+    add_running(parser, latex=True)
 
 
-def _add_amounts(parser: argparse.ArgumentParser) -> None:
-    """How many labels are learned from."""
-    amounts = parser.add_argument_group("label-amounts and low-resource")
-    amounts.add_argument("--fractions", nargs="+", type=float, metavar="F", help="shares of the labels, from 0 to 1")
-    amounts.add_argument("--counts", nargs="+", type=positive, metavar="N", help="numbers of labels")
-    amounts.add_argument(
-        "--seeds", nargs="+", type=option("seed"), metavar="S", help="random seeds of the samples (default: 0 1 2)"
+def _add_of_some_studies(parser: argparse.ArgumentParser) -> None:
+    """Options that only some studies have; each names them, as the defaults of a study are its own."""
+    group = parser.add_argument_group("options of some studies")
+    group.add_argument(
+        "--fractions",
+        nargs="+",
+        type=float,
+        metavar="F",
+        help="label-amounts: shares of the labels, above 0 and at most 1 (default: 0.05 0.1 0.25 0.5 0.75 1)",
     )
-
-
-def _add_of_one_study(parser: argparse.ArgumentParser) -> None:
-    """Options that a single study has."""
-    parser.add_argument(
+    group.add_argument(
+        "--counts",
+        nargs="+",
+        type=positive,
+        metavar="N",
+        help="low-resource: numbers of labels (default: 25 50 100 200 400, as far as every training set has more); "
+        "label-amounts: numbers of labels in addition to the shares (default: none)",
+    )
+    group.add_argument(
+        "--seeds",
+        nargs="+",
+        type=option("seed"),
+        metavar="S",
+        help="label-amounts and low-resource: random seeds of the samples (default: 0 1 2)",
+    )
+    group.add_argument(
         "--shared",
         choices=("refuse", "drop"),
         help="transfer: contexts that two sets share are an error (default), or are dropped from training",
     )
-    parser.add_argument(
+    group.add_argument(
         "--system-words",
         type=positive,
         metavar="N",
@@ -178,6 +189,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _result(arguments: argparse.Namespace) -> LearningResult:
+    from rejoinder.meta.comparing.pairing import labels_of
     from rejoinder.meta.experiments.amounts import label_amounts
     from rejoinder.meta.experiments.cross_validation import cross_validate
     from rejoinder.meta.experiments.left_out import leave_one_system_out
@@ -185,12 +197,13 @@ def _result(arguments: argparse.Namespace) -> LearningResult:
     from rejoinder.meta.experiments.transfer import transfer
     from rejoinder.meta.judged import read_judged
 
-    evaluators = _evaluators(arguments.evaluator)
+    evaluators, dialogues = _evaluators(arguments.evaluator), _dialogues(arguments)
     fields, on_error = field_map(arguments), arguments.on_error
     sets = [read_judged(path, fields=fields, on_error=on_error) for path in arguments.judged]
+    _check_dialogues(evaluators, dialogues, labels_of([judged.name for judged in sets]))
     own = {name: getattr(arguments, name) for name in OPTIONS if getattr(arguments, name) is not None}
     common = {name: getattr(arguments, name) for name in COMMON}
-    settings: dict[str, Any] = {**own, **common, "dialogues": _dialogues(arguments)}
+    settings: dict[str, Any] = {**own, **common, "dialogues": dialogues}
     if arguments.study == "transfer":
         by_set = {name: _only(given) for name, given in _by_set(arguments.dimension).items()}
         return transfer(
@@ -234,6 +247,18 @@ def _dialogues(arguments: argparse.Namespace) -> Any:
         found = reader.dialogues(arguments.dialogues)
     say_skipped(reader.skipped, arguments)
     return found
+
+
+def _check_dialogues(evaluators: Mapping[str, Evaluator], dialogues: Any, sets: Sequence[str]) -> None:
+    """Raise a CallError that names the option if an evaluator learns from dialogues, and there are none."""
+    needing = next((label for label, made in evaluators.items() if made.dialogues == "needed"), None)
+    if needing is None:
+        return
+    if not dialogues:
+        raise CallError(f"{needing} learns from dialogues: expected --dialogues FILE")
+    if isinstance(dialogues, Mapping) and set(dialogues) < set(sets):
+        missing = next(name for name in sets if name not in dialogues)
+        raise CallError(f"{needing} learns from dialogues: expected --dialogues {missing}=FILE as well")
 
 
 def _by_set(given: Sequence[str]) -> dict[str, list[str]]:

@@ -110,9 +110,12 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """How the work is done and what is shown."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+def add_running(parser: argparse.ArgumentParser, *, latex: bool = False) -> None:
+    """How the work is done and what is shown; with `latex`, also as a LaTeX table."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    if latex:
+        form.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_seed(parser)
     parser.add_argument(
         "--resamples",

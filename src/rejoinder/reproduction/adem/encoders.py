@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.arrays import Vectors
 from rejoinder.encoders.sentence_encoders import sentence_encoder
 from rejoinder.encoders.stored_vectors import StoredVectors, Text
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.meta.experiments.partition import context_groups
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.reproduction.inputs import Inputs
@@ -20,17 +18,43 @@ from rejoinder.types import Example
 TRAINED = ("vhred", "hred", "tweet2vec")
 """Encoders that are looked for in the folder `adem` of the models."""
 PRETRAINED = "minilm"
+PRETRAINED_MODEL = "all-MiniLM-L6-v2"
+ENCODERS = (*TRAINED, PRETRAINED)
+CHUNK = 2_000
+"""Texts that are encoded before their vectors are saved: an interrupted run resumes after the last of these."""
+
+
+def encoder_folders(inputs: Inputs, only: Sequence[str] = ()) -> dict[str, Path]:
+    """Encoder -> its folder: of all encoders that exist, or of those named, which must exist."""
+    for name in only:
+        if name not in ENCODERS:
+            raise UnknownNameError("encoder", name, ENCODERS)
+    folders = {name: inputs.models / "adem" / name for name in TRAINED} | {PRETRAINED: inputs.models / PRETRAINED}
+    if only:
+        return {name: existing_folder(path) for name, path in folders.items() if name in only}
+    found = {name: path for name, path in folders.items() if path.is_dir()}
+    if not found:
+        wanted = ", ".join(str(path.relative_to(inputs.models)) for path in folders.values())
+        raise CallError(
+            f"{inputs.models} has no encoder: expected one of {wanted}; save {PRETRAINED_MODEL} as {PRETRAINED}, or "
+            "name another folder with --models"
+        )
+    return found
+
+
+def existing_folder(path: Path) -> Path:
+    """The folder of an encoder; a CallError that says what to do if it does not exist."""
+    if not path.is_dir():
+        model = PRETRAINED_MODEL if path.name == PRETRAINED else f"a trained {path.name}"
+        raise CallError(f"{path} does not exist: save {model} there, or name another folder with --models")
+    return path
 
 
 def stored_encoders(inputs: Inputs, sets: Iterable[JudgedSet], only: Sequence[str] = ()) -> dict[str, str]:
     """Encoder -> the folder with its vectors of all texts; texts found there are not encoded again."""
-    folders = {name: inputs.models / "adem" / name for name in TRAINED} | {PRETRAINED: inputs.models / PRETRAINED}
-    found = {name: path for name, path in folders.items() if path.is_dir() and (not only or name in only)}
-    if not found:
-        wanted = ", ".join(only or folders)
-        raise CallError(f"{inputs.models} holds no encoder: expected adem/ with one of {wanted}, or {PRETRAINED}")
-    wanted_texts = list(dict.fromkeys(text for judged in sets for each in judged.examples for text in texts(each)))
-    return {name: _stored(path, inputs.cache.vectors(name), wanted_texts) for name, path in found.items()}
+    folders = encoder_folders(inputs, only)
+    wanted = list(dict.fromkeys(text for judged in sets for each in judged.examples for text in texts(each)))
+    return {name: _stored(inputs, name, path, wanted) for name, path in folders.items()}
 
 
 def unseen(judged: JudgedSet, encoders: Mapping[str, str]) -> JudgedSet:
@@ -49,17 +73,26 @@ def texts(example: Example) -> Iterator[Text]:
     yield example.context[0] if len(example.context) == 1 else example.context
 
 
-def _stored(origin: Path, folder: Path, wanted: list[Text]) -> str:
-    encoder = sentence_encoder(str(origin))
-    known: dict[Text, Vectors] = {}
-    if folder.is_dir():
-        before = StoredVectors.load(folder)
-        if before.signature == encoder.signature:
-            kept = [text for text in wanted if text in before]
-            known = dict(zip(kept, before.encode(kept), strict=True))
-    missing = [text for text in wanted if text not in known]
-    if missing:
-        print(f"{origin.name}: {len(missing)} texts to encode", file=sys.stderr, flush=True)
-        known |= zip(missing, encoder.encode(missing), strict=True)
-        StoredVectors.of(known, encoder.signature, encoder.trained_contexts).save(folder)
+def _stored(inputs: Inputs, name: str, origin: Path, wanted: Sequence[Text]) -> str:
+    """The folder with the vectors of these texts; missing ones are encoded, and saved chunk by chunk."""
+    folder, encoder = inputs.cache.vectors(name), sentence_encoder(str(origin))
+    stored = StoredVectors.load(folder) if folder.is_dir() else None
+    if stored is not None and stored.signature != encoder.signature:
+        stored = None
+    missing = [text for text in wanted if stored is None or text not in stored]
+    for start in range(0, len(missing), CHUNK):
+        inputs.say(f"{name}: {start} of {len(missing)} texts encoded")
+        chunk = missing[start : start + CHUNK]
+        vector_of = dict(zip(chunk, encoder.encode(chunk), strict=True))
+        fresh = StoredVectors.of(vector_of, encoder.signature, encoder.trained_contexts)
+        stored = fresh if stored is None else _joined(stored, fresh)
+        stored.save(folder)
     return str(folder)
+
+
+def _joined(before: StoredVectors, fresh: StoredVectors) -> StoredVectors:
+    """The vectors of both."""
+    keys = np.concatenate([before.keys, fresh.keys])
+    order = np.argsort(keys)
+    vectors = np.concatenate([before.vectors, fresh.vectors])[order]
+    return StoredVectors(keys[order], vectors, fresh.signature, fresh.trained_contexts)

@@ -20,11 +20,9 @@ GENERIC = 3
 def likeness_rows(study: Study) -> list[list[str]]:
     """One row per set and encoder: area under the ROC curve, means of groups, and correlation with ratings."""
     rows = []
-    for name, tested in study.sets.items():
+    for name, tested in study.sets_with_systems.items():
         systems = tested.judged.systems
         by_people, by_models = np.isin(systems, HUMAN), ~np.isin(systems, [*HUMAN, *LEFT_OUT])
-        if not by_people.any() or not by_models.any():
-            continue
         for encoder, folder in study.encoders.items():
             evaluator = HumanLikeness(encoder=folder)
             result = cross_validate(

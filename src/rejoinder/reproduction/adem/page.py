@@ -5,15 +5,15 @@ Components, gamma and what the penalty shrinks to are chosen on training folds a
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.meta.experiments.amounts import label_amounts
 from rejoinder.meta.experiments.left_out import leave_one_system_out
@@ -24,27 +24,40 @@ from rejoinder.meta.studies.spread import study as score_spread
 from rejoinder.meta.studies.true_replies import of_true_systems
 from rejoinder.meta.study import ScoredSet, StudyResult, shown
 from rejoinder.registry import load
+from rejoinder.reproduction.adem.encoders import encoder_folders
 from rejoinder.reproduction.adem.likeness import likeness_rows
-from rejoinder.reproduction.adem.study import Columns, Study
+from rejoinder.reproduction.adem.study import (
+    COMPONENTS,
+    GAMMA,
+    SEVERAL_SYSTEMS,
+    ZHAO_COMPONENTS,
+    ZHAO_LABEL,
+    Columns,
+    Study,
+    paper_label,
+)
 from rejoinder.reproduction.adem.training_curves import curve_plot, curves
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import DIMENSIONS, Inputs
+from rejoinder.reproduction.judged.figures import add_study
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.reproduction.published import zhao2020
 from rejoinder.reproduction.published.adem import TABLE_3, TABLE_8, TABLE_14, left_out_figures
+from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, FULL, WITHOUT_TRUE
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 
-SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "humod")
+SETS = (*SEVERAL_SYSTEMS, "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)
 OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE", "METEOR")
-LOWE_ROWS = {"adem": "ADEM", "c-adem": "C-ADEM", "r-adem": "R-ADEM"}
-LOWE_ENCODERS = {
-    ("dot", "vhred"): "VHRED",
-    ("dot", "tweet2vec"): "T2V",
-    ("adem", "tweet2vec"): "ADEM (T2V)",
+LOWE_ENCODER, ZHAO_ENCODER = "vhred", "hred"
+LOWE_ROWS = {
+    "dot, vhred": "VHRED",
+    "dot, tweet2vec": "T2V",
+    f"{paper_label(LOWE_ENCODER)}, {LOWE_ENCODER}": "ADEM",
+    f"{paper_label('tweet2vec')}, tweet2vec": "ADEM (T2V)",
 }
-"""Evaluator and encoder -> its row in Table 3 of Lowe et al. 2017, where that depends on the encoder."""
+"""Evaluator and encoder -> its row in Table 3 of Lowe et al. 2017, where both are the paper's."""
 
 Beside = Callable[[str], str]
 """From the label of an evaluator over an encoder to the paper's figures for it."""
@@ -60,6 +73,8 @@ far from the median of their reply are left out, as in Zhao et al. 2020. `c-adem
 context and reference parts of one ADEM, which Zhao et al. compare in their Table 1, are on
 [evaluator-studies.md](evaluator-studies.md).
 
+Of a set with more than {contexts} contexts, such as humod, {contexts} random ones are used.
+
 Not everything was fixed in advance: we had already looked at both zhao2020 sets when we chose the grid of settings, and
 we corrected the variant without length bias (true replies no longer count in the trend) after we had seen its first
 result on DailyDialog."""
@@ -67,7 +82,10 @@ result on DailyDialog."""
 TABLES_TEXT = """\
 ## Agreement with people
 
-Replies to a context that one of the encoders was trained on are left out: {lost}."""
+Replies to a context that one of the encoders was trained on are left out: {lost}.
+
+The papers' figures are in the rows with their encoder and settings. Lowe et al. 2017 also have C-ADEM and R-ADEM over
+VHRED with {components} components; on Twitter, their Pearson / Spearman are {c_adem} and {r_adem}."""
 
 OVERLAP_TEXT = """\
 ### Word overlap
@@ -80,16 +98,16 @@ FIGURE_7_TEXT = """\
 
 ![correlation by epoch](adem-training.svg)
 
-ADEM is trained on {name} by gradient descent as in the paper (7 components, gamma .02, learning rate .01, batches of
-16), on four fifths of the contexts. The figure shows the correlation on the other contexts, averaged over five folds.
-At epoch 0, M and N are identity matrices. There, the paper's correlation is about 0; ours is higher, because the dot
-product of these vectors already correlates with people (the rows `dot` above)."""
+ADEM is trained on {name} by gradient descent as in the paper ({components} components, gamma {gamma},
+learning rate .01, batches of 16), on four fifths of the contexts. The figure shows the correlation on the other
+contexts, averaged over five folds. At epoch 0, M and N are identity matrices. There, the paper's correlation is about
+0; ours is higher, because the dot product of these vectors already correlates with people (the rows `dot` above)."""
 
 LENGTH_TEXT = """\
 ## Length bias (Lowe et al. 2017, Table 8)
 
-Out-of-fold scores are scaled to the mean and variance of the human ratings. In the rows `length taken out`, a trend
-is subtracted: that of the training scores with the length of the reply and with its distance from the reference's
+Out-of-fold scores are scaled to the mean and variance of the human ratings. In the rows `length bias removed`, a
+trend is subtracted: that of the training scores with the length of the reply and with its distance from the reference's
 length."""
 
 SPREAD_TEXT = """\
@@ -102,14 +120,15 @@ for people."""
 LEFT_OUT_TEXT = """\
 ## One system left out (Lowe et al. 2017, Table 5)
 
-These models have 50 components as in Zhao et al. 2020, and gamma .02 as in Lowe et al. 2017. They are shrunk to the
-identity, which gave better results when we first looked at these sets. A system is a model with any decoding. The
-paper's figures are means over its four systems."""
+These models have {components} components as in Zhao et al. 2020, and gamma {gamma} as in Lowe et al. 2017. They are
+shrunk to the identity, which gave better results when we first looked at these sets. A system is a model with any
+decoding. The paper's figures are means over its four systems, with its own settings, and over VHRED."""
 
 AMOUNTS_TEXT = """\
 ## Amount of labels (Lowe et al. 2017, Table 14)
 
-The settings are those of the previous section."""
+The settings are those of the section "One system left out". The paper's figures are with its own settings, and over
+VHRED."""
 
 LIKENESS_TEXT = """\
 ## Human-likeness
@@ -125,10 +144,10 @@ class Settings:
     """What is measured."""
 
     sets: tuple[str, ...] = SETS
-    contexts: int | None = None
-    """At most this many random contexts per set; all by default."""
+    contexts: int = 600
+    """At most this many random contexts per set."""
     encoders: tuple[str, ...] = ()
-    """Encoders to use, of those found in the models' folder; all by default."""
+    """Encoders to use; by default, all that exist in the models' folder."""
     resamples: int = RESAMPLES
 
 
@@ -137,20 +156,45 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     for name in settings.sets:
         if name not in SETS:
             raise UnknownNameError("judged set", name, SETS)
-    study = Study(inputs, settings.sets, settings.contexts, settings.encoders, settings.resamples)
+    encoder_folders(inputs, settings.encoders)  # a missing encoder is reported before anything is computed
+    names = used_sets(settings.sets, sections)
+    study = Study(inputs, names, settings.contexts, settings.encoders, settings.resamples)
     document = Document("adem-figures")
-    document.text(INTRODUCTION)
+    document.text(INTRODUCTION.format(contexts=settings.contexts))
     for section in sections:
         started = time.process_time()
         SECTIONS[section](study, document)
-        print(f"{section}: {time.process_time() - started:.0f} s of CPU", file=sys.stderr, flush=True)
+        inputs.say(f"{section}: {time.process_time() - started:.0f} s of CPU")
     return document
+
+
+def used_sets(chosen: Sequence[str], sections: Sequence[str]) -> tuple[str, ...]:
+    """Those of the chosen sets that some of the sections use: no other is read or encoded."""
+    used: set[str] = set()
+    for section in sections:
+        if section == "figure_7":
+            used.update(chosen[:1])
+        elif section in BY_SYSTEM:
+            used.update(name for name in chosen if name in SEVERAL_SYSTEMS)
+        else:
+            used.update(chosen)
+    if not used:
+        needed = " or ".join(SEVERAL_SYSTEMS)
+        raise CallError(f"{' and '.join(sections)}: expected {needed} among the sets, found {', '.join(chosen)}")
+    return tuple(name for name in chosen if name in used)
 
 
 def tables(study: Study, document: Document) -> None:
     """Metrics, then every evaluator over every encoder, on every set."""
     lost = {name: len(judged) - len(study.sets[name]) for name, judged in study.read.items()}
-    document.text(TABLES_TEXT.format(lost=", ".join(f"{count} of {name}" for name, count in lost.items())))
+    document.text(
+        TABLES_TEXT.format(
+            lost=", ".join(f"{count} of {name}" for name, count in lost.items()),
+            components=COMPONENTS,
+            c_adem=_lowe_figures("C-ADEM"),
+            r_adem=_lowe_figures("R-ADEM"),
+        )
+    )
     _overlap(study, document)
     for name, tested in study.sets.items():
         document.text(f"### {name}, {tested.dimension}: five folds that share no context")
@@ -172,8 +216,7 @@ def _overlap(study: Study, document: Document) -> None:
     scores = JudgedScores(study.inputs)
     rows = []
     for label in OVERLAP:
-        theirs = TABLE_3.correlations("test")[label]
-        cells = [f"{theirs.pearson:.3f} / {theirs.spearman:.3f}"]
+        cells = [_lowe_figures(label)]
         for name, judged in study.read.items():
             column = scores.column(load(METRICS[label]), judged)
             found = bootstrap_correlations(column, judged.human(DIMENSIONS[name]), judged.contexts, study.resamples)
@@ -196,26 +239,21 @@ def _table(study: Study, document: Document, tested: LabelledSet, columns: Colum
 
 
 def _lowe(label: str) -> str:
-    """Comparable figures of Lowe et al. 2017, on their own data."""
-    evaluator, _, encoder = label.rpartition(", ")
-    row = LOWE_ENCODERS.get((evaluator, encoder)) or (LOWE_ROWS.get(evaluator) if encoder != "minilm" else None)
-    if row is None:
-        return ""
+    """The figures of Lowe et al. 2017 for the same encoder and settings, on their own data."""
+    return f"{_lowe_figures(LOWE_ROWS[label])} (Lowe et al., Twitter)" if label in LOWE_ROWS else ""
+
+
+def _lowe_figures(row: str) -> str:
     figures = TABLE_3.correlations("test")[row]
-    return f"{figures.pearson:.3f} / {figures.spearman:.3f} (Lowe et al., Twitter)"
+    return f"{figures.pearson:.3f} / {figures.spearman:.3f}"
 
 
 def _zhao(part: str) -> Beside:
     """The figures of Zhao et al. 2020 for ADEM over HRED on the same split."""
-    figures, deviations = zhao2020.TABLE_1.correlations(part), zhao2020.TABLE_1.column(f"{part}: SD")
-
-    def beside(label: str) -> str:
-        if not label.startswith("adem, ") or label.count(",") > 1:
-            return ""
-        found = figures["ADEM"]
-        return f"{found.pearson:.2f} / {found.spearman:.2f} / {deviations['ADEM']:.2f} (Zhao et al., HRED)"
-
-    return beside
+    found = zhao2020.TABLE_1.correlations(part)["ADEM"]
+    deviation = zhao2020.TABLE_1.column(f"{part}: SD")["ADEM"]
+    shown_figures = f"{found.pearson:.2f} / {found.spearman:.2f} / {deviation:.2f} (Zhao et al., HRED)"
+    return lambda label: shown_figures if label == f"{ZHAO_LABEL}, {ZHAO_ENCODER}" else ""
 
 
 def figure_7(study: Study, document: Document) -> None:
@@ -227,7 +265,7 @@ def figure_7(study: Study, document: Document) -> None:
         for name, curve in found.items()
         for kind, values in curve.items()
     ]
-    document.text(FIGURE_7_TEXT.format(name=tested.name))
+    document.text(FIGURE_7_TEXT.format(name=tested.name, components=COMPONENTS, gamma=GAMMA))
     document.figure("adem-training", curve_plot(found))
     document.table(["encoder", *(f"epoch {epoch}" for epoch in SHOWN_EPOCHS)], rows)
 
@@ -237,9 +275,9 @@ def length(study: Study, document: Document) -> None:
     document.text(LENGTH_TEXT)
     for name, tested in study.sets.items():
         columns = {label: column for label, column in study.out_of_fold[name].items() if label.startswith("adem")}
-        _study(
-            document, name, length_bias(ScoredSet(tested.judged, tested.dimension, columns, resamples=study.resamples))
-        )
+        scored = ScoredSet(tested.judged, tested.dimension, columns, resamples=study.resamples)
+        document.text(f"### {name}")
+        add_study(document, length_bias(scored))
     rows = [[row, *(f"{value:g}" for value in TABLE_8.rows[row])] for row in ("Human", "ADEM")]
     document.text("Lowe et al. 2017, Table 8:")
     document.table(["", "within 6 words", "others", "p"], rows)
@@ -253,34 +291,23 @@ def spread(study: Study, document: Document) -> None:
         columns = {label: column for label, column in study.out_of_fold[name].items() if "dot" not in label}
         anything = {label: Adem(encoder="any") for label in columns}  # for their range, 1 to 5
         scored = ScoredSet(tested.judged, tested.dimension, columns, anything, resamples=study.resamples)
-        _study(document, name, score_spread(scored))
+        document.text(f"### {name}")
+        add_study(document, score_spread(scored))
 
 
 def left_out(study: Study, document: Document) -> None:
     """One system left out of training."""
-    document.text(LEFT_OUT_TEXT)
+    document.text(LEFT_OUT_TEXT.format(components=ZHAO_COMPONENTS, gamma=GAMMA))
     means = {key: figures for key, figures in left_out_figures().items() if key[0] in {"average", "at random"}}
-    for name, tested in study.sets.items():
-        if len(set(tested.judged.systems.tolist())) < 2:
-            continue
-        fixed, cells = study.fixed(), study.inputs.cache.cells
-        published = dict.fromkeys(fixed, means)
-        result = leave_one_system_out(
-            fixed, tested.judged, tested.dimension, published=published, folder=cells, resamples=study.resamples
-        )
-        _study(document, name, result)
+    for tested in study.sets_with_systems.values():
+        _fixed_study(leave_one_system_out, study, document, tested, means)
 
 
 def amounts(study: Study, document: Document) -> None:
     """Agreement by amount of labels."""
     document.text(AMOUNTS_TEXT)
-    for name, tested in study.sets.items():
-        fixed, cells = study.fixed(), study.inputs.cache.cells
-        published = dict.fromkeys(fixed, TABLE_14.correlations())
-        result = label_amounts(
-            fixed, tested.judged, tested.dimension, published=published, folder=cells, resamples=study.resamples
-        )
-        _study(document, name, result)
+    for tested in study.sets.values():
+        _fixed_study(label_amounts, study, document, tested, TABLE_14.correlations())
 
 
 def likeness(study: Study, document: Document) -> None:
@@ -290,14 +317,25 @@ def likeness(study: Study, document: Document) -> None:
     document.table(["set", "encoder", *header], likeness_rows(study))
 
 
-def _study(document: Document, name: str, result: StudyResult | None) -> None:
-    """The table of a study and its sentences."""
-    document.text(f"### {name}")
-    if result is None:
-        document.text("There are too few replies for it.")
-        return
-    document.table(list(result.header), [[shown(cell) for cell in row] for row in result.rows])
-    document.text("\n".join(f"- {finding}" for finding in result.findings))
+def _fixed_study(
+    run: Callable[..., StudyResult],
+    study: Study,
+    document: Document,
+    tested: LabelledSet,
+    published: Mapping[Any, Correlations],
+) -> None:
+    """A study of ADEM with fixed settings; the paper's figures are next to the encoder of the paper."""
+    evaluators = study.fixed()
+    document.text(f"### {tested.name}")
+    result = run(
+        evaluators,
+        tested.judged,
+        tested.dimension,
+        published={label: published for label in evaluators if label == f"adem, {LOWE_ENCODER}"},
+        folder=study.inputs.cache.cells,
+        resamples=study.resamples,
+    )
+    add_study(document, result)
 
 
 SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
@@ -310,3 +348,6 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "likeness": likeness,
 }
 """In the order of the page."""
+
+BY_SYSTEM = ("left_out", "likeness")
+"""Sections that compare systems."""

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
+from rejoinder.evaluators.adem.adem import (
+    PAPER_PRESET,
+    PAPER_SETTING,
+    PAPER_SETTINGS,
+    Adem,
+    ContextAdem,
+    ReferenceAdem,
+)
 from rejoinder.evaluators.adem.dot import EncoderDot
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.splits import drawn_groups
@@ -23,8 +30,15 @@ from rejoinder.types import Scores
 
 FOLDS = 5
 BY_REPLY = "the paper's split is by reply"
-FIXED: dict[str, Any] = {"components": 50, "gamma": 0.02, "towards": "identity"}
+COMPONENTS, GAMMA, TOWARDS = PAPER_SETTING
+"""Of Lowe et al. 2017 with VHRED."""
+ZHAO_COMPONENTS = 50
+"""In Zhao et al. 2020."""
+FIXED: dict[str, Any] = {"components": ZHAO_COMPONENTS, "gamma": GAMMA, "towards": "identity"}
 """For studies of very many fits: the components of Zhao et al. 2020, the gamma of Lowe et al. 2017."""
+SEVERAL_SYSTEMS = ("zhao2020_dailydialog", "zhao2020_personachat")
+"""The sets with replies of several models next to true ones."""
+ZHAO_LABEL = f"adem, {ZHAO_COMPONENTS} components"
 
 Columns = dict[str, Scores]
 
@@ -36,10 +50,10 @@ class Study:
     inputs: Inputs
     names: tuple[str, ...]
     """Of the judged sets."""
-    contexts: int | None
-    """At most this many random contexts per set; all by default."""
+    contexts: int
+    """At most this many random contexts per set."""
     only: tuple[str, ...]
-    """Encoders to use, of those found in the models' folder; all by default."""
+    """Encoders to use; without any, all that exist."""
     resamples: int = RESAMPLES
 
     @cached_property
@@ -59,6 +73,11 @@ class Study:
             name: LabelledSet.of(unseen(judged, self.encoders), DIMENSIONS[name]) for name, judged in self.read.items()
         }
 
+    @property
+    def sets_with_systems(self) -> dict[str, LabelledSet]:
+        """Those of the sets with replies of several systems."""
+        return {name: tested for name, tested in self.sets.items() if name in SEVERAL_SYSTEMS}
+
     @cached_property
     def out_of_fold(self) -> dict[str, Columns]:
         """Set -> evaluator and encoder -> out-of-fold scores."""
@@ -69,7 +88,7 @@ class Study:
         reason = BY_REPLY if folds == PUBLISHED else None
         found: Columns = {}
         for encoder, folder in self.encoders.items():
-            made = {f"{label}, {encoder}": evaluator for label, evaluator in evaluators(folder).items()}
+            made = {f"{label}, {encoder}": each for label, each in evaluators(encoder, folder).items()}
             found |= cross_validate(
                 made,
                 tested.judged,
@@ -87,20 +106,24 @@ class Study:
 
     def _read(self, name: str) -> JudgedSet:
         judged = self.inputs.judged(name)
-        if self.contexts is not None:
-            groups = context_groups(judged.examples)
-            judged = judged.take(np.flatnonzero(drawn_groups(groups, self.contexts, 0)))
-        return merged_systems(judged, 1)
+        groups = context_groups(judged.examples)
+        return merged_systems(judged.take(np.flatnonzero(drawn_groups(groups, self.contexts, 0))), 1)
 
 
-def evaluators(folder: str) -> dict[str, Evaluator]:
-    """All evaluators that are compared, over one encoder."""
+def evaluators(encoder: str, folder: str) -> dict[str, Evaluator]:
+    """All evaluators that are compared, over the vectors of one encoder."""
     return {
         "dot": EncoderDot(encoder=folder),
         "adem": Adem(encoder=folder),
         "c-adem": ContextAdem(encoder=folder),
         "r-adem": ReferenceAdem(encoder=folder),
-        "adem, length taken out": Adem(encoder=folder, debias=True),
-        "adem, 7 components, sgd": Adem(encoder=folder, components=7, gamma=0.02, towards="zero", solver="sgd"),
-        "adem, 50 components": Adem(encoder=folder, components=50, gamma=0.02, towards="zero"),
+        "adem, length bias removed": Adem(encoder=folder, debias=True),
+        paper_label(encoder): Adem(encoder=folder, preset=PAPER_PRESET),
+        ZHAO_LABEL: Adem(encoder=folder, components=ZHAO_COMPONENTS, gamma=GAMMA, towards=TOWARDS),
     }
+
+
+def paper_label(encoder: str) -> str:
+    """ADEM with the settings of Lowe et al. 2017, which depend on the encoder."""
+    components, _, _ = PAPER_SETTINGS.get(encoder, PAPER_SETTING)
+    return f"adem, {components} components, sgd"

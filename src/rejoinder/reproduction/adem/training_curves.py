@@ -14,12 +14,11 @@ from rejoinder.figures.panels import Curve
 from rejoinder.figures.plots import line_plot
 from rejoinder.figures.standalone import standalone
 from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.reproduction.adem.study import COMPONENTS, FOLDS, GAMMA
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
 
-EPOCHS, FOLDS = 30, 5
-COMPONENTS, GAMMA = 7, 0.02
-"""The paper's."""
+EPOCHS = 30
 
 Epochs = dict[str, list[float]]
 """Kind of correlation -> one value per epoch, from before the first."""
