@@ -81,11 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "no worse than the first by the margin or more",
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
-    parser.add_argument("--latex", action="store_true", help="print a LaTeX table")
     add_by(parser)
     add_report(parser)
     add_judging(parser)
-    add_scoring(parser)
+    add_scoring(parser, latex=True)
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:

@@ -53,9 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"
     )
     parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
-    parser.add_argument("--latex", action="store_true", help="print a LaTeX table of the correlations")
     add_max_cost(parser.add_argument_group("judges (language models)"))
-    add_scoring(parser)
+    add_scoring(parser, latex=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,7 +118,7 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
 
 
 def _show(result: MetaReport | MetaAnalysis, arguments: argparse.Namespace) -> None:
-    if arguments.latex and not arguments.json:
+    if arguments.latex:
         put(result.to_latex())
         say_notes(result, arguments)
     else:

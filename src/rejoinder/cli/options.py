@@ -102,12 +102,12 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", metavar="FILE.toml", help="take metrics and their parameters from a TOML file")
 
 
-def add_scoring(parser: argparse.ArgumentParser) -> None:
-    """Options shared by all scoring verbs."""
+def add_scoring(parser: argparse.ArgumentParser, *, latex: bool = False) -> None:
+    """Options shared by all scoring verbs; `latex` as in `add_running`."""
     add_metrics(parser)
     add_reading(parser)
     add_jobs(parser)
-    add_running(parser)
+    add_running(parser, latex=latex)
 
 
 def add_running(parser: argparse.ArgumentParser, *, latex: bool = False) -> None:

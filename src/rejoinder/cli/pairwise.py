@@ -33,7 +33,7 @@ def run_pairwise(arguments: argparse.Namespace) -> int:
     report = compare_pairwise(
         *arguments.replies, judge=judge, seed=arguments.seed, resamples=arguments.resamples, **reading
     )
-    if arguments.latex and not arguments.json:
+    if arguments.latex:
         put(report.to_latex())
     else:
         show(report, arguments)
