@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Bools, Ints
 from rejoinder.data.judged import JudgedSource, LabelSource
 from rejoinder.data.record import Fields
 from rejoinder.data.source import OnError
@@ -82,6 +82,15 @@ class JudgedSet:
             tuple(self.probabilities[row] for row in rows) if self.probabilities else (),
             tuple(self.languages[row] for row in rows) if self.languages else (),
         )
+
+    def in_split(self, split: str) -> Bools:
+        """Which examples are in a split of the data: `train`, `valid` or `test`. (examples,)"""
+        names = self.splits or ("",) * len(self)
+        return np.array([name == split for name in names], np.bool_)
+
+    def part(self, split: str) -> JudgedSet:
+        """The examples of a split."""
+        return self.take(np.flatnonzero(self.in_split(split)))
 
     def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
         """The same set without ratings that are far from their example's median (Zhao et al. 2020, section 4)."""

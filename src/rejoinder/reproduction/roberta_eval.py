@@ -1,4 +1,4 @@
-"""The page `roberta-eval`: RoBERTa-eval trained by the settings of Zhao et al. 2020, as far as a CPU comes with them.
+"""The page `roberta-eval`: RoBERTa-eval trained with the settings of Zhao et al. 2020, as far as a CPU allows.
 
 `recipes/roberta_eval.py` trains and writes what it measures to roberta-eval/ENCODER/curve.jsonl in the models' folder.
 The file roberta-eval/note.md says what a reader must know of these runs.
@@ -79,7 +79,7 @@ of the scores. Our first stage was trained on DailyDialog alone, also where the 
 training dialogues we do not have."""
 
 MORE_TEXT = """\
-## What more would give
+## What more steps, layers and labels change
 
 The best correlation with the 90 validation replies of DailyDialog, so that nothing is judged by test replies. A
 difference between two runs of less than about .1 may well be chance."""
@@ -120,7 +120,7 @@ class LabelRun:
 
     @property
     def ended(self) -> bool:
-        """Whether training ended by the rule of the settings, not for want of time."""
+        """Whether training ended by the rule of the settings, not because time ran out."""
         return bool(self.epochs[-1]["ended"])
 
 
@@ -155,8 +155,7 @@ class Study:
 
     def judged(self, name: str) -> JudgedSet:
         """The test part of a judged set, without outlying ratings."""
-        judged = self.inputs.judged(name).without_outliers()
-        return judged.take(np.flatnonzero(np.array(judged.splits) == "test"))
+        return self.inputs.judged(name).without_outliers().part("test")
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.arrays import Bools
+from rejoinder.arrays import Bools, Ints
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.am_fm.folds import Dstc6
 from rejoinder.reproduction.published.am_fm import LAMBDA, OUTLIER
+from rejoinder.reproduction.replies import OVERALL
+from rejoinder.stats.agreement.item_bootstrap import split_half_interval
+from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.fixed_systems import FixedSystems
 from rejoinder.stats.intervals import Interval
@@ -17,6 +20,8 @@ from rejoinder.types import Scores
 
 HEADER = ("", "theirs, r", "ours, r", "ours, rho", "r without S_20", "rho without S_20", "r, one system left out")
 _RESAMPLES = 500
+_SPLITS = 100
+"""Random divisions of the raters into halves."""
 
 Measured = Mapping[str, Interval]
 """pearson, spearman, kept, kept spearman (both without S_20) and left out (the range without one system)."""
@@ -71,6 +76,18 @@ def fitted_lambda(data: Dstc6, am: Scores, fm: Scores, usable: Bools) -> Scores:
         tried = [correlate(mixed(means_am, means_fm, x), human).coefficient for x in np.linspace(0, 1, 101)]
         found[mine] = mixed(am[mine], fm[mine], int(np.argmax(tried)) / 100)
     return found
+
+
+def reply_agreement(data: Dstc6, rows: Ints, columns: Sequence[Scores]) -> list[Interval]:
+    """Pearson of each column with people, then of two halves of the raters, over single replies.
+
+    Intervals are over items.
+    """
+    items = data.item_of[rows]
+    matrix = np.stack([column[rows] for column in columns], axis=1)
+    found = bootstrap_correlations(matrix, data.human[rows], items, _RESAMPLES, kinds=("pearson",))
+    halves = split_half_interval(data.judged.ratings[OVERALL][rows], items, n_splits=_SPLITS, n_resamples=_RESAMPLES)
+    return [*found["pearson"], halves]
 
 
 def random_halves(ratings: Scores, seed: int = 0) -> tuple[Scores, Scores]:

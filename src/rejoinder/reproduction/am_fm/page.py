@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from rejoinder.evaluators.am_fm.am_fm import AmFm
+from rejoinder.meta.study import shown
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
 from rejoinder.reproduction.am_fm.columns import (
@@ -35,6 +36,7 @@ from rejoinder.reproduction.am_fm.measures import (
     measured,
     mixed,
     random_halves,
+    reply_agreement,
     system_means,
     table_rows,
 )
@@ -52,13 +54,11 @@ from rejoinder.reproduction.published.am_fm import (
     TABLE_3,
     ExampleReply,
 )
-from rejoinder.stats.agreement.ceiling import split_half
-from rejoinder.stats.correlation import correlate
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Example, Scores
 
 LAMBDAS = [round(0.1 * step, 1) for step in range(11)]
-MARKS = {"<no_reply>", "<URL>"}
+PLACEHOLDERS = {"<no_reply>", "<URL>"}
 """The whole text of 578 replies, 310 of them S_20's."""
 BEST_SYSTEM = "S_17"
 """The system that the replies of Table 3 are from."""
@@ -189,8 +189,8 @@ def table_1(study: Study, document: Document) -> None:
     """AM-FM by system, and its correlation with and without S_20."""
     columns = {"AM-FM": study.total, "AM": study.am, "FM": study.fm}
     columns |= {f"AM-FM, from {name}": mixed(parts["AM"], parts["FM"]) for name, parts in study.others.items()}
-    said = np.array([example.response.strip() not in MARKS for example in study.data.examples])
-    columns["AM-FM, without replies that are a mark alone"] = np.where(said, study.total, np.nan)
+    said = np.array([example.response.strip() not in PLACEHOLDERS for example in study.data.examples])
+    columns["AM-FM, without replies that are only a placeholder"] = np.where(said, study.total, np.nan)
     everything = np.ones(len(study.total), np.bool_)
     for name, usable in {"": everything, " without S_20": study.data.judged.systems != OUTLIER}.items():
         fitted = fitted_lambda(study.data, study.am, study.fm, usable)
@@ -273,9 +273,8 @@ def figure_3(study: Study, document: Document) -> None:
     for role, name in roles.items():
         mine = np.flatnonzero((study.data.judged.systems == name) | (not name))
         human, ratings = study.data.human[mine], study.data.judged.ratings["overall"][mine]
-        found = [correlate(column[mine], human).coefficient for column in (study.total, average)]
-        halves = split_half(ratings, within_items=True).mean
-        rows.append([role, name, f"{human.mean():.2f}", *(f"{r:.3f}" for r in (*found, halves))])
+        found = reply_agreement(study.data, mine, (study.total, average))
+        rows.append([role, name, f"{human.mean():.2f}", *map(shown, found)])
         if name:
             both = ((study.total[mine], human), (average[mine], human))
             points[f"{name} ({role})"] = (*both, random_halves(ratings))

@@ -97,7 +97,7 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     document.text(INTRODUCTION)
     if SKIP_THOUGHT in measured:
         document.text(SKIP_THOUGHT_NOTE)
-    header = ["corpus level", "without S_20", "mean over replies [95 %]", "unscored as 0 [95 %]"]
+    header = ["corpus level", "without S_20", "mean over replies [95 %]", "unscored replies count as 0 [95 %]"]
     document.table(["metric", "D'Haro et al.", *header], rows)
     document.text("Signatures:", "\n".join(signatures))
     return document

@@ -54,8 +54,8 @@ class Part:
         """
         judged = inputs.judged(self.judged)
         if self.is_published_split:
-            rows = np.flatnonzero(np.array(judged.splits) == "test")
-            return judged.without_outliers().take(rows), len(rows)
+            tested = judged.without_outliers().part("test")
+            return tested, len(tested)
         return sampled(judged), len(judged)
 
 

@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `sets` | the judged sets, and the scores of metrics on them, kept between runs |
+| `agreement` | correlations with people with their intervals |
 | `figures` | scatter plots of a few hundred replies, and tables of studies |
 | `metrics` | the page `metric-figures`: Liu et al. 2016 |
 | `raters` | the page `rater-figures`: agreement and distribution of ratings |

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import UnknownNameError
 from rejoinder.figures.standalone import panels
 from rejoinder.meta.studies.length_bias import study as length_bias
 from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.judged.agreement import Agreement, agreement_of_halves
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people, people_against_people
-from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
+from rejoinder.reproduction.judged.sets import METRICS, JudgedScores, check_sets
 from rejoinder.reproduction.published.liu2016 import CORPORA, TABLE_3, TABLE_4, TABLE_5
-from rejoinder.stats.agreement.ceiling import split_half
 from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
-from rejoinder.stats.intervals import Interval
 
 SETS = (
     "zhao2020_dailydialog",
@@ -94,9 +92,7 @@ class Study:
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """All sections in order."""
-    for name in settings.sets:
-        if name not in SETS:
-            raise UnknownNameError("judged set", name, SETS)
+    check_sets(settings.sets, SETS)
     scores = JudgedScores(inputs, settings.resamples)
     study = Study(scores, {name: scores.scored(name) for name in settings.sets})
     document = Document("metric-figures")
@@ -113,35 +109,31 @@ def table_3(study: Study, document: Document) -> None:
     theirs = {corpus: TABLE_3.correlations(corpus) for corpus in reversed(CORPORA)}
     rows = []
     for row in TABLE_3.rows:
-        published = [f"{found[row].pearson:.2f}<br>{found[row].spearman:.2f}" for found in theirs.values()]
-        ours = [
-            "<br>".join(map(shown, people[name] if row == "Human" else measured[name][row].values()))
-            for name in study.sets
-        ]
+        published = [found[row].text(between="<br>") for found in theirs.values()]
+        ours = [(people[name] if row == "Human" else measured[name][row]).text(between="<br>") for name in study.sets]
         rows.append([row, *published, *ours])
     document.text(TABLE_3_TEXT)
     document.table(["", *(f"Liu et al., {corpus}" for corpus in theirs), *study.sets], rows)
     sentences = []
     for name, found in measured.items():
-        best = max(found, key=lambda label: found[label]["pearson"].estimate)
-        beside = "" if np.isnan(people[name][0]) else f"; two halves of the raters reach {shown(people[name][0])}"
-        sentences.append(f"- {name}: the best metric is {best}, at {shown(found[best]['pearson'])} Pearson{beside}.")
+        best = max(found, key=lambda label: found[label].pearson.estimate)
+        halves = people[name].pearson
+        beside = "" if np.isnan(halves.estimate) else f"; two halves of the raters reach {shown(halves)}"
+        sentences.append(f"- {name}: the best metric is {best}, at {shown(found[best].pearson)} Pearson{beside}.")
     document.text("The paper finds that no metric comes near the agreement of people. Here:", "\n".join(sentences))
 
 
-def correlations(scored: ScoredSet) -> dict[str, dict[str, Interval]]:
-    """Metric -> kind -> correlation with people."""
+def correlations(scored: ScoredSet) -> dict[str, Agreement]:
+    """Metric -> its correlations with people."""
     matrix = np.stack([scored.oriented(label) for label in scored.scores], axis=1)
     found = bootstrap_correlations(matrix, scored.human, scored.judged.contexts, scored.resamples)
-    return {label: {kind: found[kind][place] for kind in found} for place, label in enumerate(scored.scores)}
+    both = zip(found["pearson"], found["spearman"], strict=True)
+    return {label: Agreement(*figures) for label, figures in zip(scored.scores, both, strict=True)}
 
 
-def _halves(scored: ScoredSet) -> list[float]:
-    """Pearson and Spearman of two random halves of the raters; NaN where there is one rating per reply."""
-    ratings = scored.judged.ratings[scored.dimension]
-    if ratings.shape[1] < 2:
-        return [np.nan, np.nan]
-    return [split_half(ratings, kind=kind, within_items=True).mean for kind in ("pearson", "spearman")]
+def _halves(scored: ScoredSet) -> Agreement:
+    """The agreement of two random halves of the raters."""
+    return agreement_of_halves(scored.judged.ratings[scored.dimension], scored.judged.contexts, scored.resamples)
 
 
 def table_4(study: Study, document: Document) -> None:
@@ -151,8 +143,8 @@ def table_4(study: Study, document: Document) -> None:
     rows = [
         [
             row,
-            f"{figures.pearson:.2f}<br>{figures.spearman:.2f}",
-            *("<br>".join(map(shown, found[row].values())) for found in stripped.values()),
+            figures.text(between="<br>"),
+            *(found[row].text(between="<br>") for found in stripped.values()),
         ]
         for row, figures in theirs.items()
     ]

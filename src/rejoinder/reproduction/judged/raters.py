@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.errors import UnknownNameError
+from rejoinder.arrays import Ints
+from rejoinder.defaults import RESAMPLES
 from rejoinder.figures.plots import box_plot, histogram
 from rejoinder.figures.standalone import panels, standalone
 from rejoinder.meta.experiments.systems import merged_systems
@@ -16,9 +17,13 @@ from rejoinder.meta.raters.dimension import kappa_matrix
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.judged.sets import check_sets
 from rejoinder.reproduction.published.adem import REPLIES, TABLE_2
 from rejoinder.reproduction.published.zhao2020 import APPENDIX_A, DAILYDIALOG
 from rejoinder.stats.agreement.item_bootstrap import alpha_interval
+from rejoinder.stats.formatting import interval_text
+from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.resampling import bootstrap_chunks, group_codes
 from rejoinder.types import Scores
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")
@@ -36,7 +41,7 @@ AGREEMENT_TEXT = f"""\
 Lowe et al. had {REPLIES:,} Twitter replies judged, after a pilot study with four questions. Kappa is Cohen's kappa with
 quadratic weights, the median over all pairs of raters. Our sets do not say who gave a rating, so we treat the first
 ratings of all replies as those of one rater, the second ratings as those of another, and so on. Krippendorff's alpha
-needs no such assumption; its interval resamples contexts."""
+needs no such assumption. Brackets are 95 % intervals over contexts."""
 
 ANSWERS_TEXT = """\
 ## Ratings by question (Lowe et al. 2017, Figure 5)
@@ -76,9 +81,7 @@ Read = Mapping[str, JudgedSet]
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """All sections in order."""
-    for name in settings.sets:
-        if name not in SETS:
-            raise UnknownNameError("judged set", name, SETS)
+    check_sets(settings.sets, SETS)
     read = {name: inputs.judged(name) for name in settings.sets}
     document = Document("rater-figures")
     document.text(INTRODUCTION)
@@ -90,19 +93,35 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
 def agreement(read: Read, document: Document) -> None:
     """Kappa and alpha of each question, theirs and ours."""
     rows = [
-        ["Lowe et al., Twitter", question, "", "", f"{kappa:.2f}", ""] for question, (kappa,) in TABLE_2.rows.items()
+        ["Lowe et al., Twitter", question, "", "", f"{value:.2f}", ""] for question, (value,) in TABLE_2.rows.items()
     ]
     for name, judged in read.items():
         for dimension, ratings in judged.ratings.items():
             counts = [f"{len(ratings):,}", f"{int((~np.isnan(ratings)).sum()):,}"]
+            kappa = interval_text(kappa_interval(ratings, judged.contexts), 2)
             alpha = shown(alpha_interval(ratings, groups=judged.contexts))
-            rows.append([name, dimension, *counts, f"{_kappa(ratings):.2f}", alpha])
+            rows.append([name, dimension, *counts, kappa, alpha])
     document.text(AGREEMENT_TEXT)
-    document.table(["set", "question", "replies", "ratings", "kappa", "alpha [95 %]"], rows)
+    document.table(["set", "question", "replies", "ratings", "kappa", "alpha"], rows)
 
 
-def _kappa(ratings: Ratings) -> float:
-    return float(np.nanmedian(kappa_matrix(ratings)))
+def kappa_interval(ratings: Ratings, contexts: Ints, resamples: int = RESAMPLES) -> Interval:
+    """The median kappa of two raters, with its interval over contexts."""
+    codes, n_groups = group_codes(contexts, len(ratings))
+    places = np.arange(len(ratings))
+    drawn = (
+        np.repeat(places, counts[codes].astype(np.int64))
+        for chunk in bootstrap_chunks(n_groups, resamples, 0)
+        for counts in chunk
+    )
+    replicates = np.array([_median_kappa(ratings[rows]) for rows in drawn])
+    return bootstrap_bounds(replicates, _median_kappa(ratings), n_groups)
+
+
+def _median_kappa(ratings: Ratings) -> float:
+    kappas = kappa_matrix(ratings)
+    known = kappas[~np.isnan(kappas)]
+    return float(np.median(known)) if known.size else np.nan
 
 
 def answers(read: Read, document: Document) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rejoinder.defaults import RESAMPLES
+from rejoinder.errors import UnknownNameError
 from rejoinder.learning.data import examples_digest
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import ScoredSet
@@ -29,6 +30,13 @@ METRICS: Mapping[str, str] = {
     "extrema": "vector-extrema",
 }
 """Name in the papers' tables -> our metric, with its default settings."""
+
+
+def check_sets(wanted: Sequence[str], known: Collection[str]) -> None:
+    """Raise an UnknownNameError for a set that a page cannot show."""
+    for name in wanted:
+        if name not in known:
+            raise UnknownNameError("judged set", name, known)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 In reading order:
 
-models    the trained models and their scores
-study     scores shared by all sections, and their comparison
-findings  claims and targets, each with our result
-trainings what the models were trained on
-page      the page `ruber-figures`
-transfer  the page `ruber-transfer`
+models      the trained models and their scores
+study       scores shared by all sections, and their comparison
+baselines   what RUBER is compared with
+differences differences of r, and the targets of this package
+trainings   what the models were trained on
+page        the page `ruber-figures`
+transfer    the page `ruber-transfer`
 """

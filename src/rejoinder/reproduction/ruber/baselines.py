@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
+from rejoinder.arrays import Floats
 from rejoinder.registry import load
-from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.judged.agreement import Agreement, summarised_agreement
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
-from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.replies import OVERALL
 from rejoinder.reproduction.ruber.models import Replies
-from rejoinder.reproduction.ruber.study import correlations
-from rejoinder.stats.agreement.ceiling import row_means
+from rejoinder.reproduction.ruber.study import Study
+from rejoinder.stats.agreement.ceiling import rest_means, row_means
 
 OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
 BASELINES = ("human, mean", "human, maximum", *OVERLAP)
 """Rows of both tables."""
 
 
-def baselines(inputs: Inputs, replies: Replies) -> dict[str, Correlations]:
+def baselines(study: Study, replies: Replies) -> dict[str, Agreement]:
     """Row -> its correlations over all replies.
 
     A rater is compared with the mean of the others. The data do not say who gave a rating, so that the first ratings of
     all replies count as those of one rater.
     """
-    ratings = replies.judged.ratings[OVERALL]
-    raters = [
-        correlations(ratings[:, rater], row_means(np.delete(ratings, rater, axis=1)))
-        for rater in range(ratings.shape[1])
-    ]
-    found = {
-        "human, mean": Correlations(*(float(np.mean(kind)) for kind in zip(*raters, strict=True))),
-        "human, maximum": Correlations(*(max(kind) for kind in zip(*raters, strict=True))),
+    ratings, contexts = replies.judged.ratings[OVERALL], replies.judged.contexts
+    raters = {
+        row: summarised_agreement(ratings, rest_means(ratings), contexts, study.resamples, summary)
+        for row, summary in (("human, mean", row_means), ("human, maximum", _maxima))
     }
-    scores = JudgedScores(inputs)
-    for label in OVERLAP:
-        found[label] = correlations(scores.column(load(METRICS[label]), replies.judged), replies.human)
-    return found
+    scores = JudgedScores(study.models.inputs)
+    overlap = {label: scores.column(load(METRICS[label]), replies.judged) for label in OVERLAP}
+    return raters | {label: study.agreement(column, replies) for label, column in overlap.items()}
+
+
+def _maxima(correlations: Floats) -> Floats:
+    """The highest of each row; NaN for a row with a NaN."""
+    highest: Floats = np.max(correlations, axis=1)
+    return highest

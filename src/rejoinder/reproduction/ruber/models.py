@@ -72,7 +72,7 @@ class Replies(RatedReplies):
     @cached_property
     def test(self) -> Bools:
         """Which replies are in the published test split."""
-        return np.array([split == "test" for split in self.judged.splits])
+        return self.judged.in_split("test")
 
     @cached_property
     def true(self) -> Bools:

@@ -22,9 +22,9 @@ from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.published.ruber import RETRIEVAL, SEQ2SEQ, TABLE_2
 from rejoinder.reproduction.published.zhao2020 import FULL, PERSONACHAT, RUBER, WITHOUT_TRUE
 from rejoinder.reproduction.ruber.baselines import BASELINES, baselines
-from rejoinder.reproduction.ruber.findings import claims, targets
+from rejoinder.reproduction.ruber.differences import DIFFERENCES, difference_rows, target_rows
 from rejoinder.reproduction.ruber.models import ENCODERS, SETS, TUNED, Models, Replies, pooled
-from rejoinder.reproduction.ruber.study import QUANTILES, Study, check_encoders, correlations, pair
+from rejoinder.reproduction.ruber.study import QUANTILES, Study, check_encoders
 from rejoinder.reproduction.ruber.trainings import trainings
 from rejoinder.reproduction.ruber.transfer import transfer_rows
 from rejoinder.stats.formatting import p_text
@@ -46,7 +46,8 @@ INTRODUCTION = """\
 # RUBER: figures
 
 This page shows how well RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900
-replies to 100 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. r is
+replies to 100 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. (Two pairs
+of the 149 differ only in punctuation. Learning studies, whose folds keep such contexts together, count 147.) r is
 Pearson's and rho Spearman's correlation. Brackets are 95 % intervals over contexts. [ruber.md](../reference/ruber.md)
 says what RUBER is and how it is trained; [ruber-transfer.md](ruber-transfer.md) tests it on the corpus that it was not
 trained on.
@@ -69,7 +70,7 @@ TRAININGS_TEXT = (
 SET_TEXT = "## {corpus}, models trained on {corpus}"
 
 RUBER_TEXT = """\
-## Beside the figures of Tao et al.
+## Compared with Tao et al. 2018
 
 Their replies are Chinese and were never released. Each cell has r / rho, ours over all replies of each set. The rows
 *human* compare one rater with the mean of the others: the mean over raters, and the highest. Our data do not say who
@@ -103,11 +104,16 @@ numbers.
 
 ![mean s_U by fifth of human scores](ruber-quantiles.svg)"""
 
-FINDINGS_TEXT = """\
-## What holds
+DIFFERENCES_TEXT = """\
+## Blends, parts and labels
 
-Claims are judged by r over all replies. Brackets are 95 % intervals of differences; a difference counts if its interval
-excludes 0."""
+Differences of r over all replies: between max and the worst of the other blends, between the arithmetic blend and the
+better of its parts, and between the arithmetic blend with and without labels."""
+
+TARGETS_TEXT = """\
+## Targets
+
+What this package set out to reach before anything was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,22 +175,21 @@ def _row(
 ) -> list[str]:
     """Correlations with people over all replies, and over the published test replies."""
     everything, split = columns
-    both = study.agreement(everything, replies.human, replies, np.ones(len(everything), np.bool_))
-    tested = study.agreement(split, replies.cleaned, replies, replies.test)
-    ours = [shown(each[kind]) for each in (both, tested) for kind in ("pearson", "spearman")]
-    return [*names, *ours, pair(theirs, 2)]
+    both, tested = study.agreement(everything, replies), study.agreement_on_test(split, replies)
+    ours = [shown(each) for found in (both, tested) for each in (found.pearson, found.spearman)]
+    return [*names, *ours, theirs.text() if theirs else ""]
 
 
 def ruber(study: Study, document: Document) -> None:
     """The figures of Tao et al. next to ours."""
     theirs = [TABLE_2.correlations(system) for system in (RETRIEVAL, SEQ2SEQ)]
-    others = [baselines(study.models.inputs, replies) for replies in study.replies.values()]
-    rows = [[row, *(pair(each[row], 3) for each in (*theirs, *others))] for row in BASELINES]
+    others = [baselines(study, replies) for replies in study.replies.values()]
+    rows = [[row, *(each[row].text(3) for each in theirs), *(each[row].text() for each in others)] for row in BASELINES]
     for score in ("pool", "s_R", "s_U", "min", "geometric", "arithmetic", "max"):
-        cells = [pair(each[score], 3) for each in theirs]
+        cells = [each[score].text(3) for each in theirs]
         for corpus, replies in study.replies.items():
             column = pooled(replies) if score == "pool" else study.column(corpus, study.encoders[0], score)
-            cells.append(pair(correlations(column, replies.human), 3))
+            cells.append(study.agreement(column, replies).text())
         rows.append([score, *cells])
     ours = [f"ours, {study.encoders[0]}, {corpus}" for corpus in study.replies]
     document.text(RUBER_TEXT)
@@ -221,10 +226,10 @@ def without_true(study: Study, document: Document) -> None:
         column = study.column("DailyDialog", study.encoders[0], score)
         cells = []
         for used, part in ((everything, FULL), (~replies.true, WITHOUT_TRUE)):
-            found = study.agreement(column, replies.human, replies, used)
+            found = study.agreement(column, replies, used)
             theirs = [zhao2020.TABLE_1.column(f"{part}: {kind}")[ZHAO_ROWS[score]] for kind in ("Pearson", "SD")]
             cells += [
-                shown(found["pearson"]),
+                shown(found.pearson),
                 f"{np.nanstd(column[used]):.2f}",
                 " / ".join(map("{:.2f}".format, theirs)),
             ]
@@ -252,10 +257,16 @@ def figure_1(study: Study, document: Document) -> None:
     document.table(["set", "encoder", *map(str, range(1, QUANTILES + 1))], rows)
 
 
-def findings(study: Study, document: Document) -> None:
-    """The papers' claims and our targets, each with our result."""
-    document.text(FINDINGS_TEXT)
-    document.table(["claim", "holds", "figures"], [*claims(study), *targets(study)])
+def differences(study: Study, document: Document) -> None:
+    """How much blends, parts and labels differ."""
+    document.text(DIFFERENCES_TEXT)
+    document.table(["set", "encoder", *DIFFERENCES], difference_rows(study))
+
+
+def targets(study: Study, document: Document) -> None:
+    """The targets of this package, each with our result."""
+    document.text(TARGETS_TEXT)
+    document.table(["target", "reached", "figures"], target_rows(study))
 
 
 SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
@@ -265,6 +276,7 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "transfer": transfer,
     "without_true": without_true,
     "figure_1": figure_1,
-    "findings": findings,
+    "differences": differences,
+    "targets": targets,
 }
 """In the order of the page."""

@@ -11,12 +11,10 @@ import numpy as np
 from rejoinder.arrays import Bools
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
-from rejoinder.reproduction.published.records import Correlations
-from rejoinder.reproduction.ruber.models import ENCODERS, Columns, Models, Replies, by_split, grouped, untuned
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.reproduction.judged.agreement import Agreement, agreement
+from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, Columns, Models, Replies, by_split, grouped, untuned
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
 QUANTILES = 5
@@ -77,10 +75,21 @@ class Study:
         contexts, count = replies.judged.contexts, self.resamples
         return compare_correlations(lower, higher, replies.human, contexts, n_resamples=count, n_permutations=count)
 
-    def agreement(self, column: Scores, human: Scores, replies: Replies, rows: Bools) -> dict[str, Interval]:
-        """Pearson and Spearman of some of the replies of a set, with intervals over contexts."""
-        found = bootstrap_correlations(column[rows], human[rows], replies.judged.contexts[rows], self.resamples)
-        return {kind: each[0] for kind, each in found.items()}
+    def transferred(self, corpus: str, encoder: str, score: str) -> Scores:
+        """The scores of a corpus's replies by the model of the other corpus, without labels."""
+        return self.untuned(OTHER[corpus], corpus, encoder)[score]
+
+    def agreement(self, column: Scores, replies: Replies, rows: Bools | None = None) -> Agreement:
+        """The correlations with people over all replies of a set, or some of them."""
+        return self._agreement(column, replies.human, replies, rows)
+
+    def agreement_on_test(self, column: Scores, replies: Replies) -> Agreement:
+        """The same on the published test split, without ratings far from the median of their reply."""
+        return self._agreement(column, replies.cleaned, replies, replies.test)
+
+    def _agreement(self, column: Scores, human: Scores, replies: Replies, rows: Bools | None) -> Agreement:
+        used = np.ones(len(column), np.bool_) if rows is None else rows
+        return agreement(column[used], human[used], replies.judged.contexts[used], self.resamples)
 
     def quantiles(self, corpus: str, encoder: str) -> list[float]:
         """The mean s_U in each fifth of the human scores, lowest first."""
@@ -94,15 +103,3 @@ def check_encoders(encoders: Sequence[str]) -> None:
     for encoder in encoders:
         if encoder not in ENCODERS:
             raise UnknownNameError("encoder", encoder, ENCODERS)
-
-
-def correlations(column: Scores, human: Scores) -> Correlations:
-    """Pearson and Spearman over the scored replies."""
-    known = ~np.isnan(column)
-    both = (correlate(column[known], human[known], kind).coefficient for kind in ("pearson", "spearman"))
-    return Correlations(*both)
-
-
-def pair(figures: Correlations | None, digits: int) -> str:
-    """`r / rho`; nothing for None."""
-    return "" if figures is None else f"{figures.pearson:.{digits}f} / {figures.spearman:.{digits}f}"

@@ -13,11 +13,9 @@ from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import ruber, zhao2020
-from rejoinder.reproduction.published.records import Correlations
 from rejoinder.reproduction.ruber.baselines import BASELINES, baselines
-from rejoinder.reproduction.ruber.findings import transfer_costs, transferred, verdict
 from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, SETS, Models
-from rejoinder.reproduction.ruber.study import Study, check_encoders, correlations, pair
+from rejoinder.reproduction.ruber.study import Study, check_encoders
 from rejoinder.reproduction.ruber.trainings import trainings
 
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
@@ -52,16 +50,10 @@ BOTH_WAYS_TEXT = """\
   scores."""
 
 TAO_TEXT = """\
-## Beside the figures of Tao et al.
+## Compared with Tao et al. 2018
 
 Each cell has r / rho, ours by models that were trained on the other corpus, on all replies. The first rows need no
 training: one rater against the mean of the others, and word overlap."""
-
-FINDINGS_TEXT = """\
-## What holds
-
-Claims are judged by r over all replies. Brackets are 95 % intervals of differences; a difference counts if its interval
-excludes 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,44 +92,34 @@ def transfer_rows(study: Study, corpus: str, scores: Sequence[str]) -> list[list
     replies, rows = study.replies[corpus], []
     for encoder in study.encoders:
         for score in scores:
-            own, other = study.untuned(corpus, corpus, encoder)[score], transferred(study, corpus, encoder, score)
+            own, other = study.untuned(corpus, corpus, encoder)[score], study.transferred(corpus, encoder, score)
             found = study.compared_on(corpus, own, other)
-            on_test = correlations(other[replies.test], replies.cleaned[replies.test])
-            theirs: Correlations | None = published if score == "arithmetic" and encoder != "MiniLM" else None
+            on_test = study.agreement_on_test(other, replies).text(2)
+            theirs = published.text() if score == "arithmetic" and encoder != "MiniLM" else ""
             ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
-            rows.append([encoder, score, *ours, pair(on_test, 2), pair(theirs, 2)])
+            rows.append([encoder, score, *ours, on_test, theirs])
     return rows
 
 
 def tao(study: Study, document: Document) -> None:
     """The figures of Tao et al. next to ours."""
     published = ruber.TABLE_4.correlations()
-    found = [baselines(study.models.inputs, replies) for replies in study.replies.values()]
+    found = [baselines(study, replies) for replies in study.replies.values()]
     rows = []
     for row in BASELINES:
-        ours = [pair(each[row], 3) for each in found for _ in study.encoders]
-        rows.append([row, pair(published.get(row), 3), *ours])
+        theirs = published[row].text(3) if row in published else ""
+        rows.append([row, theirs, *(each[row].text() for each in found for _ in study.encoders)])
     for score in SCORES:
         ours = [
-            pair(correlations(transferred(study, corpus, encoder, score), replies.human), 3)
+            study.agreement(study.transferred(corpus, encoder, score), replies).text()
             for corpus, replies in study.replies.items()
             for encoder in study.encoders
         ]
-        rows.append([score, pair(published[score], 3), *ours])
+        rows.append([score, published[score].text(3), *ours])
     names = [f"{OTHER[corpus]} -> {corpus}, {encoder}" for corpus in study.replies for encoder in study.encoders]
     document.text(TAO_TEXT)
     document.table(["", "Tao et al., Douban -> Baidu Tieba", *names], rows)
 
 
-def findings(study: Study, document: Document) -> None:
-    """What the papers claim, and what these replies show."""
-    rows = [
-        [f"{OTHER[corpus]} -> {corpus}: the arithmetic blend loses", *verdict(transfer_costs(study, corpus))]
-        for corpus in study.replies
-    ]
-    document.text(FINDINGS_TEXT)
-    document.table(["claim", "holds", "figures"], rows)
-
-
-SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {"both_ways": both_ways, "tao": tao, "findings": findings}
+SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {"both_ways": both_ways, "tao": tao}
 """In the order of the page."""
