@@ -154,11 +154,16 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         (["dstc6", "--data", ".", "-o", "p.md"], "expected judged/dstc6_t2.systems.json in the folder of --data"),
         (["dstc6", "--data", ".", "-o", "p.md", "--sections", "metoer"], "did you mean meteor?"),
         (["dstc6", "--data", ".", "-o", "p.md", "--set", "glov=x"], "did you mean glove?"),
+        (["ruber-table-4", "--data", "."], "models-cache/minilm does not exist: save all-MiniLM-L6-v2 there"),
+        (["adem-table-4", "--data", "."], "models-cache/minilm does not exist: save all-MiniLM-L6-v2 there"),
         (["metric-figures", "--data", ".", "--set", "resamples=0"], "setting resamples: expected at least 1, not 0"),
         (["metric-figures", "--data", ".", "--set", "sets="], "setting sets: expected at least one value"),
         (["adem-figures", "--data", ".", "-o", "p.md", "--set", "sets=humd"], "did you mean humod?"),
         (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "encoders=gru"], "did you mean GRU?"),
-        (["ruber-figures", "--data", ".", "-o", "p.md", "--set", "budget=smal"], "did you mean small?"),
+        (
+            ["ruber-figures", "--data", ".", "-o", "p.md", "--set", "encoders=GRU", "--set", "budget=smal"],
+            "did you mean small?",
+        ),
     ],
 )
 def test_a_wrong_call_is_one_line(

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.errors import DataError
+from rejoinder.errors import CallError, DataError
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.reproduction.cache import Cache
 from rejoinder.text.terminal import one_line
@@ -41,6 +41,9 @@ DIMENSIONS: Mapping[str, str] = MappingProxyType(
 
 DSTC6 = "dstc6_t2"
 NOTE = "note.md"
+MINILM, MPNET = "minilm", "mpnet"
+PRETRAINED: Mapping[str, str] = MappingProxyType({MINILM: "all-MiniLM-L6-v2", MPNET: "all-mpnet-base-v2"})
+"""Folder of the models -> the pretrained encoder that is expected there."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,14 @@ class Inputs:
         Records that are not dialogues are left out: EmpatheticDialogues has one with a single turn.
         """
         return list(islice(DialogueSource(self._file("dialogues", f"{corpus}.jsonl.gz"), "skip"), most))
+
+    def model(self, name: str) -> Path:
+        """The folder of a model; a CallError that says what to do if it does not exist."""
+        path = self.models / name
+        if not path.is_dir():
+            model = PRETRAINED.get(name, f"a trained {path.name}")
+            raise CallError(f"{path} does not exist: save {model} there, or name another folder with --models")
+        return path
 
     def note(self, folder: str) -> str:
         """What a reader must know of the models in a folder, such as how long they were trained; "" without a note."""

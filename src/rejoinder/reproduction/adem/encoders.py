@@ -12,14 +12,12 @@ from rejoinder.encoders.stored_vectors import StoredVectors, Text
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.meta.experiments.partition import context_groups
 from rejoinder.meta.judged import JudgedSet
-from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.inputs import MINILM, PRETRAINED, Inputs
 from rejoinder.types import Example
 
 TRAINED = ("vhred", "hred", "tweet2vec")
 """Encoders that are looked for in the folder `adem` of the models."""
-PRETRAINED = "minilm"
-PRETRAINED_MODEL = "all-MiniLM-L6-v2"
-ENCODERS = (*TRAINED, PRETRAINED)
+ENCODERS = (*TRAINED, MINILM)
 CHUNK = 2_000
 """Texts that are encoded before their vectors are saved: an interrupted run resumes after the last of these."""
 
@@ -29,25 +27,17 @@ def encoder_folders(inputs: Inputs, only: Sequence[str] = ()) -> dict[str, Path]
     for name in only:
         if name not in ENCODERS:
             raise UnknownNameError("encoder", name, ENCODERS)
-    folders = {name: inputs.models / "adem" / name for name in TRAINED} | {PRETRAINED: inputs.models / PRETRAINED}
+    folders = {name: f"adem/{name}" for name in TRAINED} | {MINILM: MINILM}
     if only:
-        return {name: existing_folder(path) for name, path in folders.items() if name in only}
-    found = {name: path for name, path in folders.items() if path.is_dir()}
+        return {name: inputs.model(folder) for name, folder in folders.items() if name in only}
+    found = {name: path for name, folder in folders.items() if (path := inputs.models / folder).is_dir()}
     if not found:
-        wanted = ", ".join(str(path.relative_to(inputs.models)) for path in folders.values())
+        wanted = ", ".join(folders.values())
         raise CallError(
-            f"{inputs.models} has no encoder: expected one of {wanted}; save {PRETRAINED_MODEL} as {PRETRAINED}, or "
+            f"{inputs.models} has no encoder: expected one of {wanted}; save {PRETRAINED[MINILM]} as {MINILM}, or "
             "name another folder with --models"
         )
     return found
-
-
-def existing_folder(path: Path) -> Path:
-    """The folder of an encoder; a CallError that says what to do if it does not exist."""
-    if not path.is_dir():
-        model = PRETRAINED_MODEL if path.name == PRETRAINED else f"a trained {path.name}"
-        raise CallError(f"{path} does not exist: save {model} there, or name another folder with --models")
-    return path
 
 
 def stored_encoders(inputs: Inputs, sets: Iterable[JudgedSet], only: Sequence[str] = ()) -> dict[str, str]:

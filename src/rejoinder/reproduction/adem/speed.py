@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.evaluators.adem.adem import PAPER_PRESET, Adem
-from rejoinder.reproduction.adem.encoders import existing_folder
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published.adem import TABLE_11, TEST_REPLIES
@@ -34,7 +33,7 @@ class Settings:
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:  # noqa: ARG001
     """One row per encoder, next to the paper's."""
-    folders = [existing_folder(inputs.models / name) for name in settings.encoders]
+    folders = [inputs.model(name) for name in settings.encoders]
     judged = inputs.judged(DAILYDIALOG).judged_examples()
     tested = [item.example for item in judged[:TEST_REPLIES]]
     rows = [

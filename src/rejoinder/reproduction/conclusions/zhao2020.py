@@ -95,7 +95,7 @@ CONCLUSIONS = (
     ),
     Conclusion(
         "scores of ADEM and RUBER lie close to the mean, and those of RoBERTa-eval are spread more than people's",
-        "43 % of ADEM's scores and 32 % of RUBER's are within half a step of the mean, of people's 17 %; but of the "
+        "43 % of ADEM's scores and 33 % of RUBER's are within half a step of the mean, of people's 17 %; but of the "
         "default evaluator's, in place of RoBERTa-eval, 33 %",
         "in part",
         "evaluator-studies",

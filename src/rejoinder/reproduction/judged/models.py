@@ -20,13 +20,13 @@ from rejoinder.meta.study import ScoredSet
 from rejoinder.registry import load
 from rejoinder.reproduction.adem.encoders import stored_encoders
 from rejoinder.reproduction.adem.study import BY_REPLY, FIXED, FOLDS
-from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.inputs import MINILM, Inputs
 from rejoinder.reproduction.judged.sets import METRICS, JudgedScores
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG
 from rejoinder.types import Example, Scores
 
 ADEM, RUBER, DEFAULT, BLEND = "ADEM", "RUBER", "default@1", "blend"
-ENCODER = "minilm"
+ENCODER = MINILM
 MEMBERS = (DEFAULT, "default-fast", "fluency")
 """Of the blend: those of `default`, which needs no reference."""
 OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")

@@ -24,7 +24,7 @@ from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.judged.agreement import agreement
 from rejoinder.reproduction.judged.examples import add_examples, disagreements, first_of_contexts
 from rejoinder.reproduction.judged.figures import add_study, against_people
-from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, EPOCHS, RUBER, Evaluators, Study
+from rejoinder.reproduction.judged.models import ADEM, DEFAULT, DIALOGUES, ENCODER, EPOCHS, RUBER, Evaluators, Study
 from rejoinder.reproduction.judged.published_split import noisy, robustness, table_1, table_3, table_4
 from rejoinder.reproduction.judged.sets import JudgedScores
 from rejoinder.reproduction.published import adem, ruber, zhao2020
@@ -135,6 +135,7 @@ class Settings:
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """All sections in order."""
+    inputs.model(ENCODER)  # its absence is reported before anything is computed
     scores = JudgedScores(inputs, settings.resamples)
     study = Study(Evaluators(scores, (DAILYDIALOG, PERSONACHAT, GUPTA)))
     document = Document("evaluator-studies")

@@ -16,7 +16,7 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.evaluators.ruber.pooling import RuberPool
 from rejoinder.evaluators.ruber.ruber import BLENDS, Ruber
 from rejoinder.learning.run import TrainingRun
-from rejoinder.reproduction.inputs import Inputs
+from rejoinder.reproduction.inputs import MINILM, Inputs
 from rejoinder.reproduction.published.zhao2020 import DAILYDIALOG, PERSONACHAT
 from rejoinder.reproduction.replies import OVERALL, RatedReplies
 from rejoinder.types import JudgedExample, Scores
@@ -29,7 +29,8 @@ OTHER = {"DailyDialog": "PersonaChat", "PersonaChat": "DailyDialog"}
 """Corpus -> the other one."""
 CORPORA = {"DailyDialog": "dailydialog.train", "PersonaChat": "personachat.valid"}
 """Corpus -> the dialogues that are learned from."""
-ENCODERS = ("GRU", "hierarchical", "MiniLM")
+PRETRAINED = "MiniLM"
+ENCODERS = ("GRU", "hierarchical", PRETRAINED)
 
 Columns = dict[str, Scores]
 
@@ -127,7 +128,7 @@ class Models:
         """A model with the settings of its corpus and encoder."""
         epochs = self.budget.epochs[encoder] * (self.budget.personachat if corpus == "PersonaChat" else 1)
         parameters: dict[str, Any] = {"epochs": epochs, "label_epochs": self.budget.label_epochs, "batch": 128}
-        parameters["encoder"] = str(self.inputs.models / "minilm") if encoder == "MiniLM" else encoder.lower()
+        parameters["encoder"] = str(self.inputs.model(MINILM)) if encoder == PRETRAINED else encoder.lower()
         if encoder == "hierarchical" and corpus == "DailyDialog" and self.hred:
             parameters["start"] = self.hred
         return Ruber(learning_rate=2e-3, **parameters)

@@ -131,7 +131,7 @@ class Settings:
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """The trained models, then all sections in order."""
-    check_encoders(settings.encoders)
+    check_encoders(inputs, settings.encoders)
     study = Study(Models(inputs, settings.budget, settings.hred), settings.encoders, settings.resamples)
     document = Document("ruber-figures")
     document.text(INTRODUCTION)

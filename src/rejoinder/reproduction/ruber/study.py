@@ -11,8 +11,19 @@ import numpy as np
 from rejoinder.arrays import Bools
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
+from rejoinder.reproduction.inputs import MINILM, Inputs
 from rejoinder.reproduction.judged.agreement import Agreement, agreement
-from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, Columns, Models, Replies, by_split, grouped, untuned
+from rejoinder.reproduction.ruber.models import (
+    ENCODERS,
+    OTHER,
+    PRETRAINED,
+    Columns,
+    Models,
+    Replies,
+    by_split,
+    grouped,
+    untuned,
+)
 from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
 from rejoinder.stats.correlation import correlate
 from rejoinder.types import Scores
@@ -98,8 +109,10 @@ class Study:
         return [float(np.nanmean(column[part])) for part in np.array_split(order, QUANTILES)]
 
 
-def check_encoders(encoders: Sequence[str]) -> None:
-    """Raise an UnknownNameError for an encoder that no RUBER has."""
+def check_encoders(inputs: Inputs, encoders: Sequence[str]) -> None:
+    """Raise an UnknownNameError for an encoder that no RUBER has, and a CallError if a pretrained one is missing."""
     for encoder in encoders:
         if encoder not in ENCODERS:
             raise UnknownNameError("encoder", encoder, ENCODERS)
+    if PRETRAINED in encoders:
+        inputs.model(MINILM)

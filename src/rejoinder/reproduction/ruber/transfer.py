@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rejoinder.defaults import RESAMPLES
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
 from rejoinder.reproduction.inputs import Inputs
 from rejoinder.reproduction.published import ruber, zhao2020
 from rejoinder.reproduction.ruber.baselines import BASELINES, baselines
-from rejoinder.reproduction.ruber.models import ENCODERS, OTHER, SETS, Models
+from rejoinder.reproduction.ruber.models import OTHER, PRETRAINED, SETS, Models
 from rejoinder.reproduction.ruber.study import Study, check_encoders
 from rejoinder.reproduction.ruber.trainings import trainings
 
@@ -62,14 +61,14 @@ class Settings:
 
     budget: str = "equal"
     """`equal`: about as many replies of both corpora; `full` and `small` as on the page `ruber-figures`."""
-    encoders: tuple[str, ...] = ENCODERS
+    encoders: tuple[str, ...] = ("GRU", PRETRAINED)
     """The encoders that are measured."""
-    resamples: int = RESAMPLES
+    resamples: int = 400
 
 
 def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Document:
     """The trained models, then all sections in order."""
-    check_encoders(settings.encoders)
+    check_encoders(inputs, settings.encoders)
     study = Study(Models(inputs, settings.budget), settings.encoders, settings.resamples)
     document = Document("ruber-transfer")
     document.text(INTRODUCTION)
