@@ -158,7 +158,7 @@ def _usable(
     """The judged replies without those of the split `test` and those whose context the evaluator was trained on, and
     how many these were."""
     judged = read_judged(origin, fields=fields, on_error=on_error)
-    tested = np.array([split == "test" for split in judged.splits], np.bool_)
+    tested = judged.in_split("test")
     learned = evaluator.trained_contexts.holds(judged.examples) & ~tested
     reasons = ((tested, "they are of the split test"), (learned, "the evaluator was trained on their context"))
     notes = tuple(

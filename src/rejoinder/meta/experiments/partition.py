@@ -117,7 +117,7 @@ class LabelledSet:
         return Part("published split", rows["train"], rows["test"], rows["valid"])
 
     def _rows_of(self, split: str) -> Ints:
-        return np.flatnonzero(np.array(self.judged.splits, dtype=np.str_) == split)
+        return np.flatnonzero(self.judged.in_split(split))
 
 
 def context_groups(examples: Sequence[Example]) -> Ints:

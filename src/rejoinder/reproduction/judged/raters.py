@@ -162,6 +162,8 @@ def sources(read: Read, document: Document) -> None:
     """The distribution of mean ratings, overall and by source."""
     drawn, rows, whole = [], [], []
     shown_sets = [name for name in read if "overall" in read[name].ratings]
+    if not shown_sets:
+        return
     for name in shown_sets:
         human = read[name].without_outliers().human("overall")
         groups = _by_source(read[name], human)
