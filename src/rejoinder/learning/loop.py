@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Protocol, cast, runtime_checkable
@@ -16,6 +17,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import torch
 from accelerate import Accelerator  # type: ignore[import-untyped]
+from accelerate.state import AcceleratorState  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
@@ -110,6 +112,7 @@ class _Loop:
             schedule = replace(schedule, minutes=run.minutes)
         self.model, self.stage, self.schedule, self.seed, self.run = model, stage, schedule, seed, run
         self.checkpoints = checkpoints
+        AcceleratorState._reset_state()  # it keeps the precision of the first training in this process
         self.accelerator = Accelerator(mixed_precision=run.mixed_precision)
         optimiser = torch.optim.AdamW(
             _groups(stage),
@@ -120,6 +123,11 @@ class _Loop:
         self.forward, self.optimiser = self.accelerator.prepare(
             stage.network, optimiser, device_placement=[not schedule.cpu] * 2
         )
+        # accelerate makes the network's own `forward` compute in mixed precision for good. Only training should: scores
+        # of a model that was just trained are those of the same model when it has been saved and loaded.
+        self.network = self.accelerator.unwrap_model(self.forward)
+        self.mixed_forward = self.network.__dict__.pop("forward", None)
+        self.network.__dict__.pop("_original_forward", None)
         self.progress, self.best = Progress(), _nothing()
         if checkpoints is not None and run.resume:
             found = checkpoints.read(stage.name, model.network, self.optimiser)
@@ -174,7 +182,7 @@ class _Loop:
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["factor"]
         mine = rows[self.accelerator.process_index :: self.accelerator.num_processes] or rows
-        with self.accelerator.autocast():
+        with self.accelerator.autocast(), self._mixed_precision():
             loss: Tensor = self.stage.loss(self.forward, mine, epoch)
         value = float(loss.detach())
         if not np.isfinite(value):
@@ -185,6 +193,18 @@ class _Loop:
             self.accelerator.clip_grad_norm_(self.forward.parameters(), self.schedule.clip)
         self.optimiser.step()
         return value
+
+    @contextmanager
+    def _mixed_precision(self) -> Iterator[None]:
+        """Where asked for, the network computes in mixed precision."""
+        if self.mixed_forward is None:
+            yield
+            return
+        self.network.__dict__["forward"] = self.mixed_forward
+        try:
+            yield
+        finally:
+            del self.network.__dict__["forward"]
 
     def _after_step(self, loss: float, moving: Any) -> None:
         progress = self.progress

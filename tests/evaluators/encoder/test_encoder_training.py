@@ -115,6 +115,19 @@ def test_regression_learns_twenty_labels_by_heart(model: TorchModel) -> None:
     assert np.mean((model.score(stage.pairs) - stage.wanted) ** 2) < 0.05
 
 
+def test_mixed_precision_is_for_training_alone(tiny: Path) -> None:
+    mixed, full = start(tiny), start(tiny)
+    for model, precision in ((mixed, "bf16"), (full, "no")):  # one process trains in both
+        run = TrainingRun(mixed_precision=precision)
+        outcome = train(model, ranking(model), replace(QUICK, most_steps=6), 0, run, None)
+        assert outcome.best == ranking(model).validate()
+    assert not same(mixed, full), "it did train in another precision"
+    pairs = regression(mixed).pairs
+    loaded = start(tiny, seed=7)
+    loaded.network.load_state_dict(mixed.network.state_dict())
+    assert np.array_equal(loaded.score(pairs), mixed.score(pairs)), "the same weights give the same scores"
+
+
 def test_one_seed_one_result(tiny: Path) -> None:
     short = replace(QUICK, most_steps=6)
     models = [start(tiny), start(tiny), start(tiny, seed=1)]
