@@ -15,6 +15,7 @@ from tiny_causal import tiny_causal
 pytest.importorskip("torch", reason="needs what training needs")
 
 from recipes import reply_models
+from rejoinder.registry import trainable_class
 
 SMALL = [part for setting in ("vocabulary=320", "embedding=8", "hidden=12") for part in ("--set", f"*.{setting}")]
 
@@ -64,14 +65,14 @@ def test_the_minutes_of_an_interrupted_run_count(data: Path, monkeypatch: pytest
     given = [str(data), "--corpus", "few", "--minutes", "0.01", "-o", str(data / "out"), *SMALL, "--only", "lstm-lm"]
     clock = iter(range(0, 10_000, 60))  # each reading is a minute after the one before
     monkeypatch.setattr(reply_models, "process_time", lambda: next(clock))
-    fit = reply_models.trainable_class("lstm-lm").fit
+    fit = trainable_class("lstm-lm").fit
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reply_models.trainable_class("lstm-lm"), "fit", interrupted)
+    monkeypatch.setattr(trainable_class("lstm-lm"), "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reply_models.main(given)
-    monkeypatch.setattr(reply_models.trainable_class("lstm-lm"), "fit", fit)
+    monkeypatch.setattr(trainable_class("lstm-lm"), "fit", fit)
     reply_models.main(given)
     assert json.loads((data / "out" / "lstm-lm.json").read_text())["minutes"] == 2

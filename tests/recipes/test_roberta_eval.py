@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="needs what training needs")
 
 from recipes import roberta_eval
 from rejoinder.learning.run import checkpoints_in
+from rejoinder.reproduction.roberta_eval import CURVE
 
 
 def test_ranking_and_labels(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_ranking_and_labels(tmp_path: Path) -> None:
     assert len(checkpoints_in(work / "checkpoints-rank")) == 1
     labelling = ["label", str(work / "rank-4"), "--judged", str(judged), "--tested", str(judged)]
     roberta_eval.main([*labelling, "--steps", "1", "-o", str(work)])
-    curve = [json.loads(line) for line in (work / roberta_eval.CURVE).read_text().splitlines()]
+    curve = [json.loads(line) for line in (work / CURVE).read_text().splitlines()]
     assert [(row["stage"], row["steps"]) for row in curve] == [
         ("rank", 2),
         ("rank", 4),
@@ -73,7 +74,7 @@ def test_interrupted_ranking_counts_on(tmp_path: Path, monkeypatch: pytest.Monke
         roberta_eval.main(command)
     monkeypatch.setattr(roberta_eval, "_record", record)
     roberta_eval.main(command)
-    curve = [json.loads(line) for line in (work / roberta_eval.CURVE).read_text().splitlines()]
+    curve = [json.loads(line) for line in (work / CURVE).read_text().splitlines()]
     assert [row["steps"] for row in curve] == [2, 4, 6]
     minutes = [row["minutes"] for row in curve]
     assert minutes == sorted(minutes)
