@@ -29,13 +29,15 @@ def test_a_page_and_the_code_agree(name: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not JUDGED.exists(), reason="needs ../shared/data")
 def test_the_page_of_roberta_eval_and_the_code_agree(tmp_path: Path) -> None:
     """It is made from the learning curves next to it, without any model."""
-    for encoder, rows in json.loads((RESULTS / "roberta-eval.json").read_text(encoding="utf-8")).items():
-        home = tmp_path / "models" / "roberta-eval" / encoder
-        home.mkdir(parents=True)
-        (home / "curve.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    recorded = json.loads((RESULTS / "roberta-eval.json").read_text(encoding="utf-8"))
+    home = tmp_path / "models" / "roberta-eval"
+    for encoder, rows in recorded["curves"].items():
+        (home / encoder).mkdir(parents=True)
+        (home / encoder / "curve.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (home / "note.md").write_text(recorded["note"], encoding="utf-8")
     where = ["--data", str(JUDGED.parent), "--models", str(tmp_path / "models")]
     assert main(["reproduce", "roberta-eval", *where, "-o", str(tmp_path / "roberta-eval.md")]) == 0
-    for name in ("roberta-eval.md", "roberta-eval.json", "roberta-eval-ranking.svg"):
+    for name in ("roberta-eval.md", "roberta-eval.json", "roberta-eval-ranking.svg", "roberta-eval-labels.svg"):
         assert (tmp_path / name).read_text(encoding="utf-8") == (RESULTS / name).read_text(encoding="utf-8"), name
 
 

@@ -180,7 +180,7 @@ def test_roberta_eval(make: Maker) -> None:
     )
     assert all((make.folder / f"roberta-eval-{name}.svg").exists() for name in ("ranking", "labels"))
     recorded = json.loads((make.folder / "roberta-eval.json").read_text())
-    assert recorded == {"tiny": roberta_eval_curve()}
+    assert recorded == {"note": "", "curves": {"tiny": roberta_eval_curve()}}
 
 
 def test_roberta_eval_without_curves(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -162,8 +162,9 @@ def make(inputs: Inputs, settings: Settings, sections: Sequence[str]) -> Documen
     """The sections in order."""
     study = Study(inputs, settings, _records(inputs.models / FOLDER))
     document = Document("roberta-eval")
-    document.beside["roberta-eval.json"] = json.dumps(study.records, indent=1) + "\n"
-    document.text(INTRODUCTION, inputs.note(FOLDER))
+    note = inputs.note(FOLDER)
+    document.beside["roberta-eval.json"] = json.dumps({"note": note, "curves": study.records}, indent=1) + "\n"
+    document.text(INTRODUCTION, note)
     for section in sections:
         SECTIONS[section](study, document)
     return document
