@@ -21,7 +21,7 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.figures.panels import Curve
 from rejoinder.figures.plots import line_plot
-from rejoinder.figures.standalone import standalone
+from rejoinder.figures.standalone import panels, standalone
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
@@ -35,6 +35,8 @@ from rejoinder.text.grid import number
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
 EPOCH = 18743
 """Steps of an epoch of ranking: 56,229 places of dailydialog.train in batches of 3."""
+
+JUDGED = (DAILYDIALOG, PERSONACHAT)
 
 _PAPER = PRESETS["paper"]
 
@@ -70,6 +72,11 @@ LABELS_TEXT = """\
 The correlation with the 90 validation replies after each epoch on labels; the weights with the highest are kept. Zhao
 et al. lower the learning rate to a tenth when the validation loss does not fall, and stop below 1e-7: a run that ended
 by this rule is marked *ended*. The others were stopped for time."""
+
+LABELS_FIGURE_TEXT = """\
+![Correlation by steps on labels](roberta-eval-labels.svg)
+
+Each line is a run on all labels, with its encoder and the number of ranking steps before."""
 
 TEST_TEXT = """\
 ## On the test replies
@@ -117,6 +124,11 @@ class LabelRun:
     def validation(self) -> list[float]:
         """The correlation after each epoch."""
         return [row["validation"] for row in self.epochs]
+
+    @property
+    def curve(self) -> tuple[list[float], list[float]]:
+        """The steps of all epochs, and the correlation after each."""
+        return [row["steps"] for row in self.epochs], self.validation
 
     @property
     def ended(self) -> bool:
@@ -190,18 +202,21 @@ def _read(path: Path) -> tuple[Row, ...]:
 def _ranking(study: Study, document: Document) -> None:
     """Each measurement of the first stage, as a table and a figure."""
     document.text(RANKING_TEXT)
-    sets = (DAILYDIALOG, PERSONACHAT)
     rows, lines = [], []
     for encoder in study.records:
         curve = study.ranking(encoder)
         for row in curve:
             cells = [f"{row['steps']:,}", f"{row['steps'] / EPOCH:.3f}", f"{row['minutes']:.0f}"]
-            rows.append([encoder, *cells, number(row["ranking accuracy"]), *(_pair(row.get(name)) for name in sets)])
+            rows.append([encoder, *cells, number(row["ranking accuracy"]), *(_pair(row.get(name)) for name in JUDGED)])
         steps = [math.log2(row["steps"]) for row in curve]
         if len(curve) > 1:
             lines.append(Curve(encoder, steps, [row["ranking accuracy"] for row in curve]))
-    document.table(["encoder", "steps", "epochs", "minutes", "ranking accuracy", *sets], rows)
-    _plot(document, "ranking", "Ranking accuracy by steps", lines, ("log2 of the steps", "ranking accuracy"))
+    document.table(["encoder", "steps", "epochs", "minutes", "ranking accuracy", *JUDGED], rows)
+    if lines:
+        label = "Ranking accuracy by steps"
+        plot = line_plot(lines, label=label, x_label="log2 of the steps", y_label="ranking accuracy")
+        document.figure("roberta-eval-ranking", standalone(str(plot)))
+        document.text(f"![{label}](roberta-eval-ranking.svg)")
 
 
 def _labels(study: Study, document: Document) -> None:
@@ -218,16 +233,21 @@ def _labels(study: Study, document: Document) -> None:
     ]
     header = ["judged", "encoder", "ranking steps", "labels", "label steps", "minutes", "after each epoch"]
     document.table(header, rows)
-    lines = [
-        Curve(
-            f"{run.judged}, {run.encoder}, {run.ranked:,} steps, {run.labels} labels",
-            [row["steps"] for row in run.epochs],
-            run.validation,
-        )
-        for run in study.runs
-        if len(run.epochs) > 1
-    ]
-    _plot(document, "labels", "Correlation by steps on labels", lines, ("steps on labels", "Pearson, validation"))
+    if study.runs:
+        _label_curves(study, document)
+
+
+def _label_curves(study: Study, document: Document) -> None:
+    """The validation of the runs on all labels, a figure with one panel per judged set."""
+    most = max(run.labels for run in study.runs)
+    drawn = []
+    for judged in dict.fromkeys(run.judged for run in study.runs):
+        runs = [run for run in study.runs if run.judged == judged and run.labels == most]
+        lines = [Curve(f"{run.encoder}, {run.ranked:,}", *run.curve) for run in runs]
+        label = f"Pearson with the validation part of {judged}"
+        drawn.append([line_plot(lines, label=label, x_label="steps on labels", y_label=f"{judged}: Pearson")])
+    document.figure("roberta-eval-labels", panels(drawn))
+    document.text(LABELS_FIGURE_TEXT)
 
 
 def _tests(study: Study, document: Document) -> None:
@@ -272,8 +292,7 @@ def _by_steps(study: Study) -> list[str]:
             f"*Steps*, {encoder}: the settings ask for {missing:.1f} doublings of its {last['steps']:,} ranking steps"
         )
         if len(curve) > 1:
-            doublings = math.log2(last["steps"] / curve[0]["steps"])
-            gains = [_gain(curve, doublings, name) for name in ("ranking accuracy", DAILYDIALOG, PERSONACHAT)]
+            gains = [signed(_gain(curve, name), 3) for name in ("ranking accuracy", *JUDGED)]
             sentence += (
                 f"; from {curve[0]['steps']:,} steps on, each doubling changed ranking accuracy by {gains[0]} and the "
                 f"correlation without labels by {gains[1]} (DailyDialog) and {gains[2]} (PersonaChat)"
@@ -282,10 +301,15 @@ def _by_steps(study: Study) -> list[str]:
     return found
 
 
-def _gain(curve: Sequence[Row], doublings: float, name: str) -> str:
+def _gain(curve: Sequence[Row], name: str) -> float:
     """The mean change per doubling of the steps."""
-    first, last = (row[name]["r"] if isinstance(row[name], dict) else row[name] for row in (curve[0], curve[-1]))
-    return signed((last - first) / doublings, 3)
+    first, last = curve[0], curve[-1]
+    return (_figure(last, name) - _figure(first, name)) / math.log2(last["steps"] / first["steps"])
+
+
+def _figure(row: Row, name: str) -> float:
+    """The ranking accuracy, or Pearson's correlation with a set."""
+    return float(row[name]["r"] if name in JUDGED else row[name])
 
 
 def _by_run(runs: Sequence[LabelRun]) -> list[str]:
@@ -314,14 +338,6 @@ SECTIONS: Mapping[str, Callable[[Study, Document], None]] = {
     "more": _more,
 }
 """In the order of the page."""
-
-
-def _plot(document: Document, name: str, label: str, lines: Sequence[Curve], axes: tuple[str, str]) -> None:
-    """A figure next to the page; none without a line."""
-    if lines:
-        plot = line_plot(lines, label=label, x_label=axes[0], y_label=axes[1])
-        document.figure(f"roberta-eval-{name}", standalone(str(plot)))
-        document.text(f"![{label}](roberta-eval-{name}.svg)")
 
 
 def _described(run: LabelRun) -> list[str]:
