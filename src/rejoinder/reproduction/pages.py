@@ -95,7 +95,7 @@ PAGES: Mapping[str, Page] = MappingProxyType(
             "ruber.transfer",
             "RUBER trained on one corpus and tested on another, both ways",
             "judged/zhao2020_*, dialogues/dailydialog and dialogues/personachat, model minilm",
-            "twenty minutes (estimated)",
+            "six minutes (estimated)",
         ),
         "adem-figures": Page(
             "adem.page",
