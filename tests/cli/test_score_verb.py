@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import rejoinder
+from rejoinder.output.unfinished import content_digest
 from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def test_meta_data_beside_the_scores_is_what_json_prints(run: Run, replies: Path
     told = run("score", replies, *METRICS, "-o", "scores.jsonl", "--json", "--seed", 5).json
     meta = json.loads((tmp_path / "scores.meta.json").read_text(encoding="utf-8"))
     assert meta.pop("scores") == "scores.jsonl", "whose they are"
+    assert meta.pop("content") == content_digest(tmp_path / "scores.jsonl")
     assert meta == {key: value for key, value in told.items() if key != "skipped"}
     assert meta["seed"] == 5
     assert meta["data"]["name"] == str(replies)
@@ -178,7 +180,7 @@ def test_meta_data_of_somebody_else_are_kept(foreign: str, run: Run, replies: Pa
 
 
 def test_resume_over_a_finished_file_says_so_and_stops(run: Run, replies: Path, tmp_path: Path) -> None:
-    said = "scores.jsonl is finished: there is nothing to resume (without --resume it is scored again)\n"
+    said = "scores.jsonl is finished: there is nothing left to do\n"
     assert said not in run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume").err
     first = (tmp_path / "scores.jsonl").stat().st_mtime_ns
     again = run("score", replies, "-m", "length", "-o", "scores.jsonl", "--resume")

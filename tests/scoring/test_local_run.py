@@ -208,14 +208,23 @@ def changed_runs() -> dict[str, LocalRun]:
     }
 
 
-@pytest.mark.parametrize("change", ["data", "fewer", "metrics", "parameters", "seed"])
+CHANGED = {
+    "data": "other data",
+    "fewer": "other data, replies: 50, now 49",
+    "metrics": "distinct-1 left out, share-of-longest left out",
+    "parameters": "share-of-longest: none, now longest:3",
+    "seed": "seed: 0, now 1",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
 def test_another_run_may_not_go_on(change: str, tmp_path: Path) -> None:
     folder = interrupt(tmp_path / "stopped", 20)
     before = files_in(folder)
     with pytest.raises(CallError) as caught:
         changed_runs()[change].score(folder / "scores.jsonl", resume=True)
-    expected = "belongs to another run: its data, metrics, seed or version differ; start over without --resume"
-    assert str(caught.value) == f"{folder / 'scores.jsonl.part'} {expected}"
+    told = f"belongs to another run ({CHANGED[change]}): choose another output, or start over without --resume"
+    assert str(caught.value) == f"{folder / 'scores.jsonl.part'} {told}"
     assert files_in(folder) == before, "what was scored is kept"
 
 
@@ -260,7 +269,9 @@ def test_a_damaged_row_is_told(row: bytes, tmp_path: Path) -> None:
     part.write_bytes(b"\n".join([*rows[:3], row, *rows[4:], b""]))
     with pytest.raises(DataError) as caught:
         make_run().score(folder / "scores.jsonl", resume=True)
-    problem = "is damaged: expected a row with the scores of this run; start over without --resume"
+    problem = (
+        "is damaged: expected a row with the scores of this run; choose another output, or start over without --resume"
+    )
     assert str(caught.value) == f"{part}:4: {problem}"
 
 
@@ -268,7 +279,7 @@ def test_more_rows_than_examples_are_told(tmp_path: Path) -> None:
     folder = interrupt(tmp_path / "stopped", 20)
     part = folder / "scores.jsonl.part"
     part.write_bytes(part.read_bytes() * 4)
-    with pytest.raises(DataError, match="has more than 50 rows: expected one per example; start over without --resume"):
+    with pytest.raises(DataError, match="has more than 50 rows: expected one per example; choose another output"):
         make_run().score(folder / "scores.jsonl", resume=True)
 
 

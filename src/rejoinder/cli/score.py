@@ -65,7 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("mlflow",),
         help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
     )
-    parser.add_argument("--resume", action="store_true", help="resume an interrupted run with the same -o")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="resume an interrupted run with the same -o; a finished one is left as it is; an error if its data, "
+        "metrics or settings are not those of this run",
+    )
     parser.add_argument(
         "--engine",
         choices=("local", "ray"),
@@ -88,12 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         outputs = [] if target is None else [target.output]
         stack.enter_context(reserved(*outputs, *report_outputs(arguments.report), reads=files_read(arguments)))
-        if target is not None and arguments.resume and target.is_finished:
-            say(
-                f"{target.path} is finished: there is nothing to resume (without --resume it is scored again)",
-                arguments,
-            )
-            return 0
+        finished = target if target is not None and arguments.resume and target.is_finished else None
         _say_start(target, arguments)
         wanted = choose_metrics(arguments)
         source = stack.enter_context(closing(open_source(origin_of(arguments.replies), arguments)))
@@ -103,16 +103,23 @@ def run(arguments: argparse.Namespace) -> int:
             threshold.check_metric(prepared.chosen.metrics)
         if arguments.dry_run:
             return show_plans(prepared.chosen, list(source), arguments)
-        prepare_judges(prepared.chosen, arguments)
-        with _resumable(target, arguments):
-            table = prepared.score(target.path if target else None)
+        if finished is not None:
+            finished.check_finished(prepared.run.identity())
+            say(f"{finished.path} is finished: there is nothing left to do", arguments)
+            if not (arguments.report or arguments.log or arguments.fail_under or arguments.json):
+                return 0
+            table = prepared.run.finished_table(finished.read())
+        else:
+            prepare_judges(prepared.chosen, arguments)
+            with _resumable(target, arguments):
+                table = prepared.score(target.path if target else None)
         if arguments.report:
             title = f"Replies of {source.name}"
             write_report(arguments, table, prepared.texts, title=title, metrics=prepared.chosen.metrics)
         if arguments.log:
             _log(table)
         failed = failures(thresholds, table)
-        _show(table, prepared.run, source, arguments, failed)
+        _show(table, prepared.run, source, arguments, failed, is_new=finished is None)
     return check_failed(failed)
 
 
@@ -170,7 +177,13 @@ def _log(table: ScoreTable) -> None:
 
 
 def _show(
-    table: ScoreTable, scoring: ScoringRun, source: Source, arguments: argparse.Namespace, failed: list[str]
+    table: ScoreTable,
+    scoring: ScoringRun,
+    source: Source,
+    arguments: argparse.Namespace,
+    failed: list[str],
+    *,
+    is_new: bool,
 ) -> None:
     from rejoinder.scoring.meaning import meaning
     from rejoinder.text.grid import wrapped
@@ -179,13 +192,13 @@ def _show(
     if arguments.json:
         checks = {"failed_checks": failed} if arguments.fail_under else {}
         print_json({**scoring.meta(table), "skipped": skipped, **checks})
-    else:
+    elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):
             put(wrapped(sentence, terminal_width()))
     for note in table.notes:
         say(f"note: {note}", arguments)
     say_skipped(skipped, arguments)
-    for what, path in (("scores", arguments.output), ("report", arguments.report)):
+    for what, path in (("scores", arguments.output if is_new else None), ("report", arguments.report)):
         if path:
             say(f"{what}: {path}", arguments)

@@ -7,6 +7,7 @@ Memory: eight bytes per example.
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ class Survey:
     """How many examples have references, a context, ..."""
     systems: tuple[str, ...] = ()
     """In order of appearance."""
+    slices: str = ""
+    """Changes when any value changes of the fields by which results are shown separately; "" without such fields."""
 
 
 class Visitor(Protocol):
@@ -53,7 +56,8 @@ class Visitor(Protocol):
 def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: Visitor | None = None) -> Survey:
     """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty."""
     keys: array[int] = array("q")
-    content = hashlib.blake2b(digest_size=16)
+    content, sliced = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+    by_fields = False
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
     if visitor is not None:
@@ -66,6 +70,9 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
         if digest:
             written = [*map(bytes_of, examples)]
             content.update(b"".join(written))
+            if any(values := [example.slices for example in examples]):
+                by_fields = True
+                sliced.update(json.dumps(values).encode())
             if visitor is not None:
                 for seen in zip(files, numbers, lines, written, strict=True):
                     visitor.visit(*seen)
@@ -77,7 +84,8 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
     repeated = _repeated(keys)
     if repeated and _refuse_repeated_ids(source, repeated):
         return survey(source, quiet=quiet, digest=digest, visitor=visitor)
-    return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems))
+    values_digest = sliced.hexdigest() if by_fields else ""
+    return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems), values_digest)
 
 
 def bytes_of(example: Example) -> bytes:

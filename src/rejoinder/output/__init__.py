@@ -6,5 +6,5 @@
 | `named` | the files that options and parameters name |
 | `locks` | one run at a time per output |
 | `writing` | complete files only: temporary files that are moved into place |
-| `unfinished` | the rows of an unfinished run, from which it is resumed |
+| `unfinished` | the rows of an unfinished run, and whether an output is of the run that resumes it |
 """

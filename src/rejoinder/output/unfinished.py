@@ -1,4 +1,4 @@
-"""The rows of an unfinished run, on disk so that an interrupted run can be resumed.
+"""What `--resume` goes by: the rows of an unfinished run on disk, and whether an output is of the run that resumes it.
 
 `scores.jsonl.part` holds the rows. `scores.jsonl.part.json` says which run they belong to, and proves that both files
 were written by this program: it is written first and deleted last, so rows without it belong to somebody else. Such
@@ -7,18 +7,24 @@ files are neither read nor overwritten.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.errors import CallError, WorkerError
+from rejoinder.errors import CallError, DataError, WorkerError, cut
 from rejoinder.output.writing import write_text
 
 _MARK = {"rejoinder": "unfinished run"}
+START_OVER = "choose another output, or start over without --resume"
+_DIGESTS = {"digest": "other data", "slices": "other values of the fields of --by"}
+"""Key of a digest -> what it means if it differs."""
+_LONGEST_SHOWN = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -95,3 +101,68 @@ class UnfinishedRows:
         """Delete both files."""
         self.rows.unlink(missing_ok=True)
         self.state.unlink(missing_ok=True)
+
+
+def content_digest(path: Path) -> str:
+    """A hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+
+
+def check_same_run(found: Mapping[str, Any], run: Mapping[str, Any], place: Path) -> None:
+    """Raise a CallError that says what differs if an output, finished or not, is of another run than this one.
+
+    `found` is what the output records of the run that wrote it, `run` what this run would record: everything that the
+    output depends on.
+    """
+    if found != run and (differences := [*_differences(found, json.loads(json.dumps(run)))]):
+        raise CallError(f"{place} belongs to another run ({', '.join(differences)}): {START_OVER}")
+
+
+def check_finished(target: Path, about: Mapping[str, Any], run: Mapping[str, Any], lacking: str = "") -> None:
+    """Raise an error unless a finished file is of this run, and as it was written.
+
+    `about` is what was recorded about it: the `run`, and the digest of its `content` unless the file has checks of its
+    own. `lacking` says why something may be missing there.
+    """
+    found = about.get("run")
+    if not isinstance(found, Mapping):
+        reason = lacking or "its metadata do not record the run"
+        raise CallError(f"{target} cannot be compared with this run ({reason}): {START_OVER}")
+    check_same_run(found, run, target)
+    if about.get("content", "") not in {"", content_digest(target)}:
+        raise DataError(
+            f"is not the file that its metadata describe, or was changed or cut off: {START_OVER}", file=str(target)
+        )
+
+
+def _differences(found: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[str]:
+    """What differs, with the old and the new value where these say something."""
+    for key in dict.fromkeys((*run, *found)):
+        old, new = found.get(key), run.get(key)
+        if key not in found:
+            yield f"{key} is not recorded"
+        elif key in _DIGESTS and old != new:
+            yield _DIGESTS[key]
+        elif isinstance(old, Mapping) and isinstance(new, Mapping):
+            for label in dict.fromkeys((*new, *old)):
+                if label not in old or label not in new:
+                    yield f"{cut(label, _LONGEST_SHOWN)} {'added' if label in new else 'left out'}"
+                elif old[label] != new[label]:
+                    yield f"{cut(label, _LONGEST_SHOWN)}: {_changed(old[label], new[label])}"
+        elif old != new:
+            yield f"{key}: {_changed(old, new)}"
+
+
+def _changed(old: Any, new: Any) -> str:
+    """An old and a new value; of signatures only the parts that differ."""
+    if isinstance(old, str) and isinstance(new, str) and "|" in old and "|" in new:
+        before, after = old.split("|"), new.split("|")
+        old, new = ([part for part in one if part not in other] for one, other in ((before, after), (after, before)))
+    return f"{_shown(old)}, now {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        value = " ".join(map(str, value)) or "none"
+    return cut(value if isinstance(value, str) else json.dumps(value), _LONGEST_SHOWN)

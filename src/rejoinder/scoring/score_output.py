@@ -13,7 +13,7 @@ from typing import Any
 from rejoinder.data.formats.spreadsheets import column_for_spreadsheet, for_spreadsheet
 from rejoinder.errors import CallError
 from rejoinder.output.targets import Output
-from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.output.unfinished import UnfinishedRows, content_digest
 from rejoinder.output.writing import replacing, replacing_file, temporary_beside
 
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -96,8 +96,9 @@ def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) ->
     """Delete the old meta data, then move the scores, then the new meta data: an interruption leaves scores without
     meta data, never scores with those of another run."""
     _check_meta(target)  # again: the run may have taken hours
+    about = {"scores": target.name, "content": content_digest(finished), **meta}
     with replacing(meta_path(target)) as file:
-        file.write(json.dumps({"scores": target.name, **meta}, indent=2, ensure_ascii=False) + "\n")
+        file.write(json.dumps(about, indent=2, ensure_ascii=False) + "\n")
         file.flush()
         meta_path(target).unlink(missing_ok=True)
         finished.replace(target)

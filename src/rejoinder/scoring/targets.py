@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from rejoinder.data.formats.parquet import polars_failures
 from rejoinder.output.targets import Output
-from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.output.unfinished import START_OVER, UnfinishedRows, check_finished, check_same_run
+from rejoinder.scoring.part_file import lacks_only_metadata
 from rejoinder.scoring.parts.folder import PartsFolder, parts_output
+from rejoinder.scoring.parts.reading import check_parts, read_parts
+from rejoinder.scoring.score_file import metadata_of, read_scores
 from rejoinder.scoring.score_output import score_output
+from rejoinder.scoring.table import ScoreTable
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,17 @@ class FileTarget:
     @property
     def is_finished(self) -> bool:
         """Whether there are scores, and nothing to resume."""
-        return self.path.exists() and self.unfinished is None
+        return self.path.exists() and self.unfinished is None and not lacks_only_metadata(self.path)
+
+    def check_finished(self, run: Mapping[str, Any]) -> None:
+        """Raise an error unless the finished scores are those of this run, whole and unchanged."""
+        with polars_failures(str(self.path), f"is damaged: {START_OVER}"):
+            meta, lacking = metadata_of(self.path)
+        check_finished(self.path, meta, run, lacking if not meta else "")
+
+    def read(self) -> ScoreTable:
+        """The finished scores."""
+        return read_scores(self.path)
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,16 @@ class FolderTarget:
     def is_finished(self) -> bool:
         """Whether there are scores, and nothing to resume."""
         return PartsFolder(self.path).exists and self.unfinished is None
+
+    def check_finished(self, run: Mapping[str, Any]) -> None:
+        """Raise an error unless the finished scores are those of this run, and no part is missing or damaged."""
+        folder = PartsFolder(self.path)
+        check_same_run(folder.manifest.run, run, self.path)
+        check_parts(folder)
+
+    def read(self) -> ScoreTable:
+        """The finished scores."""
+        return read_parts(self.path)
 
 
 Target = FileTarget | FolderTarget

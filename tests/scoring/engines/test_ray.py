@@ -141,8 +141,10 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert on_ray.code == 0, on_ray.err
     assert on_ray.json == run("score", "replies.parquet", *options).json
     assert "some words go" in (tmp_path / "r.html").read_text()
-    again = run("score", "replies.parquet", *options[:4], "--engine", "ray", "-o", "scores", "--resume")
-    assert (again.code, "is finished: there is nothing to resume" in again.err) == (0, True)
+    resumed = run("score", "replies.parquet", *options, "--engine", "ray", "-o", "scores", "--resume")
+    assert (resumed.code, resumed.json) == (0, on_ray.json)
+    other = run("score", "replies.parquet", *options[:4], "--engine", "ray", "-o", "scores", "--resume")
+    assert (other.code, "belongs to another run (resamples: 50, now 1000)" in other.err) == (2, True)
 
 
 def test_what_the_command_line_refuses(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

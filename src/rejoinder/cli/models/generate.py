@@ -41,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how models that generate word by word choose the words: greedy, beam(beam=4), ancestral, top-k(k=40), "
         "nucleus(p=0.9) (default: the model's own choice)",
     )
-    parser.add_argument("--resume", action="store_true", help="resume an interrupted run that wrote to the same output")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="resume an interrupted run that wrote to the same output; a finished one is left as it is; an error if "
+        "its contexts, systems or settings are not those of this run",
+    )
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_seed(parser)
@@ -73,6 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
         if unfinished.exists():
             say(f"replies so far are in {unfinished}: run the same command with --resume to continue", arguments)
         raise
+    if replies.summary.was_finished:
+        say(f"{arguments.output} is finished: there is nothing left to do", arguments)
+        if not arguments.json:
+            return 0
     show(replies, arguments)
     say_skipped(replies.skipped, arguments)
     say(f"replies: {arguments.output}", arguments)

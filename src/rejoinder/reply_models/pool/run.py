@@ -21,7 +21,7 @@ from rejoinder.data.survey import in_batches
 from rejoinder.data.unanswered import each_once
 from rejoinder.errors import LONGEST_SHOWN, CallError, DataError
 from rejoinder.output.targets import Output
-from rejoinder.output.unfinished import UnfinishedRows
+from rejoinder.output.unfinished import START_OVER, UnfinishedRows, check_finished, check_same_run, content_digest
 from rejoinder.output.writing import write_text
 from rejoinder.progress import bar
 from rejoinder.reply_models.pool.pool import Pool, Tally, true_reply
@@ -30,7 +30,6 @@ from rejoinder.text.terminal import one_line
 from rejoinder.types import Example
 
 _BATCH = 64
-_START_OVER = "start over without --resume"
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,8 @@ class PoolSummary:
     tally: Tally
     trained_on: dict[str, int]
     """System -> how many of the contexts its model was trained on."""
+    was_finished: bool = False
+    """Whether an earlier run had finished it, so that nothing was left to do."""
 
     def count(self, what: str, system: str) -> int:
         """How many `replies`, `duplicate`, `offensive`, `empty` or `missing` a system has."""
@@ -73,9 +74,12 @@ class PoolRun:
     quiet: bool = True
 
     def write(self, target: Path, *, resume: bool = False) -> PoolSummary:
-        """Write the pool to the target."""
+        """Write the pool to the target; with `resume`, what an earlier run of the same settings wrote is kept."""
         count, digest, trained_on, pool = self._look_through()
-        part, run = UnfinishedRows(target), self._run(digest)
+        part, run = UnfinishedRows(target), self._run(digest, count)
+        if resume and target.exists() and not part.exist():
+            tally = _finished_tally(target, run)
+            return PoolSummary(count, tuple(pool.signatures), tally, trained_on, was_finished=True)
         done, tally = _restored(part, run) if resume else (0, Counter())
         if not done:
             tally = Counter()
@@ -85,7 +89,10 @@ class PoolRun:
                 pool, part, done, count, tally, lambda so_far: part.write_state(_state(part, run, so_far, tally))
             )
         summary = PoolSummary(count, tuple(pool.signatures), tally, trained_on)
-        write_text(about_path(target), json.dumps({**run, **summary.to_dict()}, indent=2, ensure_ascii=False) + "\n")
+        settings = {key: value for key, value in run.items() if key != "digest"}
+        about = {**settings, "data": {"name": self.name, "digest": digest}, **summary.to_dict()}
+        about |= {"run": run, "content": content_digest(part.rows)}
+        write_text(about_path(target), json.dumps(about, indent=2, ensure_ascii=False) + "\n")
         part.rows.replace(target)
         part.discard()
         return summary
@@ -96,7 +103,7 @@ class PoolRun:
         trained_on = {system.name: 0 for system in self.pool.systems}
         for batch in in_batches(each_once(self.contexts), 4096):
             count += len(batch)
-            parts.append(digest_of([one.id, one.context_id, one.context, one.references] for one in batch))
+            parts.append(digest_of(map(_written, batch)))
             others += [truth for one in batch if (truth := true_reply(one)) is not None]
             for system in self.pool.systems:
                 trained_on[system.name] += int(system.model.trained_contexts.holds(batch).sum())
@@ -107,10 +114,12 @@ class PoolRun:
             pool = replace(pool, others=others).without_offensive_others()
         return count, digest_of(parts), {name: held for name, held in trained_on.items() if held}, pool
 
-    def _run(self, digest: str) -> dict[str, Any]:
+    def _run(self, digest: str, count: int) -> dict[str, Any]:
+        """Everything that the replies depend on: what `--resume` compares."""
         return {
             "version": __version__,
-            "data": {"name": self.name, "digest": digest},
+            "digest": digest,
+            "contexts": count,
             "seed": self.pool.seed,
             "signatures": self.pool.signatures,
             "filters": [one.signature for one in self.pool.filters],
@@ -162,11 +171,34 @@ def pool_output(target: Path) -> Output:
 
 
 def _is_about_replies(path: Path) -> bool:
+    return {"signatures", "systems"} <= _about(path).keys()
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What was written about replies; empty where the file is missing or something else."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(known, dict) and {"signatures", "systems"} <= known.keys()
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _written(context: Example) -> list[Any]:
+    """Everything of a context that the replies or their rows depend on."""
+    labels = [context.id, context.context_id, context.dialogue_id]
+    return [*labels, context.context, context.speakers, context.references]
+
+
+def _finished_tally(target: Path, run: dict[str, Any]) -> Tally:
+    """The counts of finished replies; an error unless they are of this run, and as they were written."""
+    path = about_path(target)
+    about = _about(path)
+    check_finished(target, about, run, "" if about else f"no {path.name} next to the replies")
+    try:
+        counts = {f"{kind}:{name}": int(n) for name, kinds in about["systems"].items() for kind, n in kinds.items()}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise DataError(f"is damaged: expected the counts of replies; {START_OVER}", file=str(path)) from None
+    return Counter({key: n for key, n in counts.items() if n})
 
 
 def _state(part: UnfinishedRows, run: dict[str, Any], done: int, tally: Tally) -> dict[str, Any]:
@@ -180,17 +212,14 @@ def _restored(part: UnfinishedRows, run: dict[str, Any]) -> tuple[int, Tally]:
     if kept is None:
         return 0, Counter()
     try:
-        same, done, size, tally = kept["run"] == run, int(kept["done"]), int(kept["bytes"]), Counter(kept["tally"])
+        found, done, size, tally = dict(kept["run"]), int(kept["done"]), int(kept["bytes"]), Counter(kept["tally"])
     except (ValueError, LookupError, TypeError):
         raise DataError(
-            f"is damaged: expected the state of an unfinished run; {_START_OVER}", file=str(part.state)
+            f"is damaged: expected the state of an unfinished run; {START_OVER}", file=str(part.state)
         ) from None
-    if not same:
-        raise CallError(
-            f"{part.rows} belongs to another run: its contexts, systems, seed or version differ; {_START_OVER}"
-        )
+    check_same_run(found, run, part.rows)
     if part.rows.stat().st_size < size:
-        raise DataError(f"is damaged: expected at least {size} bytes; {_START_OVER}", file=str(part.rows))
+        raise DataError(f"is damaged: expected at least {size} bytes; {START_OVER}", file=str(part.rows))
     with part.rows.open("r+b") as file:
         file.truncate(size)
     return done, tally

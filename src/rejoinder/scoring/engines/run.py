@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rejoinder._version import __version__
-from rejoinder.data.survey import Survey
+from rejoinder.data.survey import Survey, in_batches
 from rejoinder.defaults import RESAMPLES
 from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import BATCH
 from rejoinder.progress import bar
 from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.scoring.slices import SliceFinder
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
@@ -45,6 +47,7 @@ class ScoringRun:
         """What makes every number traceable: version, seed, signatures, data."""
         return {
             "version": __version__,
+            "run": self.identity(),
             "data": {"name": self.name, "digest": self.seen.digest},
             "resamples": self.resamples,
             "signatures": dict(table.signatures),
@@ -56,14 +59,26 @@ class ScoringRun:
         }
 
     def identity(self) -> dict[str, Any]:
-        """What an interrupted run must have in common with the run that resumes it."""
+        """Everything that scores and their metadata depend on: what `--resume` compares."""
         return {
             "version": __version__,
             "digest": self.seen.digest,
+            "replies": self.seen.count,
             "seed": self.seed,
+            "resamples": self.resamples,
             "intervals": self.intervals,
+            "by": list(self.by),
+            "slices": self.seen.slices,
             "signatures": {label: metric.signature for label, metric in self.metrics.items()},
         }
+
+    def finished_table(self, table: ScoreTable) -> ScoreTable:
+        """The table of finished scores of this run, with the groups and slices of its examples."""
+        groups, slices = self.groups(), SliceFinder(self.by)
+        for batch in in_batches(self.examples, BATCH):
+            groups.add(batch)
+            slices.add(batch)
+        return replace(table, grouping=groups.found(), slices=slices.found())
 
     def bar(self, doing: str) -> Any:
         """Progress over all replies."""

@@ -25,10 +25,10 @@ from typing import Any
 from rejoinder.data.spans import Span
 from rejoinder.errors import CallError, DataError
 from rejoinder.output.targets import Output
+from rejoinder.output.unfinished import START_OVER, check_same_run
 from rejoinder.output.writing import write_text
 
 _MARK = "scores in parts"
-_START_OVER = "start over without --resume"
 _PART = re.compile(r"part-\d{5,}\.parquet")
 _TEMPORARY = re.compile(r"\.part-\d{5,}\.parquet-[0-9a-f]+\.tmp")
 """What a process that was killed leaves behind."""
@@ -195,10 +195,9 @@ class PartsFolder:
 
     def resume(self, planned: Manifest) -> set[int]:
         """The finished parts of an interrupted run; CallError where its parts are not those of this run."""
+        check_same_run(self.manifest.run, planned.run, self.path)
         if not self.manifest.is_of(planned):
-            raise CallError(
-                f"{self.path} belongs to another run: its data, metrics, seed or version differ; {_START_OVER}"
-            )
+            raise CallError(f"{self.path} has other parts than this run would write: {START_OVER}")
         self.unfinished.mkdir(exist_ok=True)
         for path in self.unfinished.glob("attempts-*"):
             path.unlink()

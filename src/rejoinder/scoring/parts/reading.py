@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, storage
 from rejoinder.data.formats.parquet import polars_failures
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, DataError
+from rejoinder.output.unfinished import START_OVER
 from rejoinder.scoring.grouping import GroupFinder, Grouping
 from rejoinder.scoring.parts.folder import Manifest, PartsFolder
 from rejoinder.scoring.score_file import checked_meta, table_of
@@ -119,6 +120,18 @@ def read_parts(path: Path) -> ScoreTable:
     """The table that a folder of parts holds."""
     folder = PartsFolder(path)
     return joined_parts([folder], [{name: name for name in folder.complete().systems}])
+
+
+def check_parts(folder: PartsFolder) -> None:
+    """Raise a DataError if a part of finished scores is missing, damaged or not as long as recorded."""
+    told = folder.complete()
+    for number in told.present:
+        part = folder.part(number)
+        if not part.is_file():
+            raise DataError(f"is missing: {START_OVER}", file=str(part))
+        found = len(_frame(part, ["id"]))
+        if found != told.rows[number]:
+            raise DataError(f"has {found} rows, expected {told.rows[number]}: {START_OVER}", file=str(part))
 
 
 def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, str]]) -> ScoreTable:
