@@ -168,7 +168,7 @@ CALLS: dict[str, Call] = {
             "judged": [3, object(), "missing.jsonl", "folder", [3], [{}], EXAMPLES, JUDGED],
             "valid": DIALOGUE_LISTS,
         },
-        frozenset({"on_read", "parameters"}),
+        frozenset({"on_read", "on_finished", "parameters"}),
     ),
     "generate": Call(
         rejoinder.generate,
@@ -198,7 +198,7 @@ CALLS: dict[str, Call] = {
             "student": [3, None, True, "", "encodr", "bm25", ["static"]],
             "contexts": [*NO_NUMBERS, 0, -1, 1.5, True],
         },
-        frozenset({"on_read", "on_check", "parameters"}),
+        frozenset({"on_read", "on_check", "on_finished", "parameters"}),
     ),
     "calibrate": Call(
         rejoinder.calibrate,

@@ -19,6 +19,7 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process, remove_checkpoints
 from rejoinder.learning.weights import plain_state, save_tensors
 from rejoinder.loading.foreign import saved_tensors
+from rejoinder.output.unfinished import START_OVER
 
 
 @dataclass
@@ -54,7 +55,8 @@ class Checkpoints:
         """
         if run.checkpoints is None:
             return None
-        checkpoints = cls(run.checkpoints, key)
+        # What was learned in one precision is not continued in another.
+        checkpoints = cls(run.checkpoints, key if run.mixed_precision == "no" else f"{key}-{run.mixed_precision}")
         if not run.resume and is_main_process():
             remove_checkpoints(run.checkpoints)
         return checkpoints
@@ -96,7 +98,10 @@ class Checkpoints:
         try:
             state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
             if state.pop("key") != self.key:
-                raise CallError(f"{self.folder} holds the checkpoints of another run: other data, seed or parameters")
+                raise CallError(
+                    f"{self.folder} holds the checkpoints of another run (other data, seed, parameters or precision): "
+                    f"{START_OVER}"
+                )
             network.load_state_dict(saved_tensors(folder / "model.safetensors"))
             groups = optimiser.state_dict()["param_groups"]
             nested = _nested(saved_tensors(folder / "optimiser.safetensors"))

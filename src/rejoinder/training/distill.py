@@ -24,7 +24,15 @@ from rejoinder.metrics.base import Metric
 from rejoinder.output.named import named_files, paths_of
 from rejoinder.output.targets import output_path
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, reserved_folder, run_into, save_trained
+from rejoinder.training.output import (
+    build_model,
+    finish_run,
+    finished_model,
+    reserved_folder,
+    run_into,
+    save_trained,
+    training_record,
+)
 from rejoinder.training.student_check import StudentCheck, check_student, divide
 from rejoinder.types import Dialogue
 
@@ -49,6 +57,7 @@ def distill(
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
     on_check: Callable[[StudentCheck], None] = lambda check: None,  # noqa: ARG005 - nothing to do with it
+    on_finished: Callable[[], None] = lambda: None,
     **parameters: Any,
 ) -> Any:
     """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
@@ -63,7 +72,9 @@ def distill(
     `judged` replies, also how far it agrees with people (on one `dimension`). `on_check` is called with the result,
     and the student's folder has it in MODEL_CARD.md.
 
-    With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved.
+    With an `output`, checkpoints and the teachers' scores are kept next to it until the student is saved, and
+    `run=TrainingRun(resume=True)` continues from them. `on_finished` is called if an earlier run has saved the same
+    student there and the run is resumed: it is then loaded, and an error if it is of other data or settings.
     """
     if not isinstance(student, str) or student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)
@@ -83,20 +94,30 @@ def distill(
             check_scores_file(saved)
         model.find_pretrained()
         given = _read(dialogues, candidates, judged, dimension, CorpusReader(on_error, fields))
+        settings = {
+            "teachers": teachers.signature if isinstance(teachers, Metric) else list(map(str, _listed(teachers))),
+            "contexts": contexts,
+            "dimension": dimension,
+        }
+        record = training_record(model, given, seed, training, **settings)
+        if (finished := finished_model(target, training, record, saved)) is not None:
+            on_finished()
+            return finished
         on_read(given)
         parts = divide(given.dialogues, given.candidates, contexts, seed)
         teacher = _teacher(teachers, parts.dialogues, seed)
         learn: Any = distill_static if student == "static" else distill_encoder
-        settings = {"contexts": parts.contexts, "seed": seed, "scores_file": saved, "run": training}
-        fitted = learn(model, teacher, parts.dialogues, parts.candidates, **settings)
+        how = {"contexts": parts.contexts, "seed": seed, "scores_file": saved, "run": training}
+        fitted = learn(model, teacher, parts.dialogues, parts.candidates, **how)
         if not is_main_process():
             return fitted
-        if target is not None and saved is not None:
-            save_trained(fitted, target, training)
-            saved.unlink(missing_ok=True)
-        check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
         if target is not None:
+            save_trained(fitted, target)
+        check = check_student(fitted, teacher, parts.held, given.judged or (), dimension, seed)
+        if target is not None and saved is not None:
             check.save(target)
+            finish_run(fitted, target, training, record)
+            saved.unlink(missing_ok=True)
     on_check(check)
     return fitted
 
@@ -128,7 +149,13 @@ def _teacher(teachers: str | Path | Metric | Sequence[str | Path], dialogues: li
         if teachers.range != (LOWEST, HIGHEST):
             raise CallError(f"{teachers.name} does not score from 1 to 5: expected a teacher by its name or folder")
         return teachers
-    names = fitting("teachers", teachers, one_or_more("names or folders of evaluators and metrics"))
+    names = _listed(teachers)
     if not names:
         raise CallError("no teacher is named: expected at least one")
     return teacher_of([str(name) for name in names], dialogues, seed)
+
+
+def _listed(teachers: str | Path | Sequence[str | Path]) -> list[str]:
+    """The names of the teachers."""
+    names: list[str] = fitting("teachers", teachers, one_or_more("names or folders of evaluators and metrics"))
+    return names

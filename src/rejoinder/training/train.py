@@ -19,7 +19,15 @@ from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.output.named import named_files, paths_of
 from rejoinder.output.targets import output_path
 from rejoinder.training.input import TrainingInput, warn_of_skipped
-from rejoinder.training.output import build_model, reserved_folder, run_into, save_trained
+from rejoinder.training.output import (
+    build_model,
+    finish_run,
+    finished_model,
+    reserved_folder,
+    run_into,
+    save_trained,
+    training_record,
+)
 
 
 @checked(name=text, run=training_run)
@@ -35,6 +43,7 @@ def train(
     fields: Fields | None = None,
     on_error: OnError = "raise",
     on_read: Callable[[TrainingInput], None] = warn_of_skipped,
+    on_finished: Callable[[], None] = lambda: None,
     **parameters: Any,
 ) -> Any:
     """Train the named evaluator, reply model or sentence encoder, and save it where `output` names a folder.
@@ -46,7 +55,8 @@ def train(
 
     With an `output`, checkpoints are kept next to it unless `run` names another place; they are removed once the model
     is saved, and `run=TrainingRun(resume=True)` continues from them. `on_read` is called with what was read, before
-    training starts.
+    training starts; `on_finished` in its place if an earlier run has saved the same model in `output` and the run is
+    resumed: it is then loaded, and an error if it is of other data or settings.
     """
     model = build_model(name, parameters)
     target = None if output is None else output_path(output)
@@ -55,10 +65,15 @@ def train(
     with reserved_folder(target, model.kind, reads=reads):
         model.find_pretrained()
         given = _read(model, dialogues, judged, valid, CorpusReader(on_error, fields))
+        record = training_record(model, given, seed, training) if model.trains_in_steps else {}
+        if record and (saved := finished_model(target, training, record)) is not None:
+            on_finished()
+            return saved
         on_read(given)
         model.fit(given.dialogues, given.judged, valid=given.valid, seed=seed, run=training)
         if target is not None and is_main_process():
-            save_trained(model, target, training)
+            save_trained(model, target)
+            finish_run(model, target, training, record)
     return model
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.options import add_on_error, positive, say, say_skipped
 from rejoinder.cli.train.data import add_files
-from rejoinder.cli.train.running import add_output, add_running, faster_ways, run_of, say_model
+from rejoinder.cli.train.running import add_output, add_running, faster_ways, run_of, say_finished, say_model
 from rejoinder.defaults import CANDIDATE_CONTEXTS
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.output.targets import output_path
     from rejoinder.training.distill import distill, teacher_scores_beside
 
-    output = output_path(arguments.output)
+    output, finished = output_path(arguments.output), list[Path]()
     try:
         student = distill(
             arguments.teachers,
@@ -84,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             on_error=arguments.on_error,
             on_read=partial(_say_read, arguments),
             on_check=partial(_say_check, arguments),
+            on_finished=lambda: finished.append(output),
             **_parameters(arguments),
         )
     except KeyboardInterrupt:
@@ -91,7 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
         if scores.exists():
             say(f"the teacher's scores are in {scores}: run the same command with --resume to continue", arguments)
         raise
-    say_model(student.kind, output, arguments)
+    if finished:
+        say_finished(output, arguments)
+    else:
+        say_model(student.kind, output, arguments)
     return 0
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rejoinder.cli.lazy_parser import LazyParser, sentence
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.cli.train.additions import ADDITIONS, extra_outputs
     from rejoinder.cli.train.data import say_read
     from rejoinder.cli.train.options import parameters_of
-    from rejoinder.cli.train.running import faster_ways, resumable, run_of, say_model
+    from rejoinder.cli.train.running import faster_ways, resumable, run_of, say_finished, say_model
     from rejoinder.learning.extras import require_extra
     from rejoinder.output.targets import output_path, reserved
     from rejoinder.registry import trainable_class
@@ -73,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     name, output = arguments.name, output_path(arguments.output)
     addition, parameters = ADDITIONS.get(name), _parameters(arguments)
     cls = trainable_class(name)
+    finished: list[Path] = []
     options = [parameter.name for parameter in parameters_of(cls)]
     minutes = getattr(arguments, "minutes", None)
     training = run_of(arguments, faster_ways(options, parameters, minutes, trains_in_steps=cls.trains_in_steps))
@@ -91,8 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
             output=output,
             on_error=arguments.on_error,
             on_read=partial(say_read, arguments, parameters),
+            on_finished=lambda: finished.append(output),
             **parameters,
         )
+        if finished:
+            say_finished(output, arguments)
+            return 0
         for remark in () if addition is None else addition.remarks(model, arguments):
             say(remark, arguments)
     say_model(model.kind, output, arguments)

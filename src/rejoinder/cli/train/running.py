@@ -27,7 +27,10 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def add_running(parser: argparse.ArgumentParser, *, trains_in_steps: bool = True) -> None:
     """How the run is carried out and shown; a time limit and a precision only for what is trained step by step."""
     group = parser.add_argument_group("training run")
-    resuming = "resume an interrupted run from the checkpoints next to the output folder"
+    resuming = (
+        "resume an interrupted run from the checkpoints next to the output folder; a finished one is left as it is; "
+        "an error if its data or settings are not those of this run"
+    )
     if not trains_in_steps:
         resuming = "has no effect: this model is fitted in one step, and starts again"
     group.add_argument("--resume", action="store_true", help=resuming)
@@ -87,6 +90,11 @@ def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
         if checkpoints.exists():
             say(f"checkpoints are in {checkpoints}: run the same command with --resume to continue", arguments)
         raise
+
+
+def say_finished(output: Path, arguments: argparse.Namespace) -> None:
+    """That an earlier run has saved the same model."""
+    say(f"{output} is finished: there is nothing left to do", arguments)
 
 
 def say_model(kind: str, output: Path, arguments: argparse.Namespace) -> None:
