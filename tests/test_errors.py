@@ -12,6 +12,7 @@ from rejoinder.errors import (
     UnknownNameError,
     listed,
     shortened,
+    without_secrets,
 )
 
 
@@ -63,3 +64,22 @@ def test_a_long_file_name_leaves_room_for_the_problem() -> None:
 
 def test_an_error_without_a_message() -> None:
     assert str(RejoinderError()) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("'http://u:p@h/v1?key=S&b=1#c' failed", "'http://****h/v1?***********' failed"),
+        ("postgresql://u:p/a@s?s@h/db", "postgresql://**********h/db"),
+        ("mysql:/u:p@h", "mysql:/****h"),
+        ("see https://h/v1, then HTTP://h?S", "see https://h/v1, then HTTP://h?*"),
+        ("C:/a#b/c@d.jsonl: a@b.c? no", "C:/a#b/c@d.jsonl: a@b.c? no"),
+    ],
+)
+def test_passwords_and_parameters_in_addresses_are_not_shown(given: str, shown: str) -> None:
+    assert without_secrets(given) == shown
+    assert str(RejoinderError(given)) == shown
+
+
+def test_a_long_message_is_searched_for_addresses_in_linear_time() -> None:
+    assert len(without_secrets("a." * 500_000)) == 1_000_000  # hours, if every letter began a search to the end

@@ -13,6 +13,7 @@ RejoinderError             exit code 1: the work failed
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 LONGEST_SHOWN = 80
@@ -21,6 +22,8 @@ LONGEST_MESSAGE = 2000
 """Characters. A longer message is cut in the middle: file names, names and values in it may be of any length."""
 _MOST_LISTED = 50  # names
 _LONGEST_FILE_NAME = 250
+_URL = re.compile(r"""\b([a-z][a-z0-9+.-]{1,30}:/{1,2})([^\s'"<>]+)""", re.IGNORECASE)
+_SECRET_PARTS = re.compile(r"^.*@|(?<=[?#]).+")
 
 
 class RejoinderError(Exception):
@@ -29,7 +32,7 @@ class RejoinderError(Exception):
     exit_code = 1
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(cut(str(message), LONGEST_MESSAGE))
+        super().__init__(cut(without_secrets(str(message)), LONGEST_MESSAGE))
 
 
 class WorkerError(RejoinderError):
@@ -97,6 +100,11 @@ def shortened(value: object, longest: int = LONGEST_SHOWN) -> str:
     except (ValueError, RecursionError):  # a number of too many digits, lists nested too deeply
         shown = f"<{type(value).__name__}>"
     return shown if len(shown) <= longest else f"{shown[:longest]}..."
+
+
+def without_secrets(text: str) -> str:
+    """The text with stars in place of names, passwords and parameters in URLs, at the same length."""
+    return _URL.sub(lambda url: url[1] + _SECRET_PARTS.sub(lambda part: "*" * len(part[0]), url[2]), text)
 
 
 def listed(names: Iterable[object], separator: str = ", ") -> str:

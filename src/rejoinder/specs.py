@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, without_secrets
 
 DEEPEST = 20
 """Levels of brackets; deeper nesting is an error."""
@@ -89,7 +89,7 @@ class _Reader:
     def fail(self, problem: str, at: int) -> NoReturn:
         """Raise a CallError with the position, counted from 1."""
         first, last = max(0, at - _CONTEXT), at + _CONTEXT
-        shown = self.text[first:last]
+        shown = without_secrets(self.text)[first:last]
         shown = f"{'...' if first else ''}{shown}{'...' if last < len(self.text) else ''}"
         place = f" at position {at + 1}" if self.text.strip() else ""
         raise CallError(f"cannot read {shown!r}{place}: {problem}")

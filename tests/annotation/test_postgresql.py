@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -119,3 +120,23 @@ def test_the_command_line_takes_a_url(url: str, run: Run, tmp_path: Path) -> Non
 def test_a_server_that_is_away_is_one_line() -> None:
     with pytest.raises(CallError, match="PostgreSQL server cannot be used"):
         open_store("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2")
+
+
+@pytest.mark.parametrize(
+    "password", ["SECRET", "SEC/RET", "SEC@RET", "SEC:RET", "SEC?RET", "SEC#RET", "%zzSECRET", "%53ECRET"]
+)
+@pytest.mark.parametrize("url", ["postgresql://me:{}@127.0.0.1:1/db", "postgresql://me@127.0.0.1:1/db?password={}&x=1"])
+def test_a_password_is_in_no_error(url: str, password: str) -> None:
+    with pytest.raises(CallError, match="cannot be used") as caught:
+        open_store(url.format(password))
+    assert not {"SEC", "RET", "SECRET", "ECRET"} & set(re.split(r"\W|%..", str(caught.value)))
+
+
+@pytest.mark.parametrize("url", ["mysql://me:SECRET@host/db", "postgresql+psycopg://me:SECRET@host/db", "http:/SECRET"])
+def test_another_address_is_no_file_to_create(url: str, run: Run, tmp_path: Path) -> None:
+    write_study(tmp_path, ONE_QUESTION.format(kind="write"))
+    before = set(tmp_path.rglob("*"))
+    ran = run("annotate", "export", tmp_path / "study.toml", "--store", url, "-o", tmp_path / "ratings.jsonl")
+    assert (ran.code, "SECRET" in ran.err) == (2, False)
+    assert "the URL of a PostgreSQL server" in ran.err
+    assert set(tmp_path.rglob("*")) == before

@@ -8,12 +8,14 @@ that reads all answers.
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from rejoinder.errors import CallError
 from rejoinder.learning.extras import require_extra
@@ -173,4 +175,19 @@ class _PostgresConnection:
         try:
             return psycopg.connect(self._url, autocommit=True)
         except psycopg.Error as error:
-            raise CallError(f"the PostgreSQL server cannot be used ({' '.join(str(error).split())})") from None
+            problem = _without_password(" ".join(str(error).split()), self._url)
+            raise CallError(f"the PostgreSQL server cannot be used ({problem})") from None
+
+
+def _without_password(problem: str, url: str) -> str:
+    """An error of the driver, which quotes a password or parts of it where it cannot make sense of the URL, without it.
+
+    A password with / or @ in it, for example, is read as a part of the host.
+    """
+    given = [part for parts in re.findall(r"//[^:]*:(.*)@|password=([^&]*)", url) for part in parts if part]
+    pieces = {piece for part in given for piece in (part, unquote(part), *re.split("[/@:?#]", part)) if piece}
+    for piece in sorted(pieces, key=len, reverse=True):
+        problem = re.sub(rf"(?<!\w){re.escape(piece)}(?!\w)", "[password]", problem)
+    if any(re.search("[/@:?#]|%(?![0-9a-fA-F]{2})", part) for part in given):
+        problem += "; special characters of a password must be percent-encoded in the URL, such as %40 for @"
+    return problem

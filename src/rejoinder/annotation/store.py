@@ -10,6 +10,7 @@ followed, and a crash of the server loses nothing.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.annotation.databases import Database, PostgresDatabase, SqliteDatabase
+from rejoinder.errors import CallError
 
 UNDERSTOOD, MISUNDERSTOOD, PASTED = "understood", "misunderstood", "pasted"
 """Kinds of observations: the questions about the instructions were answered, rightly or not; a text was pasted."""
@@ -287,4 +289,6 @@ def open_store(where: str | Path) -> Store:
     text = str(where)
     if text.startswith(("postgresql://", "postgres://")):
         return Store(PostgresDatabase(text))
+    if re.match(r"[\w+.-]{2,}:/", text):  # not as the name of a file, which messages show: it may hold a password
+        raise CallError("a store is a SQLite file or the URL of a PostgreSQL server, postgresql://...")
     return Store(SqliteDatabase(Path(text)))
