@@ -50,6 +50,23 @@ def token(text: str, probabilities: dict[str, float]) -> dict[str, Any]:
     return {"token": text, "logprob": math.log(probabilities.get(text, 1e-9)), "top_logprobs": top}
 
 
+def echo(answer: Reply, *secrets: str) -> Reply:
+    """The answer with secrets in every field and header that a server could put them in, and spread over tokens."""
+    found, said = json.loads(answer.body), " ".join(secrets)
+    [choice] = found["choices"]
+    choice["message"] |= {"reasoning_content": said, "refusal": {secrets[0]: [said]}}
+    choice["finish_reason"] = said
+    if "logprobs" in choice:
+        pieces = [secret[start : start + 3] for secret in secrets for start in range(0, len(secret), 3)]
+        entries = [
+            {"token": piece, "logprob": -0.1, "bytes": list(piece.encode()), "top_logprobs": []} for piece in pieces
+        ]
+        choice["logprobs"]["content"] += [*entries, {"token": said, "bytes": list(said.encode())}]
+    found |= {"model": said, "system_fingerprint": said, "id": said, "usage": {"prompt_tokens": said, said: said}}
+    headers = dict.fromkeys(("X-Request-Id", "Retry-After", "Location", "Set-Cookie"), secrets[0])
+    return Reply(json.dumps(found).encode(), answer.status, headers)
+
+
 def refusal(status: int, message: str, headers: dict[str, str] | None = None) -> Reply:
     """An error as OpenAI words it."""
     return Reply(json.dumps({"error": {"message": message, "type": "error"}}).encode(), status, headers or {})

@@ -48,7 +48,7 @@ def test_a_real_server_scores_ranks_and_answers_from_the_cache(url: str, tmp_pat
         assert 1 <= score <= 5 or (np.isnan(score) and "of the probability" in verdict.problem)
     assert not np.isnan(scores).all()
     assert judge.asker.meter.requests == len(REPLIES)  # it gives log-probabilities, so that once is enough
-    assert judge.asker.meter.read > 100
+    assert judge.asker.meter.usage.read > 100
     again = Judge(model="smollm2", url=url, cache=cache)
     assert np.array_equal(again.score_batch(Batch(REPLIES)), scores, equal_nan=True)
     assert again.asker.meter.requests == 0

@@ -8,6 +8,7 @@ In reading order:
 | `prompt` | the chat messages of one reply, in which the dialogue is data and never instruction |
 | `answers` | an answer of the model -> the mean over the five digits, or why there is none |
 | `cache` | every answer that was paid for, in SQLite |
+| `key` | the key of an endpoint: which addresses are refused, and its removal from what a server sends |
 | `wire` | one HTTP request: limits, retries, faults |
 | `cost` | prices, what was sent, the limit, a plan before anything is sent |
 | `asking` | many requests at once, through the cache, with their cost |

@@ -11,7 +11,8 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import Any
 
 from rejoinder.evaluators.judge.rubrics import DIGITS
@@ -24,6 +25,8 @@ _WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b", re.IGNORECASE)
 _LETTER = r"""[\s"'(\[*]*([{}])(?:[\s]*$|[.,:;)\]"'*\n])"""
 """A letter that is an answer by itself: "A", "(B)", "C." but not "A reply" or "Both"."""
 _LONGEST_REASON = 2000
+_MOST_TOKENS = 10_000_000
+"""Of one request or answer: the longest context of a model in 2025 (Llama 4 Scout)."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,20 @@ class Verdict:
     """The judge's justification of the score, if it was asked for one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens read and written, how many of them are estimates, and in how many answers."""
+
+    read: int = 0
+    written: int = 0
+    read_estimated: int = 0
+    written_estimated: int = 0
+    estimates: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*map(add, astuple(self), astuple(other)))
+
+
 def text_of(response: Mapping[str, Any]) -> str:
     """The text of an answer; "" where it has none."""
     try:
@@ -47,12 +64,36 @@ def text_of(response: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def tokens_of(response: Mapping[str, Any]) -> tuple[int, int]:
-    """How many tokens were read and written, as counted by the server; 0 if it does not report them."""
+def usage_of(response: Mapping[str, Any], read: int, written: int) -> Usage:
+    """Tokens read and written as the server counted them, or else the given estimates.
+
+    Some servers report no counts, only one of them, or counts that cannot be right, such as 0 for an answer with text.
+    """
     usage = response.get("usage")
-    found = [usage.get(key) if isinstance(usage, dict) else None for key in ("prompt_tokens", "completion_tokens")]
-    read, written = (count if isinstance(count, int) and count >= 0 else 0 for count in found)
-    return read, written
+    counts = usage if isinstance(usage, dict) else {}
+    found_read = _count(counts.get("prompt_tokens"), 1)
+    found_written = _count(counts.get("completion_tokens"), 0 if _is_empty(response) else 1)
+    return Usage(
+        read if found_read is None else found_read,
+        written if found_written is None else found_written,
+        read if found_read is None else 0,
+        written if found_written is None else 0,
+        int(found_read is None or found_written is None),
+    )
+
+
+def _count(found: object, least: int) -> int | None:
+    """A number of tokens; None where it is no number, or cannot be right."""
+    return found if type(found) is int and least <= found <= _MOST_TOKENS else None
+
+
+def _is_empty(response: Mapping[str, Any]) -> bool:
+    """Whether the answer has neither text nor anything in its place, such as thoughts."""
+    try:
+        message = response["choices"][0]["message"]
+    except (KeyError, IndexError, TypeError):
+        return True
+    return isinstance(message, dict) and not any(value for name, value in message.items() if name != "role")
 
 
 def has_logprobs(response: Mapping[str, Any]) -> bool:
@@ -149,8 +190,9 @@ def _mass(entry: Mapping[str, Any], wanted: str) -> float:
     alternatives = entry.get("top_logprobs")
     for other in alternatives if isinstance(alternatives, list) else []:
         token, logprob = (other.get("token"), other.get("logprob")) if isinstance(other, dict) else (None, None)
-        if isinstance(token, str) and token.strip() == wanted and isinstance(logprob, int | float):
-            total += math.exp(min(0.0, logprob)) if not math.isnan(logprob) else 0.0
+        known = type(logprob) in {int, float} and logprob == logprob  # NaN is not a probability
+        if known and isinstance(token, str) and token.strip() == wanted:
+            total += math.exp(max(-1000.0, min(0.0, logprob)))  # integers of any size fit
     return total
 
 

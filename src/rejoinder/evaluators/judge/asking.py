@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rejoinder.evaluators.judge.answers import has_logprobs, tokens_of
+from rejoinder.evaluators.judge.answers import Usage, has_logprobs, usage_of
 from rejoinder.evaluators.judge.cache import AnswerCache, request_key
-from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
+from rejoinder.evaluators.judge.cost import Budget, Charge, CostLimitError, Meter, Plan, Prices, estimate_note
 from rejoinder.evaluators.judge.prompt import Message
 from rejoinder.evaluators.judge.wire import Endpoint, RefusedError, Wire
 from rejoinder.progress import bar
@@ -56,10 +56,9 @@ class Question:
         """About how many tokens are read."""
         return sum(len(message["content"].encode("utf-8", "replace")) for message in self.messages) // _BYTES
 
-    @property
-    def tokens(self) -> int:
-        """About how many tokens are read and written."""
-        return self.read + self.max_tokens
+    def usage(self, answer: Answer) -> Usage:
+        """The tokens of an answer to this question, once."""
+        return usage_of(answer, self.read, self.max_tokens)
 
 
 @dataclass
@@ -72,7 +71,8 @@ class Asker:
     meter: Meter
     samples: int = 5
     """Answers per question where there are no log-probabilities."""
-    budget: Budget | None = None
+    budgets: list[Budget] = field(default_factory=list)
+    """Limits on the cost: of this judge alone, and of all judges of a run together."""
     quiet: bool = False
 
     def ask(self, questions: Sequence[Question], read: Callable[[Answer], T], doing: str = "judging") -> list[list[T]]:
@@ -82,7 +82,7 @@ class Asker:
         """
         if not questions:
             return []
-        with closing(Wire(self.endpoint)) as wire, closing(AnswerCache(self.cache)) as cache:
+        with closing(Wire(self.endpoint)) as wire, closing(AnswerCache(self.cache, wire.cleaner.parsed)) as cache:
             session = _Session(self, wire, cache)
             abilities = session.abilities(questions[0])
             keys = [self._keys(question, abilities) for question in questions]
@@ -97,7 +97,10 @@ class Asker:
             found = session.cached(wanted, read)
             missing = [key for key in wanted if key not in found]
             with bar(doing, total=len(missing), unit="requests", quiet=self.quiet) as moving:
-                session.in_threads(lambda key: found.update({key: answer(key, moving)}), missing)
+                try:
+                    session.in_threads(lambda key: found.update({key: answer(key, moving)}), missing)
+                except CostLimitError as error:  # what was under way has been counted since
+                    raise CostLimitError(error.budget, error.next_cost) from None
         return [[found[key] for key in row] for row in keys]
 
     def planned(self, questions: Sequence[Question]) -> Plan:
@@ -108,15 +111,17 @@ class Asker:
             known = cache.abilities(self.endpoint.url, self.model)
             return self._planned(questions, known, lambda key: cache.find(key) is not None)
 
-    def tokens_spent(self, questions: Sequence[Question]) -> tuple[int, int, int]:
-        """Tokens read and written for the answers in the cache, and how many of the questions have answers."""
+    def tokens_spent(self, questions: Sequence[Question]) -> tuple[Usage, int]:
+        """The tokens of the answers in the cache, and how many of the questions have answers."""
+        spent, answered = Usage(), 0
         with closing(AnswerCache(self.cache)) as cache:
             known = cache.abilities(self.endpoint.url, self.model)
             abilities = Abilities() if known is None else _abilities(known)
-            spent = [[cache.tokens(key) for key in self._keys(question, abilities)] for question in questions]
-        found = [[tokens for tokens in row if tokens is not None] for row in spent]
-        read, written = (sum(tokens[place] for row in found for tokens in row) for place in (0, 1))
-        return read, written, sum(map(bool, found))
+            for question in questions:
+                found = [cache.find(key) for key in self._keys(question, abilities)]
+                spent = sum((question.usage(answer) for answer in found if answer is not None), spent)
+                answered += any(answer is not None for answer in found)
+        return spent, answered
 
     def _planned(
         self, questions: Sequence[Question], known: Mapping[str, Any] | None, in_cache: Callable[[str], bool]
@@ -191,25 +196,17 @@ class _Session:
         """The endpoint's answer, kept in the cache."""
         meter = self.asker.meter
         answer = self._posted(body, question)
-        self.cache.keep(key, self.asker.model, answer, tokens_of(answer))
+        self.cache.keep(key, self.asker.model, answer, question.usage(answer))
         moving.update(1)
         if meter.prices != Prices():
-            moving.set_postfix(cost=f"{meter.cost:.4g}", refresh=False)
+            estimated = " estimated" if estimate_note([meter]) else ""
+            moving.set_postfix(cost=f"{meter.cost:.4g}{estimated}", refresh=False)
         return answer
 
     def _posted(self, body: dict[str, Any], question: Question) -> Answer:
-        """The endpoint's answer, counted; its cost is reserved while it is under way."""
-        budget, meter = self.asker.budget, self.asker.meter
-        most = meter.prices.cost(question.read, question.max_tokens)
-        if budget is not None:
-            budget.reserve(most)
-        try:
-            answer = self.wire.post(body, question.tokens)
-            meter.add(tokens_of(answer))
-        finally:
-            if budget is not None:
-                budget.release(most)
-        return answer
+        """The endpoint's answer; its cost is counted."""
+        asker = self.asker
+        return self.wire.post(body, Charge(asker.meter, asker.budgets, question.read, question.max_tokens))
 
     def abilities(self, question: Question) -> Abilities:
         """The stored capabilities of the endpoint, or those shown by its answer to this question."""
@@ -232,7 +229,7 @@ class _Session:
             if abilities.logprobs and not has_logprobs(answer):
                 abilities = replace(abilities, logprobs=False)
             else:
-                self.cache.keep(self.asker.key(body, sample), model, answer, tokens_of(answer))
+                self.cache.keep(self.asker.key(body, sample), model, answer, question.usage(answer))
                 self.asker.meter.cached -= 1  # it is found there at once, but was sent in this run
             self.cache.learn(url, model, asdict(abilities))
             return abilities

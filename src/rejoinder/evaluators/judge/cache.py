@@ -1,7 +1,8 @@
 """Every answer of a judge, kept in SQLite: a second run costs nothing, and an interrupted one resumes.
 
 An answer is found by a hash of the address, the whole request and the number of the sample. Neither the request nor
-the key of the endpoint is stored.
+the key of the endpoint is stored: answers arrive without it (`key`), and those that an earlier version stored are read
+without it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import CallError
+from rejoinder.evaluators.judge.answers import Usage
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -35,8 +37,8 @@ def default_path() -> Path:
 class AnswerCache:
     """Answers by request; may be used from several threads, and by several processes at once."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, parse: Callable[[str], Any] = json.loads) -> None:
+        self.path, self._parse = path, parse
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,24 +54,20 @@ class AnswerCache:
         if row is None:
             return None
         try:
-            found = json.loads(row[0])
-        except ValueError:
+            found = self._parse(row[0])
+        except (ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
-    def tokens(self, key: str) -> tuple[int, int] | None:
-        """How many tokens the answer to a request read and wrote."""
-        row = self._run("SELECT read, written FROM answers WHERE key = ?", key)
-        return None if row is None else (int(row[0]), int(row[1]))
-
-    def keep(self, key: str, model: str, response: Mapping[str, Any], tokens: tuple[int, int]) -> None:
+    def keep(self, key: str, model: str, response: Mapping[str, Any], usage: Usage) -> None:
         """Store a response; it is on disk when this returns."""
         self._run(
             "INSERT OR REPLACE INTO answers (key, model, response, read, written) VALUES (?, ?, ?, ?, ?)",
             key,
             model,
             json.dumps(response),
-            *tokens,
+            usage.read,
+            usage.written,
         )
 
     def abilities(self, url: str, model: str) -> dict[str, Any] | None:

@@ -20,15 +20,16 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError
-from rejoinder.evaluators.judge.answers import Verdict, mean_verdict, verdict_of
+from rejoinder.evaluators.judge.answers import Usage, Verdict, mean_verdict, verdict_of
 from rejoinder.evaluators.judge.asking import Answer, Asker, Question
 from rejoinder.evaluators.judge.cache import default_path
-from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices
+from rejoinder.evaluators.judge.cost import Budget, Meter, Plan, Prices, estimate_note
 from rejoinder.evaluators.judge.families import family_notes
+from rejoinder.evaluators.judge.key import check_key, check_url
 from rejoinder.evaluators.judge.prompt import Shot, messages
 from rejoinder.evaluators.judge.rubrics import Rubric, load_rubric
 from rejoinder.evaluators.judge.shots import draw_shots
-from rejoinder.evaluators.judge.wire import Endpoint, check_url
+from rejoinder.evaluators.judge.wire import Endpoint
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
 from rejoinder.learning.extras import require_extra
 from rejoinder.metrics.base import Metric
@@ -84,6 +85,8 @@ class Judge(Metric):
     """Ask for a reason after the score."""
     key_variable: str = "OPENAI_API_KEY"
     """The environment variable that holds the endpoint's key."""
+    key_header: str = "Authorization"
+    """The header that the key is sent in; Azure's is api-key."""
     concurrency: int = 8
     """Requests at the same time."""
     requests_per_minute: float = 0.0
@@ -105,7 +108,8 @@ class Judge(Metric):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_url(self.url)
+        check_key(self.key_variable, self.key_header)
+        check_url(self.url, self.key_variable)
         for name in ("samples", "concurrency"):
             if getattr(self, name) < 1:
                 raise CallError(f"{self.name}: {name} must be at least 1, not {getattr(self, name)}")
@@ -157,6 +161,7 @@ class Judge(Metric):
         endpoint = Endpoint(
             url=self.url,
             key_variable=self.key_variable,
+            key_header=self.key_header,
             concurrency=self.concurrency,
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,
@@ -165,8 +170,8 @@ class Judge(Metric):
         )
         cache = Path(self.cache) if self.cache else default_path()
         meter = Meter(Prices(self.price_read, self.price_written))
-        budget = None if self.max_cost is None else Budget(self.max_cost, [meter])
-        return Asker(self.model, endpoint, cache, meter, self.samples, budget)
+        budgets = [] if self.max_cost is None else [Budget(self.max_cost, [meter])]
+        return Asker(self.model, endpoint, cache, meter, self.samples, budgets)
 
     def score_batch(self, batch: Batch) -> Scores:
         """One score per example; 1 for an empty reply, NaN if the judge's answer cannot be used."""
@@ -191,8 +196,8 @@ class Judge(Metric):
         answers = self.asker.ask(questions, self._verdict, "repeating")
         return np.array([mean_verdict(found).score for found in answers], np.float64)
 
-    def tokens_spent(self, examples: Sequence[Example]) -> tuple[int, int, int]:
-        """Tokens read and written for the answers about these examples in the cache, and for how many examples."""
+    def tokens_spent(self, examples: Sequence[Example]) -> tuple[Usage, int]:
+        """The tokens of the answers about these examples in the cache, and how many examples have answers."""
         return self.asker.tokens_spent([self.question(example) for example in examples if self.is_asked(example)])
 
     def watcher(self) -> _Unscored:
@@ -203,8 +208,9 @@ class Judge(Metric):
         """How much was sent so far, and what it cost."""
         meter = self.asker.meter
         cost = f", cost {meter.cost:.4g}" if meter.prices != Prices() else ""
-        tokens = f"{meter.read} tokens read and {meter.written} written"
-        return [f"{meter.requests} requests sent, {meter.cached} answers from the cache; {tokens}{cost}"]
+        tokens = f"{meter.usage.read} tokens read and {meter.usage.written} written"
+        spent = f"{tokens}{cost}{estimate_note([meter])}"
+        return [f"{meter.requests} requests sent, {meter.cached} answers from the cache; {spent}"]
 
     @property
     def signature(self) -> str:

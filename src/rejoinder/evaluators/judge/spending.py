@@ -32,7 +32,7 @@ def limit_cost(judges: Sequence[Judge], most: float) -> None:
             raise CallError(f"a limit on the cost needs price_read or price_written of the judge {judge.model}")
     budget = Budget(most, [judge.asker.meter for judge in judges])
     for judge in judges:
-        judge.asker.budget = budget
+        judge.asker.budgets.append(budget)
 
 
 def planned(judges: Sequence[Judge], examples: Sequence[Example]) -> dict[str, Plan]:

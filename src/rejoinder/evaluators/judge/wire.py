@@ -1,13 +1,12 @@
 """One HTTP request to an OpenAI-compatible endpoint: limits, retries, and errors reported in one line.
 
-The key comes from an environment variable, is sent in one header, and appears nowhere else: not in a message, a file
-or a log. A redirect is refused, because the key would travel with it.
+Every text of a server passes through here, and leaves without the key (`key`). A redirect is refused, because the key
+would travel with it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import threading
 import time
@@ -18,10 +17,13 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rejoinder.errors import CallError, RejoinderError
+from rejoinder.errors import RejoinderError
+from rejoinder.evaluators.judge.key import KeyCleaner, key_of
 
 if TYPE_CHECKING:
     import httpx2
+
+    from rejoinder.evaluators.judge.cost import Charge
 
 LARGEST_ANSWER = 4 << 20
 """Bytes of an answer that are read; a longer one cannot be used."""
@@ -50,6 +52,7 @@ class Endpoint:
 
     url: str
     key_variable: str = "OPENAI_API_KEY"
+    key_header: str = "Authorization"
     concurrency: int = 8
     requests_per_minute: float = 0.0
     """0: no limit."""
@@ -60,8 +63,10 @@ class Endpoint:
     @property
     def address(self) -> str:
         """What is posted to."""
-        base = self.url.rstrip("/")
-        return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+        parts = urlsplit(self.url)
+        path = parts.path.rstrip("/")
+        path = path if path.endswith("/chat/completions") else f"{path}/chat/completions"
+        return parts._replace(path=path).geturl()
 
     @property
     def host(self) -> str:
@@ -69,13 +74,16 @@ class Endpoint:
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
-def check_url(url: str) -> None:
-    """Raise a CallError unless this is the address of an endpoint."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise CallError(f"judge: url must be the address of an endpoint, such as http://localhost:8080/v1, not {url!r}")
-    if parts.username or parts.password:
-        raise CallError("judge: url must not hold a password: give the key in an environment variable")
+@dataclass(frozen=True)
+class _Try:
+    """What came of sending a request once."""
+
+    problem: str = ""
+    answer: dict[str, Any] | None = None
+    wait: float | None = None
+    """Seconds to wait before the next try; None: our own choice."""
+    lost: bool = False
+    """Whether the endpoint may have answered, and charged for it, although there is no answer that can be used."""
 
 
 @dataclass
@@ -89,8 +97,10 @@ class Wire:
         import httpx2
 
         self.pace = Pace(self.endpoint.requests_per_minute, self.endpoint.tokens_per_minute)
-        self._key = os.environ.get(self.endpoint.key_variable, "")
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        key = key_of(self.endpoint.key_variable)
+        self.cleaner = KeyCleaner(key)
+        bearer = self.endpoint.key_header.lower() == "authorization"
+        headers = {self.endpoint.key_header: f"Bearer {key}" if bearer else key} if key else {}
         self._client = httpx2.Client(
             headers=headers,
             timeout=self.endpoint.timeout,
@@ -102,47 +112,61 @@ class Wire:
         """Close every connection."""
         self._client.close()
 
-    def post(self, body: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-        """The endpoint's answer to a request of about `tokens` tokens."""
+    def post(self, body: Mapping[str, Any], charge: Charge) -> dict[str, Any]:
+        """The endpoint's answer; every try is reserved and counted by `charge`."""
         problem = ""
         for attempt in range(self.endpoint.retries + 1):
-            self.pace.wait(tokens)
-            wait, problem, answer = self._once(body)
-            if answer is not None:
-                return answer
+            self.pace.wait(charge.tokens)
+            found = self._once(body, charge)
+            if found.answer is not None:
+                return found.answer
+            problem = found.problem
             if attempt < self.endpoint.retries:
                 backoff = min(60.0, 0.5 * 2.0**attempt) * random.uniform(0.5, 1.5)
-                time.sleep(min(_LONGEST_WAIT, wait if wait is not None else backoff))
+                time.sleep(min(_LONGEST_WAIT, found.wait if found.wait is not None else backoff))
         raise JudgeError(
             f"{self.endpoint.host} gave no usable answer in {self.endpoint.retries + 1} tries ({problem}); what was "
             "answered so far is kept, so that the same command resumes"
         )
 
-    def _once(self, body: Mapping[str, Any]) -> tuple[float | None, str, dict[str, Any] | None]:
-        """How long to wait (None: our own choice), the problem, and the answer if there is one."""
+    def _once(self, body: Mapping[str, Any], charge: Charge) -> _Try:
+        """What came of one try, whose cost is reserved before it is sent, and counted afterwards."""
+        charge.reserve()
+        found = _Try()
+        try:
+            found = self._sent(body)
+        finally:
+            charge.settle(found.answer, lost=found.lost)
+        return found
+
+    def _sent(self, body: Mapping[str, Any]) -> _Try:
         import httpx2
 
         try:
             with self._client.stream("POST", self.endpoint.address, json=body) as response:
                 content = self._content(response)
                 status, headers = response.status_code, response.headers
-        except httpx2.TransportError as error:
-            return None, type(error).__name__, None
-        except httpx2.HTTPError as error:
-            raise JudgeError(self._clean(f"{self.endpoint.host}: {error}")) from None
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
+            return _Try(type(error).__name__)
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            return _Try(type(error).__name__, lost=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise JudgeError(self._shown(f"{self.endpoint.host}: {error}")) from None
         if 300 <= status < 400:
             raise RefusedError(status, self.endpoint.host, "it redirects elsewhere, where the key must not go")
         if status in _AGAIN:
-            return _retry_after(headers), f"status {status}", None
+            return _Try(f"status {status}", wait=_retry_after(headers))
         if status >= 400:
-            raise RefusedError(status, self.endpoint.host, self._clean(_message(content)))
+            raise RefusedError(status, self.endpoint.host, self._shown(self._message(content)))
         if len(content) > LARGEST_ANSWER:
-            return None, "an answer of more than 4 MiB", None
+            return _Try("an answer of more than 4 MiB", lost=True)
         try:
-            answer = json.loads(content)
-        except (ValueError, RecursionError):
-            return None, "an answer that is not JSON", None
-        return (None, "", answer) if isinstance(answer, dict) else (None, "an answer that is not a JSON object", None)
+            answer = self.cleaner.parsed(content)
+        except ValueError:
+            return _Try("an answer that is not JSON, or nested too deeply", lost=True)
+        if not isinstance(answer, dict):
+            return _Try("an answer that is not a JSON object", lost=True)
+        return _Try(answer=answer)
 
     def _content(self, response: httpx2.Response) -> bytes:
         """The body, up to a byte above the largest that is read."""
@@ -154,11 +178,19 @@ class Wire:
                 break
         return b"".join(parts)
 
-    def _clean(self, text: str) -> str:
+    def _message(self, content: bytes) -> str:
+        """What the server says is wrong."""
+        try:
+            found = self.cleaner.parsed(content)
+        except ValueError:
+            return content.decode("utf-8", "replace")
+        error = found.get("error", found) if isinstance(found, dict) else found
+        message = error.get("message", error) if isinstance(error, dict) else error
+        return message if isinstance(message, str) else json.dumps(found, ensure_ascii=False)
+
+    def _shown(self, text: str) -> str:
         """A text from the server without the key, in one short line."""
-        shown = " ".join(text.split())
-        if self._key:
-            shown = shown.replace(self._key, "[key]")
+        shown = " ".join(self.cleaner.text(text).split())
         return shown if len(shown) <= _LONGEST_MESSAGE else f"{shown[:_LONGEST_MESSAGE]}..."
 
 
@@ -206,15 +238,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError, OverflowError):
             return None
     return max(0.0, seconds) if seconds == seconds else None  # NaN is not a valid waiting time
-
-
-def _message(content: bytes) -> str:
-    """What the server says is wrong."""
-    text = content[:4096].decode("utf-8", "replace")
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return text
-    error = found.get("error", found) if isinstance(found, dict) else found
-    message = error.get("message", error) if isinstance(error, dict) else error
-    return message if isinstance(message, str) else text

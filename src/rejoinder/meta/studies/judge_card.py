@@ -70,7 +70,8 @@ def judge_studies(scored: ScoredSet) -> tuple[StudyResult, ...]:
             f"Up to {REPEATED} replies were asked about again, past the cache: the change is the mean absolute "
             f"difference of the two scores. Up to {REPEATED} pairs of replies to one context were shown in both "
             "orders: a flip is a preference that changes with the order; pairs without two usable answers are left "
-            "out. Tokens and cost are those of single replies.",
+            "out. Tokens and cost are those of single replies; they are estimated where an endpoint does not report "
+            "tokens.",
         ),
     )
     calibration = StudyResult(
@@ -133,10 +134,12 @@ def _spearman(scored: ScoredSet, matrix: Floats, target: Floats, contexts: Ints)
 def _further(scored: ScoredSet, judged: _Judged) -> tuple[Cell, ...]:
     """Repeatability, flip rate, tokens and cost."""
     judge = judged.judge
-    read, written, answered = judge.tokens_spent(scored.judged.examples)
-    prices = judge.asker.meter.prices
-    tokens: Cell = f"{(read + written) / answered:,.0f}" if answered else ""
-    cost: Cell = f"{1000 * prices.cost(read, written) / answered:.4g}" if answered and prices != Prices() else "-"
+    used, answered = judge.tokens_spent(scored.judged.examples)
+    prices, estimated = judge.asker.meter.prices, " (estimated)" if used.estimates else ""
+    tokens: Cell = f"{(used.read + used.written) / answered:,.0f}{estimated}" if answered else ""
+    cost: Cell = "-"
+    if answered and prices != Prices():
+        cost = f"{1000 * prices.cost(used.read, used.written) / answered:.4g}{estimated}"
     return (_repeatability(scored, judged), *_flip_rate(scored, judge), tokens, cost)
 
 
