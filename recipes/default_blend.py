@@ -6,6 +6,7 @@
     rejoinder train blend --member default@1 default-fast fluency --hold-out sets --title default@3 \\
         $(printf -- '--judged %s ' work/*.jsonl) -o default-3
     python recipes/default_blend.py points default-3 --dialogues FILE...      # reference points of its scale
+    python recipes/default_blend.py bounds work default-3                     # which replies it cannot judge
 
 `default-large` is fitted in the same way, by ridge regression and trees, with six more members: mpnet's cosines with
 the last one, two and four turns and SmolLM2's three likelihoods. Then its members' places are opened:
@@ -32,8 +33,11 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.garbling import garbled
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.reference_points import write_points
+from rejoinder.learning.saving import write_config
 from rejoinder.meta.judged import JudgedSet, read_judged
+from rejoinder.model_folder import read_config
 from rejoinder.registry import load
 from rejoinder.text.usage import words_of
 from rejoinder.training.setup import opened
@@ -167,6 +171,17 @@ def points(arguments: argparse.Namespace) -> None:
     )
 
 
+def bounds(arguments: argparse.Namespace) -> None:
+    """Write into an evaluator's folder which replies are of kinds that people rated, by the sets of `sets`."""
+    judged = [read_judged(str(Path(arguments.sets, f"{name}.jsonl"))) for name in SETS]
+    replies = [example.response for each in judged for example in each.examples]
+    folder = Path(arguments.folder)
+    config = read_config(folder)
+    config["bounds"] = Bounds.of(replies).plain()
+    write_config(folder, {key: value for key, value in config.items() if key != "format"})
+    print(f"{folder}: {config['bounds']} from {len(replies):,} replies", flush=True)
+
+
 def template(arguments: argparse.Namespace) -> None:
     """Write a fitted blend as a template, in which the places of the largest members are open."""
     opened(arguments.folder, arguments.output, {"mpnet": arguments.mpnet, "smollm2": arguments.smollm2})
@@ -202,6 +217,10 @@ def main(given: Sequence[str] | None = None) -> None:
     pointing = verbs.add_parser("points")
     pointing.add_argument("folder", help="the folder of the evaluator")
     pointing.set_defaults(run=points, most=300)
+    bounding = verbs.add_parser("bounds")
+    bounding.add_argument("sets", help="the folder that `sets` wrote")
+    bounding.add_argument("folder", help="the folder of the evaluator")
+    bounding.set_defaults(run=bounds)
     opening = verbs.add_parser("template")
     opening.add_argument("folder", help="the folder of the fitted blend")
     opening.add_argument("-o", "--output", required=True)

@@ -29,7 +29,17 @@ def test_the_mean_of_default_stands_beside_the_shipped_points(table: ScoreTable)
     [sentence] = [each for each in meaning(table) if "scale" in each]
     assert sentence.startswith("default is on a scale from 1 to 5; for orientation, means on other conversations: ")
     for point in points:
-        assert f"{point.name} {point.mean:.2f}" in sentence
+        # A system that gives nothing but stock replies may have a higher mean than the generic ones.
+        assert (f"{point.name} {point.mean:.2f}" in sentence) == (point.name != "generic replies")
+
+
+def test_points_do_not_stand_beside_several_systems_nor_beside_scores_that_say_little() -> None:
+    two = rejoinder.score([replace(each, system=name) for each in EXAMPLES for name in "ab"], ["default"])
+    assert not [each for each in meaning(two) if "orientation" in each]
+    lists = [replace(each, response=f"{each.response}\n- {each.response}\n- one more") for each in EXAMPLES]
+    first, *others = meaning(rejoinder.score(lists, ["default"]))
+    assert first.startswith("default cannot judge 2 of 2 replies (with lists, headings, tables or code): ")
+    assert not [each for each in others if "orientation" in each]
 
 
 def test_the_points_hold_for_the_signature_and_not_for_the_label(table: ScoreTable) -> None:

@@ -1,6 +1,7 @@
 """The command line: one thin module per verb.
 
-Exit codes: 0 done, 1 the program failed, 2 the input or the call was wrong, 3 a check failed, 130 interrupted.
+Exit codes: 0 done, 1 the program failed, 2 the input or the call was wrong, 3 a check failed, 4 a check could not be
+decided because its metric cannot judge the replies (and none failed), 130 interrupted.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("worse", "not-better"),
         help="a check for continuous integration: exit code 3 if the second system is significantly worse than the "
         "first, or is not significantly better; with --margin, `worse` fails unless the second system is shown to be "
-        "no worse than the first by the margin or more",
+        "no worse than the first by the margin or more; exit code 4 if the metric cannot judge these replies",
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
     add_by(parser)
@@ -144,7 +144,9 @@ def run(arguments: argparse.Namespace) -> int:
     say_skipped(comparison.skipped, arguments)
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
-    return check_failed([checked.reason] if checked and not checked.passed else [])
+    if checked is None or checked.passed:
+        return 0
+    return check_failed([checked.reason]) if checked.decided else check_failed([], [checked.reason])
 
 
 def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CHECK_FAILED = 3
 """The exit code where the work was done, and a check that was asked for failed."""
+NOT_DECIDED = 4
+"""The exit code where no check failed, but one could not be decided: its metric cannot judge the replies."""
 
 _MOST_LISTED = 20
 _MOST_DIGITS = 100  # Python refuses to read numbers of thousands of digits
@@ -193,13 +195,14 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
     return chosen
 
 
-def check_failed(reasons: Sequence[str]) -> int:
-    """The exit code of a check; each reason why it failed is printed, also where notes are not wanted."""
+def check_failed(reasons: Sequence[str], undecided: Sequence[str] = ()) -> int:
+    """The exit code of checks; why each failed or is not decided is printed, also where notes are not wanted."""
     from rejoinder.text.terminal import one_line
 
-    for reason in reasons:
-        print(f"rejoinder: check failed: {one_line(reason)}", file=sys.stderr)
-    return CHECK_FAILED if reasons else 0
+    for told, sentences in (("check failed", reasons), ("check not decided", undecided)):
+        for sentence in sentences:
+            print(f"rejoinder: {told}: {one_line(sentence)}", file=sys.stderr)
+    return CHECK_FAILED if reasons else NOT_DECIDED if undecided else 0
 
 
 _WRITTEN = {"output", "report", "write_arpa"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=X",
-        help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X; "
-        "may be repeated",
+        help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X, "
+        "4 if the metric cannot judge these replies; may be repeated",
     )
     parser.add_argument(
         "--log",
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
     multiply_on_one_thread()
     from rejoinder.output.targets import reserved
-    from rejoinder.scoring.thresholds import Threshold, failures
+    from rejoinder.scoring.thresholds import Threshold, failures, undecided
 
     _check_log(arguments.log)
     target, thresholds = _target(arguments), [Threshold.parse(text) for text in arguments.fail_under]
@@ -118,9 +118,10 @@ def run(arguments: argparse.Namespace) -> int:
             write_report(arguments, table, prepared.texts, title=title, metrics=prepared.chosen.metrics)
         if arguments.log:
             _log(table)
-        failed = failures(thresholds, table)
-        _show(table, prepared.run, source, arguments, failed, is_new=finished is None)
-    return check_failed(failed)
+        failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
+        checks = {"failed_checks": failed, "undecided_checks": unsettled}
+        _show(table, prepared.run, source, arguments, checks, is_new=finished is None)
+    return check_failed(failed, unsettled)
 
 
 def _target(arguments: argparse.Namespace) -> Target | None:
@@ -181,7 +182,7 @@ def _show(
     scoring: ScoringRun,
     source: Source,
     arguments: argparse.Namespace,
-    failed: list[str],
+    checks: Mapping[str, Sequence[str]],
     *,
     is_new: bool,
 ) -> None:
@@ -190,8 +191,7 @@ def _show(
 
     skipped = [str(error) for error in source.skipped.values()]
     if arguments.json:
-        checks = {"failed_checks": failed} if arguments.fail_under else {}
-        print_json({**scoring.meta(table), "skipped": skipped, **checks})
+        print_json({**scoring.meta(table), "skipped": skipped, **(checks if arguments.fail_under else {})})
     elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):

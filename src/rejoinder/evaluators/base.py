@@ -30,10 +30,12 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arguments import checked
+from rejoinder.arrays import Bools
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.corpora import dialogues_in, judged_in
 from rejoinder.data.digests import digest_of
 from rejoinder.errors import CallError, NeedsError
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import Calibration
 from rejoinder.evaluators.out_of_domain import Familiarity, OutOfDomainCounter
 from rejoinder.evaluators.scale import HIGHEST, LOWEST
@@ -71,6 +73,8 @@ class Fit:
     """The map from its raw scores to human scores."""
     familiarity: Familiarity | None = dataclasses.field(default=None, compare=False, repr=False)
     """A description of its training text; None if there was too little of it."""
+    bounds: Bounds | None = dataclasses.field(default=None, compare=False, repr=False)
+    """The kinds of replies that it was fitted on; None where this is not recorded."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -237,6 +241,11 @@ class Evaluator(Metric, Learned):
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
+    def doubts(self, batch: Batch) -> Mapping[str, Bools]:
+        """Kind of reply that it was not fitted on, in words -> which replies of the batch are of it."""
+        fit = self.fit_
+        return {} if fit is None or fit.bounds is None else fit.bounds.doubts(batch, fit.familiarity)
+
     def cut_contexts(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
         """How many examples have a context whose last turns are too long to be read whole."""
         return 0
@@ -279,6 +288,8 @@ class Evaluator(Metric, Learned):
             if fit.familiarity is not None:
                 config["familiarity"] = fit.familiarity.plain()
                 write_arrays(fresh / FAMILIAR, fit.familiarity.arrays)
+            if fit.bounds is not None:
+                config["bounds"] = fit.bounds.plain()
             write_config(fresh, config)
 
     @classmethod
@@ -301,7 +312,7 @@ class Evaluator(Metric, Learned):
 
 
 def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Calibration and familiarity, if the folder has them."""
+    """Calibration, familiarity and bounds, if the folder has them."""
     found: dict[str, Any] = {}
     file = str(home / CONFIG)
     if "calibration" in config:
@@ -309,4 +320,6 @@ def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if "familiarity" in config:
         arrays = read_arrays(home / FAMILIAR, Familiarity.SAVED)
         found["familiarity"] = Familiarity.from_plain(config["familiarity"], arrays, file)
+    if "bounds" in config:
+        found["bounds"] = Bounds.from_plain(config["bounds"], file)
     return found

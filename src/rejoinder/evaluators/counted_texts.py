@@ -40,8 +40,8 @@ class CountedTexts:
         contexts = [_sound(" ".join(example.context)) for example in examples]
         return cls(
             [*replies, *last],
-            _word_counts(replies),
-            _word_counts(contexts),
+            word_counts(replies),
+            word_counts(contexts),
             vocabulary,
             rows.values,
             rows.row_of_value,
@@ -76,7 +76,7 @@ class CountedTexts:
         return np.diff(total[ends], prepend=0)
 
 
-def _word_counts(texts: Sequence[str]) -> Ints:
+def word_counts(texts: Sequence[str] | pl.Series) -> Ints:
     """The number of runs of letters and digits of each text, so that spaces before punctuation do not matter."""
     return pl.Series(texts, dtype=pl.String).str.count_matches(r"[\p{L}\p{N}]+").to_numpy().astype(np.int64)
 

@@ -149,6 +149,10 @@ class Familiarity:
 
     def flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
         """Reason -> which replies are unlike the training text for it; an empty reply never is."""
+        # This object is kept with them, so that no other one can get its id meanwhile.
+        return batch.keep(("unfamiliar", id(self)), lambda: (self, self._flags(batch)))[1]
+
+    def _flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
         texts = CountedTexts.of(batch.examples)
         values, few = self._values(texts), self._few_common(texts)
         beyond = {

@@ -62,10 +62,11 @@ class ReplyChecks:
             lambda: self._compared(baseline, candidate, metric, margin, fields, seed),
         )
         found = gate(comparison, "worse")
-        title = f"{' and '.join(comparison.table.system_names)}: {'passed' if found.passed else 'failed'}"
+        outcome = "passed" if found.passed else "failed" if found.decided else "not decided"
+        title = f"{' and '.join(comparison.table.system_names)}: {outcome}"
         self.sections.append(_section(title, comparison.table, found))
         if not found.passed:
-            raise AssertionError(found.reason)
+            raise AssertionError(found.reason if found.decided else f"not decided: {found.reason}")
         return comparison
 
     def _compared(

@@ -13,14 +13,14 @@ import dataclasses
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder._version import __version__
-from rejoinder.arrays import Ints
+from rejoinder.arrays import Bools, Ints
 from rejoinder.building import check_fields
 from rejoinder.data.record import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
@@ -166,6 +166,13 @@ class Metric(ABC):
     def watcher(self) -> Watcher | None:
         """An object that counts replies unlike those the metric was made for, or None."""
         return None
+
+    def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
+        """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it.
+
+        Empty where this was not measured, as for metrics that compare words.
+        """
+        return {}
 
     @property
     def parts(self) -> tuple[Metric, ...]:

@@ -20,6 +20,7 @@ from rejoinder.report.html import render_report
 from rejoinder.report.meta import render_meta
 from rejoinder.scoring.replay import Replay
 from rejoinder.stats.formatting import SMALLEST_P, counted, names_text, p_statement
+from rejoinder.text.grid import number
 
 REPORTS = ("report.html", "meta.html")
 """The pages that the demo writes: the comparison of systems, and metrics against ratings."""
@@ -76,11 +77,22 @@ def _certainty(comparison: Comparison) -> str:
 
 
 def _fooled(comparison: Comparison, judged: MetaReport) -> Iterator[str]:
-    """Which metrics prefer a system that the ratings do not."""
+    """Which metrics prefer a system that the ratings do not, or rate one level with the best; the primary one first."""
     ratings = judged.dimensions[0].scored.human
     systems = np.array(judged.judged.systems)
     means = {name: float(np.nanmean(ratings[systems == name])) for name in comparison.table.system_names}
     best = max(means, key=lambda name: means[name])
+    primary, scored = comparison.primary.metric, comparison.table.summary()[comparison.primary.metric]
+    rivals = [name for name in comparison.unbeaten if name != best]
+    if rivals:
+        level = names_text([f"{name} ({number(scored[name].mean, 2)})" for name in rivals])
+        verb = "puts" if best in comparison.unbeaten else "prefers"
+        to = "level with" if best in comparison.unbeaten else "to"
+        gap = names_text([f"{name} {number(means[name], 2)}" for name in rivals])
+        yield (
+            f"{primary}, which decides, {verb} {level} {to} {best} ({number(scored[best].mean, 2)}), although the mean "
+            f"ratings are {gap} and {best} {number(means[best], 2)}."
+        )
     fooled = [
         f"{voice.name} prefers {names_text(sorted(voice.winners))}"
         for voice in comparison.voices
@@ -91,5 +103,5 @@ def _fooled(comparison: Comparison, judged: MetaReport) -> Iterator[str]:
         yield f"{names_text(fooled)}, although {best} has the best ratings."
     if undecided:
         yield f"{names_text(undecided)} cannot tell which system is best."
-    if not fooled and not undecided:
+    if not rivals and not fooled and not undecided:
         yield "no metric prefers another system than the ratings do."

@@ -104,7 +104,7 @@ def _lead(table: ScoreTable, comparison: Comparison | None, primary: str, notes:
         (len(table.metrics), "metric", "metrics"),
     ]
     if comparison is not None:
-        sentences = [*comparison.headline(), *meaning(table)]
+        sentences = [*comparison.headline(), *meaning(table, told=primary)]
         figure = standing_figure(table, primary, comparison.best_first)
     else:
         sentences = [*_level(table, primary), *meaning(table)]

@@ -17,16 +17,32 @@ WEAK = 0.2
 """Rank correlation with people below which a score says little about a reply."""
 
 
-def meaning(table: ScoreTable) -> list[str]:
-    """Sentences about the scale of the scores, too few replies, and metrics that are known not to agree with people."""
-    return [*_scale(table), *_few(table), *_caution(table)]
+_MISLEADING = {"generic replies"}
+"""Reference points that are not shown: raters like many a stock phrase, so that a system which says nothing else may
+have a higher mean than these (docs/results/default-blend.md)."""
+
+
+def meaning(table: ScoreTable, *, told: str = "") -> list[str]:
+    """Sentences about metrics that cannot judge these replies, the scale of the scores, too few replies, and metrics
+    that are known not to agree with people; `told` is a metric whose doubts the verdict has."""
+    return [*_doubts(table, told), *_scale(table), *_few(table), *_caution(table)]
+
+
+def _doubts(table: ScoreTable, told: str) -> Iterator[str]:
+    for label in table.metrics:
+        if label != told and (doubt := table.doubt(label)):
+            yield f"{doubt}: its numbers say little about them."
 
 
 def _scale(table: ScoreTable) -> Iterator[str]:
-    """The scale of an evaluator that has reference points, and the means of replies whose quality is known."""
-    for label in table.metrics:
-        points, limits = points_of_signature(table.signatures.get(label, "")), table.limits(label)
-        if points and limits is not None:
+    """The scale of an evaluator that has reference points, and the means of replies whose quality is known.
+
+    They help to read the mean of one system. Beside several, what their comparison says is what counts.
+    """
+    for label in table.metrics if len(table.system_names) == 1 else ():
+        all_points, limits = points_of_signature(table.signatures.get(label, "")), table.limits(label)
+        points = [point for point in all_points if point.name not in _MISLEADING]
+        if points and limits is not None and not table.doubt(label):
             known = ", ".join(f"{point.name} {number(point.mean, 2)}" for point in points)
             scale = f"{label} is on a scale from {limits[0]:g} to {limits[1]:g}"
             yield f"{scale}; for orientation, means on other conversations: {known}."

@@ -20,6 +20,7 @@ from rejoinder.data.formats.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.reliability import Doubt, Doubts
 from rejoinder.scoring.score_output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Scores
@@ -76,6 +77,7 @@ def table_of(
         ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
+        doubts=dict(_doubts(meta)),
         grouping=grouping,
         known_bounds=dict(_bounds(meta)),
         seed=int(meta.get("seed", 0)),
@@ -203,6 +205,15 @@ def _is_cell(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_number(value.get(name)) for name in ("corpus", "low", "high"))
 
 
+def _is_count(value: Any) -> bool:
+    return _is_whole(value, 0, 2**53)
+
+
+def _is_doubt(value: Any) -> bool:
+    counts = isinstance(value, dict) and _is_count(value.get("replies")) and _is_count(value.get("doubtful"))
+    return counts and _is_object_of(value.get("kinds"), _is_count)
+
+
 # Field of the metadata -> what it must hold, in words and as a test.
 _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "scores": ("a file's name", _is_text),
@@ -219,6 +230,10 @@ _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "higher_is_better": (
         "an object of true and false",
         lambda value: _is_object_of(value, lambda better: isinstance(better, bool)),
+    ),
+    "doubts": (
+        "an object of metrics and systems",
+        lambda value: _is_object_of(value, lambda systems: _is_object_of(systems, _is_doubt)),
     ),
     "warnings": ("a list of strings", lambda value: _is_list_of(value, _is_text)),
     "seed": (f"a whole number of at most {HIGHEST_SEED}", lambda value: _is_whole(value, 0, HIGHEST_SEED)),
@@ -246,3 +261,9 @@ def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
         known = {system: cell["corpus"] for system, cell in systems.items() if cell.get("corpus") is not None}
         if known:
             yield label, known
+
+
+def _doubts(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+    for label, systems in meta.get("doubts", {}).items():
+        found = {name: Doubt(told["replies"], told["doubtful"], told["kinds"]) for name, told in systems.items()}
+        yield label, found

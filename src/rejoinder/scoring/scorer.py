@@ -14,6 +14,7 @@ from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.reliability import DoubtCounter
 from rejoinder.scoring.slices import Slices
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
@@ -36,6 +37,7 @@ class Scorer:
         self._code = {name: code for code, name in enumerate(self.system_names)}
         self._observers = {label: metric.observer() for label, metric in self.metrics.items()}
         self._watchers = {label: metric.watcher() for label, metric in self.metrics.items()}
+        self._doubts = {label: DoubtCounter(metric, self.system_names) for label, metric in self.metrics.items()}
         self._bounded = [label for label, metric in self.metrics.items() if self.intervals and metric.gives_intervals]
         if self.intervals and not self._bounded:
             raise CallError(
@@ -81,7 +83,7 @@ class Scorer:
         _merge(self._observers.values(), state)
 
     def _counting(self) -> list[object]:
-        return [*self._watchers.values(), *self.counters.values()]
+        return [*self._watchers.values(), *self.counters.values(), *self._doubts.values()]
 
     @property
     def must_observe(self) -> bool:
@@ -128,6 +130,8 @@ class Scorer:
         for watcher in self._watchers.values():
             if watcher is not None:
                 watcher.add(batch)
+        for doubts in self._doubts.values():
+            doubts.add(batch, codes)
         for (_, system), counter in self.counters.items():
             counter.add(batch, np.flatnonzero(codes == self._code[system]))
 
@@ -164,6 +168,7 @@ class Scorer:
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
+            doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
             grouping=grouping,
             slices=slices,
             seed=seed,

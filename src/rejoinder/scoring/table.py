@@ -16,6 +16,7 @@ from rejoinder.figures.numbers import decimals_for
 from rejoinder.figures.panels import HistogramPanel, IntervalPanel
 from rejoinder.figures.standalone import Figure
 from rejoinder.scoring.grouping import Grouping
+from rejoinder.scoring.reliability import Doubts, reason
 from rejoinder.scoring.slices import Slices
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
@@ -75,6 +76,8 @@ class ScoreTable:
     """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
+    doubts: Mapping[str, Doubts] = field(default_factory=dict)
+    """Metric label -> system -> its replies that the metric cannot be relied on for, where there are any."""
     grouping: Grouping | None = None
     """Which replies are not independent; None: each reply stands for itself."""
     known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
@@ -105,7 +108,7 @@ class ScoreTable:
         return np.flatnonzero(self.system_of == self.system_names.index(system))
 
     def where(self, rows: NDArray[np.int64]) -> ScoreTable:
-        """The table of some rows, without corpus-level scores, notes and slices."""
+        """The table of some rows, without corpus-level scores, notes, doubts and slices."""
         return replace(
             self,
             scores={label: column[rows] for label, column in self.scores.items()},
@@ -114,6 +117,7 @@ class ScoreTable:
             intervals={label: (low[rows], high[rows]) for label, (low, high) in self.intervals.items()},
             corpus={},
             notes=(),
+            doubts={},
             grouping=self.grouping.where(rows) if self.grouping else None,
             known_bounds={},
             slices=(),
@@ -176,6 +180,10 @@ class ScoreTable:
         )
         return "reply" if alone else self.grouping.unit
 
+    def doubt(self, label: str, systems: Sequence[str] | None = None) -> str:
+        """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
+        return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
+
     def summary(self) -> dict[str, dict[str, Summary]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
         return self._summary
@@ -191,6 +199,10 @@ class ScoreTable:
             "seed": self.seed,
             "resampled": self.resampled,
             "warnings": list(self.notes),
+            "doubts": {
+                label: {system: found.to_dict() for system, found in systems.items()}
+                for label, systems in self.doubts.items()
+            },
             "summary": summary,
         }
         if self.slices:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
+from rejoinder.scoring.reliability import REMEDY
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.text.grid import number
 
@@ -49,6 +50,13 @@ class Threshold:
                 yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
 
 
+def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
+    """One sentence for each threshold whose metric cannot judge the replies."""
+    doubts = (table.doubt(threshold.metric) for threshold in thresholds)
+    return [f"{doubt}. {REMEDY}" for doubt in doubts if doubt]
+
+
 def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each system and threshold that fails."""
-    return [failure for threshold in thresholds for failure in threshold.failures(table)]
+    """One sentence for each system and threshold that fails, of the metrics that can judge the replies."""
+    able = (threshold for threshold in thresholds if not table.doubt(threshold.metric))
+    return [failure for threshold in able for failure in threshold.failures(table)]

@@ -106,9 +106,10 @@ def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
             signatures=_map(_TEXT),
         ),
         "Comparison": _object(
-            ("verdict", "better", "unbeaten", "primary", "comparisons", "summary", "warnings", "seed"),
+            ("verdict", "decided", "better", "unbeaten", "primary", "comparisons", "summary", "warnings", "seed"),
             others=True,
             verdict=_TEXT,
+            decided={"type": "boolean"},
             better={"type": ["string", "null"]},
             unbeaten=_list(_TEXT),
             primary=_TEXT,
@@ -117,7 +118,9 @@ def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
             summary=_map(_map({"type": "object"})),
             warnings=_list(_TEXT),
             seed=_COUNT,
-            check=_object(fail_if={"enum": list(FAIL_IF)}, passed={"type": "boolean"}, reason=_TEXT),
+            check=_object(
+                fail_if={"enum": list(FAIL_IF)}, passed={"type": "boolean"}, decided={"type": "boolean"}, reason=_TEXT
+            ),
         ),
         "Explanation": _object(
             id=_TEXT,

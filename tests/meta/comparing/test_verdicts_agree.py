@@ -19,6 +19,7 @@ from rejoinder.meta.human_means import human_means
 from rejoinder.report.html import render_report
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.meaning import meaning
+from rejoinder.scoring.reliability import Doubt
 from rejoinder.scoring.table import ScoreTable
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -49,6 +50,13 @@ def tables(draw: st.DrawFn, fewest_contexts: int = 1) -> ScoreTable:
         scores[label] = column
         ranges[label] = (-np.inf, np.inf) if kind == "describes" else (-50.0, 50.0)
         better[label] = kind != "lower"
+    doubtful = draw(st.sampled_from([0, 0, 1, len(system)]))  # of each system, by each metric: none, one, all
+    doubts = {
+        label: {name: Doubt(int(count), min(doubtful, int(count)), {"in verse": doubtful}) for name, count in sizes}
+        for sizes in [list(zip(NAMES, np.bincount(system), strict=False))]
+        for label in draw(st.sets(st.sampled_from(list(scores))))
+        if doubtful
+    }
     clusters = context // draw(st.sampled_from([1, 3]))
     grouping = Grouping(context, clusters, "context" if (clusters == context).all() else "dialogue", "x")
     return ScoreTable(
@@ -58,6 +66,7 @@ def tables(draw: st.DrawFn, fewest_contexts: int = 1) -> ScoreTable:
         system,
         ranges=ranges,
         higher_is_better=better,
+        doubts=doubts,
         grouping=grouping,
         resamples=5,
     )
@@ -69,6 +78,7 @@ def check_pair(verdict: Any, told: dict[str, Any], latex: str) -> None:
     assert told["better"] == verdict.better
     claimed = re.search(r": (\w+) is better than (\w+) by", words)
     assert (claimed is not None) == (verdict.better is not None)
+    assert ("not decided" in words) == (told["outcome"] == "doubtful") <= bool(verdict.doubt)
     assert told["significant"] == (told["outcome"] in {"better", "higher"}) or told["outcome"] == "identical"
     names = [rf"\textbf{{{name}}}" if name == verdict.better else name for name in (verdict.a, verdict.b)]
     assert f"{verdict.metric} & {' & '.join(names)} & " in latex
@@ -88,7 +98,7 @@ def check_report(compared: Comparison) -> None:
     page = render_report(compared.table, None, comparison=compared)
     top = page[page.index('<p class="answer"') : page.index('<figure class="panel"')]
     said = [unescape(re.sub("<[^>]+>", "", part)) for part in re.findall(r"<(?:p|li)\b.*?</(?:p|li)>", top)]
-    assert said == [*compared.headline(), *meaning(compared.table)]
+    assert said == [*compared.headline(), *meaning(compared.table, told=compared.primary.metric)]
     section = page[page.index("The comparison</h2>") :].split("</section>")[0]
     best = {
         metric
@@ -121,6 +131,10 @@ def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None
     first = compared.headline()[0]
     assert told["better"] == compared.better
     assert told["verdict"].startswith(first)
+    assert told["decided"] == compared.decided == (not first.startswith("Not decided: "))
+    if not compared.decided:
+        assert compared.better is None
+        assert compared.primary.metric not in [ranking.metric for ranking in compared.rankings]
     if compared.better is not None:
         assert first.startswith(f"{compared.better} is better than ")
     else:
@@ -207,6 +221,7 @@ def test_the_other_direction_gives_the_other_winner(table: ScoreTable) -> None:
         table.system_of,
         ranges=table.ranges,
         higher_is_better={**table.higher_is_better, label: not table.higher_is_better[label]},
+        doubts=table.doubts,
         grouping=table.grouping,
         resamples=5,
     )

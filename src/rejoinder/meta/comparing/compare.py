@@ -237,7 +237,7 @@ def compare_table(
         ]
     notes = dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
     rankings = dict(ranked_systems(tests, verdicts))
-    unranked = [label for label, ranked in rankings.items() if ranked is None]
+    unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
     if unranked:
         notes.setdefault(
             f"no ranking by {', '.join(unranked)}: the pairs of systems were compared on such different contexts "
@@ -268,8 +268,7 @@ def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple
     level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
     verdicts: dict[str, tuple[Verdict, ...]] = dict.fromkeys(slices.values, ())
     for (value, a, b, result), p_adjusted in zip(found, adjusted.tolist(), strict=True):
-        verdict = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, **_units(table))
-        verdicts[value] += (verdict,)
+        verdicts[value] += (_verdict(table, metric, a, b, result, p_adjusted, level),)
     return verdicts
 
 
@@ -278,10 +277,13 @@ def _better(table: ScoreTable, label: str) -> bool | None:
     return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
 
 
-def _units(table: ScoreTable) -> dict[str, Any]:
-    """What scores are grouped and paired by, in words: the arguments of a Verdict."""
+def _verdict(
+    table: ScoreTable, metric: str, a: str, b: str, result: MeanComparison, p_adjusted: float, level: float
+) -> Verdict:
+    """The verdict that a test's result leads to, given what is known about the metric and the replies of both."""
     grouping = table.grouping
-    return {} if grouping is None else {"unit": grouping.unit, "paired_by": grouping.paired_by}
+    found = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, doubt=table.doubt(metric, (a, b)))
+    return found if grouping is None else replace(found, unit=grouping.unit, paired_by=grouping.paired_by)
 
 
 def _corrected(
@@ -294,7 +296,7 @@ def _corrected(
     p_values = iter(adjusted.tolist())
     for label, results in found.items():
         for (a, b), result in zip(pairs, results, strict=True):
-            yield Verdict(label, a, b, result, next(p_values), _better(table, label), level, **_units(table))
+            yield _verdict(table, label, a, b, result, next(p_values), level)
 
 
 def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:

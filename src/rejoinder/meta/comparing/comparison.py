@@ -18,6 +18,7 @@ from rejoinder.meta.comparing.ranking import Ranking
 from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import HumanDifference, HumanMeans
 from rejoinder.scoring.table import ScoreTable
+from rejoinder.text.grid import wrapped
 from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
 
 PLOTS = ("means", "differences")
@@ -92,6 +93,14 @@ class Comparison:
     def _decisive(self) -> Sequence[Verdict | HumanDifference]:
         return self.human.differences if self.human else self.decisive_verdicts
 
+    @property
+    def decided(self) -> bool:
+        """Whether the scores can carry a verdict: False where the primary metric cannot judge the replies.
+
+        With labels, people decide, whatever metric is combined with them.
+        """
+        return self.human is not None or not any(verdict.outcome == "doubtful" for verdict in self.decisive_verdicts)
+
     @cached_property
     def better(self) -> str | None:
         """The system that is significantly better than every other one; None if there is none."""
@@ -156,6 +165,7 @@ class Comparison:
         """Plain values."""
         return {
             **replace(self.table, slices=()).to_dict(),
+            "decided": self.decided,
             "verdict": " ".join(self.headline()),
             "better": self.better,
             "unbeaten": list(self.unbeaten),
@@ -183,7 +193,12 @@ class Comparison:
         return comparison_text.text(self, width, details=details)
 
     def _repr_html_(self) -> str:
-        return text_html(self.text(NOTEBOOK_WIDTH))
+        return text_html(self._with_notes(NOTEBOOK_WIDTH))
 
     def __str__(self) -> str:
-        return self.text()
+        return self._with_notes(80)
+
+    def _with_notes(self, width: int) -> str:
+        """The text, followed by what the command line prints as notes on standard error."""
+        notes = [f"Note: {note}" for note in (*self.table.notes, *self.notes)]
+        return "\n\n".join([self.text(width), *(["\n".join(wrapped(note, width) for note in notes)] if notes else [])])

@@ -155,7 +155,12 @@ def _correction(comparison: Comparison) -> str:
     """What p-values are corrected for."""
     if len(comparison.table.metrics) == 1:
         return ""
-    return f"; p: {comparison.primary.metric} alone decides, the others are corrected together (Holm)"
+    decides = (
+        f"{comparison.primary.metric} alone decides"
+        if comparison.decided
+        else f"{comparison.primary.metric} decides nothing here"
+    )
+    return f"; p: {decides}, the others are corrected together (Holm)"
 
 
 def _counted(comparison: Comparison) -> str:

@@ -14,6 +14,7 @@ from rejoinder.errors import CallError
 from rejoinder.meta.comparing.comparison import Comparison
 from rejoinder.meta.comparing.verdict import Verdict
 from rejoinder.meta.human_means import HumanDifference
+from rejoinder.scoring.reliability import REMEDY
 from rejoinder.stats.formatting import bounds_text, decimals_of
 
 FailIf = Literal["worse", "not-better"]
@@ -26,10 +27,12 @@ class Gate:
     fail_if: FailIf
     passed: bool
     reason: str
+    decided: bool = True
+    """False where the metric cannot judge the replies: the candidate has neither passed nor failed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"fail_if": self.fail_if, "passed": self.passed, "reason": self.reason}
+        return {"fail_if": self.fail_if, "passed": self.passed, "decided": self.decided, "reason": self.reason}
 
 
 def gate(comparison: Comparison, fail_if: FailIf) -> Gate:
@@ -39,8 +42,11 @@ def gate(comparison: Comparison, fail_if: FailIf) -> Gate:
     first system by the margin or more (a test of non-inferiority), so that too little data is a failure too.
     not-better: it fails unless it is significantly better, and with a margin also if the difference is shown to be
     below the margin.
+    Nothing is checked where the metric cannot judge the replies: then the result is not decided.
     """
     pair = _only_pair(comparison)
+    if isinstance(pair, Verdict) and pair.outcome == "doubtful":
+        return Gate(fail_if, passed=False, reason=f"{comparison.table.doubt(pair.metric)}. {REMEDY}", decided=False)
     passed = _no_worse(pair, comparison.margin) if fail_if == "worse" else _better(pair)
     return Gate(fail_if, passed, _reason(pair, passed=passed, fail_if=fail_if))
 

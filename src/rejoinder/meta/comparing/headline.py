@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder.meta.comparing.verdict import Verdict, claim, needed_text
+from rejoinder.scoring.reliability import REMEDY
 from rejoinder.stats.formatting import counted, names_text, share_text
 from rejoinder.text.grid import number
 
@@ -40,6 +41,11 @@ class Voice:
         return any(verdict.outcome != "untested" for verdict in self.verdicts)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether the metric cannot judge the replies of some system."""
+        return any(verdict.doubt for verdict in self.verdicts)
+
+    @property
     def winners(self) -> frozenset[str]:
         """The systems that are better than every other by at least one variant."""
         systems = {name for verdict in self.verdicts for name in (verdict.a, verdict.b)}
@@ -51,9 +57,18 @@ def headline(comparison: Comparison) -> list[str]:
     """The verdict, one sentence each; the first says which system is better."""
     if comparison.human is not None:
         return list(_of_people(comparison, comparison.human))
+    if not comparison.decided:
+        return list(_undecided(comparison))
     if len(comparison.table.system_names) == 2:
         return list(_of_two(comparison))
     return list(_of_several(comparison))
+
+
+def _undecided(comparison: Comparison) -> Iterator[str]:
+    metric = comparison.primary.metric
+    yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
+    yield f"The numbers below are what {metric} gives, not what people would say."
+    yield from secondary_evidence(comparison)
 
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
@@ -167,7 +182,8 @@ def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
     first = comparison.decisive_verdicts[0]
     if len(systems) == 2 and comparison.better is not None and first.higher_is_better is not None:
         agrees = "agrees" if first.better == comparison.better else "shows the opposite"
-        yield f"The metric {first.metric} alone {agrees if first.better else 'shows no significant difference'}."
+        alone = agrees if first.better else "shows no significant difference"
+        yield f"The metric {first.metric} alone {'does not decide it' if first.doubt else alone}."
     yield from secondary_evidence(comparison)
 
 
@@ -179,7 +195,8 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         names = [voice.name for voice in comparison.voices if voice.winners == {system}]
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
-    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners]
+    doubtful = [voice.name for voice in comparison.voices if voice.doubtful]
+    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
     if unsettled:
         parts.append(
@@ -187,6 +204,8 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         )
     if mixed:
         parts.append(f"mixed results on {names_text(mixed)}")
+    if doubtful:
+        parts.append(f"not decided by {names_text(doubtful)}, unfit for such replies")
     if not several:
         higher = [verdict for verdict in comparison.secondary_verdicts if verdict.outcome == "higher"]
         parts += [f"{verdict.leader} is higher on {verdict.metric}" for verdict in higher]

@@ -96,7 +96,10 @@ def in_order(pair: Pairwise, mean_a: float, mean_b: float) -> bool:
 
 
 def ranked_systems(tests: PairTests, verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Ranking | None]]:
-    """The ranking of three or more systems by each metric that says which is better; None where there is none."""
+    """The ranking of three or more systems by each metric that says which is better; None where there is none.
+
+    A metric that cannot judge the replies of some system ranks none.
+    """
     if len(tests.table.system_names) < 3:
         return
     for label in tests.table.metrics:
@@ -104,7 +107,7 @@ def ranked_systems(tests: PairTests, verdicts: Sequence[Verdict]) -> Iterator[tu
         better = pairs[0].higher_is_better
         if better is None:
             continue
-        means = _ranked_means(tests, label, pairs)
+        means = None if tests.table.doubt(label) else _ranked_means(tests, label, pairs)
         contradicted = means is not None and any(
             pair.significant and not in_order(pair, means[pair.a], means[pair.b]) for pair in pairs
         )

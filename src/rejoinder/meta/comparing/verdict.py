@@ -17,13 +17,13 @@ from rejoinder.stats.formatting import bounds_text, counted, decimals_of, interv
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.multiple import ALPHA
 
-Outcome = Literal["better", "higher", "equivalent", "no worse", "open", "identical", "too few", "untested"]
+Outcome = Literal["better", "higher", "equivalent", "no worse", "open", "identical", "too few", "untested", "doubtful"]
 """What a comparison shows.
 
 better, higher: a significant difference (`higher` by a metric such as length, which does not say what is better).
 equivalent, no worse: no significant difference, and it is smaller than the margin, on both sides or on one.
 open: no significant difference. identical: the same scores in every pair. too few: no difference could have been
-significant with so few contexts. untested: hardly any scores.
+significant with so few contexts. untested: hardly any scores. doubtful: the metric cannot judge many of the replies.
 """
 
 _SIZES = ((0.2, "a very small effect"), (0.5, "a small effect"), (0.8, "a medium effect"))
@@ -71,11 +71,13 @@ class Verdict:
     """What varies independently: "context", "item" or "dialogue"."""
     paired_by: str = "context"
     """What both systems have a score for: "context", or "item" in a table of scores."""
+    doubt: str = ""
+    """Why the metric cannot judge these replies; "" where it can."""
 
     @property
     def significant(self) -> bool:
-        """Whether the corrected p-value is below .05."""
-        return self.p_adjusted < ALPHA
+        """Whether the corrected p-value is below .05, and the scores can be relied on."""
+        return self.p_adjusted < ALPHA and not self.doubt
 
     @property
     def difference(self) -> float:
@@ -87,6 +89,8 @@ class Verdict:
         """What the comparison shows."""
         if self.result.outcomes.ties == 1 and self.result.n_groups > 1:
             return "identical"
+        if self.doubt:
+            return "doubtful"
         found = outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
         if found == "better" and self.higher_is_better is None:
             return "higher"
@@ -100,7 +104,7 @@ class Verdict:
     @property
     def no_worse(self) -> str | None:
         """The system that is shown to be no worse than the other by the margin or more; B if both are."""
-        if self.higher_is_better is None:
+        if self.higher_is_better is None or self.doubt:
             return None
         return no_worse(self.a, self.b, self.equivalence, higher_is_better=self.higher_is_better)
 
@@ -130,6 +134,7 @@ class Verdict:
             size=self.size,
             says_better=self.higher_is_better is not None,
             equivalence=self.equivalence,
+            doubt=self.doubt,
         )
 
     @property
@@ -238,6 +243,8 @@ class Finding:
     """False for a metric such as length, which does not say which replies are better."""
     by_people: bool = False
     equivalence: Equivalence | None = None
+    doubt: str = ""
+    """Why nothing is decided."""
 
     @property
     def trailer(self) -> str:
@@ -268,6 +275,8 @@ _BY_PEOPLE = {
 def claim(found: Finding, on: str = "") -> str:
     """What was found, with the numbers that show it; `on` is where the metric is named: " on bleu"."""
     a, b, outcome = found.a, found.b, found.outcome
+    if outcome == "doubtful":
+        return f"not decided: {found.doubt}"
     if outcome == "untested":
         return f"too few {'different labels' if found.by_people else 'scored replies'} to compare {a} and {b}{on}"
     if outcome == "too few":

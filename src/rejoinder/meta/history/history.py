@@ -70,6 +70,7 @@ class Entry:
             "identical": "identical",
             "too few": "too few replies",
             "untested": "too few replies",
+            "doubtful": "not decided",
         }
         return words.get(self.change.outcome, "not significant")
 

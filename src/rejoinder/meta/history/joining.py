@@ -60,6 +60,10 @@ def joined(old: Release, new: Release, metrics: Sequence[str]) -> ScoreTable:
         ranges=new.table.ranges,
         higher_is_better=new.table.higher_is_better,
         notes=new.table.notes,
+        doubts={
+            label: {name: found for table in tables for name, found in table.doubts.get(label, {}).items()}
+            for label in metrics
+        },
         grouping=_grouping(old, new),
         seed=new.table.seed,
         resamples=new.table.resamples,

@@ -76,7 +76,8 @@ def scored_release(source: Source, name: str, chosen: Choice, **settings: Any) -
 def _named(table: ScoreTable, name: str) -> ScoreTable:
     """The table of one system under another name."""
     corpus = {label: {name: next(iter(systems.values()))} for label, systems in table.corpus.items()}
-    return replace(table, system_names=(name,), corpus=corpus)
+    doubts = {label: {name: next(iter(systems.values()))} for label, systems in table.doubts.items()}
+    return replace(table, system_names=(name,), corpus=corpus, doubts=doubts)
 
 
 class _KeyFinder(GroupFinder):

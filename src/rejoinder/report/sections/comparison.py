@@ -90,6 +90,8 @@ def _named(table: ScoreTable, verdict: Verdict, name: str) -> Html:
 
 def _reading(comparison: Comparison) -> str:
     metric = comparison.primary.metric
+    if not comparison.decided:
+        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     bold = "significantly better than the other" if _two(comparison) else "significantly better than all others"
     bounds = " 95 % intervals are in brackets." if len(comparison.table.system_names) <= MOST_WITH_BOUNDS else ""
