@@ -30,7 +30,9 @@ NUMBERS = (
     st.integers() | VALUES | st.sampled_from([0, 1, 2**63, -(2**63), math.inf, -math.inf, math.nan, True, 10**400, KEY])
 )
 USAGES = VALUES | st.dictionaries(st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens"]), NUMBERS)
-CHOICES = st.builds(dict, token=st.sampled_from(["4", "5", "A", " B", KEY]), logprob=NUMBERS)
+CHOICES: st.SearchStrategy[dict[str, Any]] = st.builds(
+    dict, token=st.sampled_from(["4", "5", "A", " B", KEY]), logprob=NUMBERS
+)
 ALTERNATIVES: st.SearchStrategy[list[dict[str, Any]]] = st.lists(CHOICES, max_size=4)
 
 
