@@ -12,7 +12,7 @@ EXTRAS = {
     "chinese": ("jieba",),
     "judge": ("httpx2",),
     "postgresql": ("psycopg",),
-    "xlsx": ("fastexcel", "xlsxwriter"),
+    "xlsx": ("xlsxwriter",),
     "inspect": ("zstandard",),
     "scale": ("ray", "pyarrow"),
     "serve": ("starlette", "uvicorn"),

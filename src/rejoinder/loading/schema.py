@@ -1,4 +1,4 @@
-"""The schema of a model folder's JSON files: the types of dataclass fields, and ranges.
+"""JSON from outside, and the schema of a model folder's JSON files: the types of dataclass fields, and ranges.
 
 Whatever does not fit is a DataError that names the file and the field.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
@@ -34,10 +35,43 @@ def read_json(path: Path) -> dict[str, Any]:
     return parsed_json(text, str(path))
 
 
+class RepeatedKeyError(ValueError):
+    """An object of JSON has a key twice: parsers disagree on which of the values counts."""
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON from its keys and values, as `object_pairs_hook`; RepeatedKeyError if a key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise RepeatedKeyError(f"names the key {shortened(twice)} twice in one object: expected unique keys")
+    return found
+
+
+# json.loads would make a new decoder for each text, which takes as long as a short record.
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
+
+
+def json_value(text: str | bytes) -> Any:
+    """The value of a JSON text that was written elsewhere; a ValueError for any kind of invalid text.
+
+    An object that has a key twice is invalid too. JSON that this package did not just write itself is read with this
+    function, or with a decoder that has `unique_keys`.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError(f"nested too deeply: {error}") from None
+
+
 def parsed_json(text: str, file: str) -> dict[str, Any]:
     """The object that a text describes; numbers are finite and fit into 64 bits."""
     try:
-        found = json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)
+        found = _STRICT.decode(text)
+    except RepeatedKeyError as error:
+        raise DataError(str(error), file=file) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON ({error})", file=file) from error
     if not isinstance(found, dict):
@@ -56,6 +90,9 @@ def _whole(text: str) -> int:
     if len(text) > len(str(_LARGEST)) + 1 or abs(int(text)) > _LARGEST:
         raise ValueError(f"{shortened(text)} is too large")
     return int(text)
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_number, parse_float=_number, parse_int=_whole)
 
 
 def record(cls: type[T], plain: object, file: str, field: str) -> T:

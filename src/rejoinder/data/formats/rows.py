@@ -8,10 +8,10 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
-import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from json import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ from rejoinder.data.formats.opening import LONGEST_LINE, open_bytes, unreadable
 from rejoinder.data.formats.parquet import parquet_records
 from rejoinder.data.formats.workbooks import sheet_cells
 from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 Row = tuple[int, Any]
 """A line number with a record, or with the DataError that replaces it."""
@@ -38,8 +39,8 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     if kind in {".csv", ".tsv"}:
         return _records(_cells(path, name, "\t" if kind == ".tsv" else ","), name)
     if kind == ".xlsx":
-        return _records(enumerate(sheet_cells(path, name), start=1), name)
-    if kind in {".xls", ".ods", ".zip", ".pkl", ".arrow"}:
+        return _records(sheet_cells(path, name), name)
+    if kind in {".xls", ".xlsb", ".xlsm", ".ods", ".numbers", ".zip", ".pkl", ".arrow"}:
         raise CallError(f"{name}: cannot read {kind} files; expected .jsonl, .json, .csv, .tsv, .parquet or .xlsx")
     return document_rows(path, name) if is_document(path, kind) else _json_lines(path, name)
 
@@ -129,10 +130,12 @@ def _json_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Itera
 
 def _parsed(line: str, name: str, number: int) -> Any:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
+        return json_value(line)
+    except JSONDecodeError as error:
         problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object per line"
-    except (RecursionError, ValueError) as error:  # nested too deep; a number of too many digits
+    except RepeatedKeyError as error:
+        problem = str(error)
+    except ValueError as error:  # nested too deep; a number of too many digits
         problem = f"is not usable JSON ({error}): expected one object per line"
     return DataError(problem, file=name, line=number)
 
@@ -177,12 +180,20 @@ def _records(rows: Iterable[tuple[int, list[str] | DataError]], name: str) -> It
             if header is None:  # nothing below it can be read
                 raise cells
             yield line, cells
-        elif not any(cells) and len(cells) != 1:  # a blank line, or what a spreadsheet leaves of one
+        elif _is_blank(cells, header):
             continue
         elif header is None:
             header = _checked_header(cells, name, line)
         else:
             yield line, _record(header, cells, name, line)
+
+
+def _is_blank(cells: list[str], header: list[str] | None) -> bool:
+    """Whether a row is a blank line, or what a spreadsheet leaves of one.
+
+    The only cell of a row counts even if it is blank: "" is how a table with one column writes an empty reply.
+    """
+    return not any(map(str.strip, cells)) and (not cells or header is None or len(header) > 1)
 
 
 def _cells(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
