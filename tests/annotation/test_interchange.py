@@ -100,6 +100,7 @@ def test_batch_there_and_back(run: Run, tmp_path: Path, items: list[str]) -> Non
     [
         ("label-studio", "r.json", "{}", "is not an export of this study from Label Studio"),
         ("label-studio", "r.json", '[{"data": {}, "annotations": [{}]}]', "is not an export of this study"),
+        ("label-studio", "r.json", '[{"data": {"a": 1, "a": 2}}]', "r.json: names the key 'a' twice"),
         ("label-studio", "r.json", "[" * 100_000, "is not an export of this study"),
         ("potato", "r.json", "[]", "expected the output folder of Potato"),
         ("batch", "r.csv", "item,rater,overall\nnone,ann,3\n", "which this study does not have"),

@@ -137,6 +137,7 @@ def test_what_is_no_file_of_scores(content: str, message: str, run: Run, tmp_pat
     ("meta", "message"),
     [
         ("{", "s.meta.json: is not valid JSON: expected what `rejoinder score -o` wrote"),
+        ('{"a": {"k": 1, "k": 2}}', "s.meta.json: names the key 'k' twice in one object: expected unique keys"),
         ("[]", "s.meta.json: expected one object, as `rejoinder score -o` wrote it"),
         (
             '{"seed": "x"}',

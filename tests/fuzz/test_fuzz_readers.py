@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from checked_reading import check_example, only_our_errors
-from fuzzing import fuzz, mutated
+from fuzzing import fuzz, mutated, repeating
 from rejoinder.config import metrics_of_file
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.judged import JudgedSource
@@ -23,6 +23,7 @@ from rejoinder.data.preferences import PreferenceSource
 from rejoinder.data.source import OnError, Source
 from rejoinder.data.survey import survey
 from rejoinder.data.unanswered import UnansweredSource
+from rejoinder.errors import DataError
 from rejoinder.language_models.ngram import read_arpa
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.text.vectors import load_vectors
@@ -82,6 +83,21 @@ def test_json_lines(tmp_path: Path) -> None:
         b'"\\ud83d"',
     ]
     fuzz(mutated([plain, gzip.compress(plain)], tokens), writing(tmp_path / "a.jsonl", read_by_every_source))
+
+
+def test_a_key_twice(tmp_path: Path) -> None:
+    lines, array = tmp_path / "a.jsonl", tmp_path / "a.json"
+
+    def target(text: str) -> None:
+        lines.write_text(f"{json.dumps(RECORDS[0])}\n{text}\n")
+        array.write_text(f"[{json.dumps(RECORDS[0])},\n{text}]")
+        for path in (lines, array):
+            with pytest.raises(DataError, match=r":2: names the key .* twice"):
+                list(Source(path))
+            source = Source(path, on_error="skip")
+            assert (len(list(source)), len(source.skipped)) == (1, 1)
+
+    fuzz(repeating(RECORDS), target)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])

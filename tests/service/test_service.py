@@ -47,6 +47,8 @@ def test_one_example_and_several(client: TestClient) -> None:
         (b'{"response": "\xff"}', 400, "the request is not valid JSON"),
         (b'{"response": NaN}', 400, "the request is not valid JSON"),
         (b"[" * 1900, 400, "the request is not valid JSON"),
+        (b'{"response": "x", "response": "y"}', 400, "the request names the key 'response' twice in one object"),
+        (b'[{"response": "x", "y": [{"k": 1, "k": 1}]}]', 400, "the request names the key 'k' twice in one object"),
         (b"[]", 400, "the request has no example: expected at least one"),
         (b'[{"response": "x"}, {"response": 3}]', 400, "example:2: field 'response': "),
         (b"[" + b" " * 3000 + b"]", 413, "the request is larger than 2,000 bytes"),

@@ -7,9 +7,10 @@ beginning of what a faster one runs; REJOINDER_FUZZ_SEED sets another first seed
 from __future__ import annotations
 
 import copy
+import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -78,6 +79,27 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
+
+
+@st.composite
+def repeating(draw: st.DrawFn, documents: Sequence[Any]) -> str:
+    """One of the documents as JSON, in which one object at any depth has one of its keys twice."""
+    document = copy.deepcopy(draw(st.sampled_from(documents)))
+    places = [place for place in _objects(document) if place]
+    place = draw(st.sampled_from(places))
+    key = draw(st.sampled_from(sorted(place)))
+    again = json.dumps(draw(st.just(place[key]) | VALUES.filter(lambda value: len(repr(value)) < 1000)))
+    marked = {**place, "\0": 0} if draw(st.booleans()) else {"\0": 0, **place}
+    place.clear()
+    place.update(marked)
+    return json.dumps(document).replace('"\\u0000": 0', f"{json.dumps(key)}: {again}")
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(inner)
 
 
 @st.composite

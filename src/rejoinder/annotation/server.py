@@ -14,6 +14,7 @@ from rejoinder.annotation.store import Store
 from rejoinder.annotation.study import Study
 from rejoinder.errors import CallError, DataError
 from rejoinder.learning.extras import require_extra
+from rejoinder.loading.schema import json_value
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -40,7 +41,7 @@ class Secrets:
         path = study_file.with_suffix(".secrets.json")
         if path.exists():
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))
+                found = json_value(path.read_text(encoding="utf-8"))
                 return cls(str(found["signing"]), str(found["admin"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise DataError("is damaged: expected the secrets of a study", file=str(path)) from error

@@ -70,7 +70,7 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
     if found is None or is_missing(found):
         return None
     if isinstance(found, str):  # a cell of a table
-        found = json_list(found)
+        found = json_list(found, name)
     if not isinstance(found, list | tuple):
         raise FieldError(name, f"expected a list of strings, found {kind_of(record[name])}")
     return texts_of(found, name)

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rejoinder.data.source import Source
-from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, label_of, parsed_json, text_of
+from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, label_of, text_of
 from rejoinder.errors import shortened
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 from rejoinder.types import Example, JudgedExample, Judgement
 
 ONLY_DIMENSION = "score"
@@ -214,7 +215,9 @@ def _parsed_cell(value: Any, name: str, expected: str) -> Any:
     if not value:
         return None
     try:
-        return parsed_json(value)
+        return json_value(value)
+    except RepeatedKeyError as error:
+        raise FieldError(name, str(error)) from None
     except ValueError:
         raise FieldError(name, f"expected {expected}, found {shortened(value, 40)}") from None
 

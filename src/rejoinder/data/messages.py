@@ -30,7 +30,7 @@ def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str
 
 def turns_of_messages(messages: Any, name: str) -> list[tuple[str, str]]:
     """Role and text of each message that is part of the conversation."""
-    messages = json_list(messages) or messages if isinstance(messages, str) else as_list(messages)
+    messages = json_list(messages, name) or messages if isinstance(messages, str) else as_list(messages)
     if not isinstance(messages, list | tuple):
         raise FieldError(name, f"expected a list of messages, found {kind_of(messages)}")
     turns = []

@@ -244,13 +244,13 @@ class _Getter:
         found, name = self.value(ours), self.fields.of(ours)
         if found is None:
             return ()
-        found = self._from_string(found, split) if isinstance(found, str) else as_list(found)
+        found = self._from_string(found, name, split) if isinstance(found, str) else as_list(found)
         if not isinstance(found, list | tuple):
             raise FieldError(name, f"expected a list of strings, found {kind_of(found)}")
         return texts_of(found, name)
 
-    def _from_string(self, found: str, split: bool) -> list[Any]:
-        parsed = json_list(found) if isinstance(self.record, TableRow) else None
+    def _from_string(self, found: str, name: str, split: bool) -> list[Any]:
+        parsed = json_list(found, name) if isinstance(self.record, TableRow) else None
         if parsed is not None and all(isinstance(item, str) for item in parsed):
             return parsed
         if not split:

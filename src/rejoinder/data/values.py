@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from numbers import Integral
 from typing import Any
+
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 
 class FieldError(ValueError):
@@ -46,23 +47,17 @@ def texts_of(values: list[Any] | tuple[Any, ...], name: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def json_list(text: str) -> list[Any] | None:
-    """The JSON list in a cell of a table; None if it contains none."""
+def json_list(text: str, name: str) -> list[Any] | None:
+    """The JSON list in a cell of a table; None if it contains none, FieldError if an object in it has a key twice."""
     if not text.lstrip().startswith("["):
         return None
     try:
-        parsed = parsed_json(text)
+        parsed = json_value(text)
+    except RepeatedKeyError as error:
+        raise FieldError(name, str(error)) from None
     except ValueError:
         return None
     return parsed if isinstance(parsed, list) else None
-
-
-def parsed_json(text: str) -> Any:
-    """The value of a JSON text; any kind of invalid text raises a ValueError."""
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError(f"nested too deeply: {error}") from None
 
 
 def label_of(value: Any, name: str) -> str:

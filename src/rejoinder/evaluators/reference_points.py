@@ -18,6 +18,7 @@ from rejoinder.arguments import checked, text
 from rejoinder.data.files import read_text
 from rejoinder.errors import DataError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.loading.schema import json_value
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.registry import SHIPPED_FOLDERS, shipped_folder
 from rejoinder.stats.resampling import mean_interval
@@ -67,7 +68,7 @@ def _saved(path: Path) -> tuple[str, tuple[ReferencePoint, ...]]:
     if not path.is_file():
         return "", ()
     try:
-        plain = json.loads(read_text(path))
+        plain = json_value(read_text(path))
         return str(plain["signature"]), tuple(ReferencePoint(**point) for point in plain["points"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"holds no reference points ({error})", file=str(path)) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from types import MappingProxyType
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.errors import CallError, DataError
+from rejoinder.loading.schema import json_value
 from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.reproduction.cache import Cache
 from rejoinder.text.terminal import one_line
@@ -92,7 +92,7 @@ class Inputs:
     def dstc6_scores(self) -> dict[str, dict[str, float]]:
         """System -> metric -> what the organisers of DSTC6 published for it (Hori & Hori 2017)."""
         path = self._file("judged", f"{DSTC6}.systems.json")
-        found: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8"))["objective"]
+        found: dict[str, dict[str, float]] = json_value(path.read_text(encoding="utf-8"))["objective"]
         return found
 
     def _file(self, folder: str, name: str) -> Path:

@@ -22,6 +22,7 @@ from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.figures.panels import Curve
 from rejoinder.figures.plots import line_plot
 from rejoinder.figures.standalone import panels, standalone
+from rejoinder.loading.schema import json_value
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.meta.study import shown
 from rejoinder.reproduction.documents import Document
@@ -193,8 +194,8 @@ def _read(path: Path) -> tuple[Row, ...]:
     rows = []
     for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError as error:
+            rows.append(json_value(line))
+        except ValueError as error:
             raise DataError(f"is not JSON: {error}", file=str(path), line=place) from None
     return tuple(rows)
 

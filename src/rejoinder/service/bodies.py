@@ -14,6 +14,7 @@ from rejoinder.arguments import fitting, one_of
 from rejoinder.data.record import FieldMap, data_error, example_of
 from rejoinder.data.values import FieldError, kind_of, label_of
 from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameError, shortened
+from rejoinder.loading.schema import RepeatedKeyError, unique_keys
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example
 
@@ -45,6 +46,8 @@ async def body_of(request: Request, limits: Limits) -> Any:
         raise TooSlowError("the connection was closed before the whole request had arrived") from None
     try:
         return _DECODER.decode(b"".join(parts).decode())
+    except RepeatedKeyError as error:
+        raise CallError(f"the request {error}") from None
     except (ValueError, RecursionError):
         raise CallError("the request is not valid JSON: expected an example, or a list of examples") from None
 
@@ -53,7 +56,7 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_number)
 
 
 def _too_large(limits: Limits) -> TooLargeError:

@@ -6,7 +6,6 @@ only its own users in `completed_by`, so our raters are named in the meta text o
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from rejoinder.annotation.items import Item
 from rejoinder.annotation.store import Answer
 from rejoinder.annotation.study import Question, Study
 from rejoinder.errors import DataError
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 _RATER = "rater: "
 
@@ -88,14 +88,16 @@ def _choices(question: Question) -> str:
 def results(study: Study, path: Path) -> Iterator[Answer]:
     """The answers in an export in the format "JSON"; cancelled annotations are left out."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json_value(path.read_text(encoding="utf-8"))
         if not isinstance(found, list):
             raise TypeError
         for task in found:
             for annotation in task["annotations"]:
                 if not annotation.get("was_cancelled"):
                     yield from _answers(study, str(task["data"]["item"]), annotation)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except RepeatedKeyError as error:
+        raise DataError(str(error), file=str(path)) from error
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise DataError(
             "is not an export of this study from Label Studio in the format JSON", file=str(path)
         ) from error

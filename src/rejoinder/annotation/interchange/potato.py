@@ -13,6 +13,7 @@ from rejoinder.annotation.items import Item
 from rejoinder.annotation.store import Answer
 from rejoinder.annotation.study import Study
 from rejoinder.errors import CallError, DataError
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 
 def records(study: Study, items: Mapping[str, Item]) -> Iterator[dict[str, str]]:
@@ -52,11 +53,13 @@ def results(study: Study, folder: Path) -> Iterator[Answer]:
         raise CallError(f"{folder} has no */user_state.json: expected the output folder of Potato")
     for path in states:
         try:
-            state = json.loads(path.read_text(encoding="utf-8"))
+            state = json_value(path.read_text(encoding="utf-8"))
             for item, labels in state["instance_id_to_label_to_value"].items():
                 for label, value in labels:
                     if value and label["schema"] in question_names(study):
                         rater, point = str(state["user_id"]), point_text(label["name"])
                         yield Answer(rater, item, label["schema"], point, 0.0, path.stat().st_mtime)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except RepeatedKeyError as error:
+            raise DataError(str(error), file=str(path)) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError("is not the state of an annotator of Potato", file=str(path)) from error

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from rejoinder.data.formats.opening import LONGEST_LINE, open_bytes, unreadable
 from rejoinder.errors import DataError
+from rejoinder.loading.schema import RepeatedKeyError, unique_keys
 
 LONGEST_DOCUMENT = 64 << 20
 """Characters of an object that is a whole file, such as one page of an export."""
@@ -55,7 +56,10 @@ def _is_json(line: bytes) -> bool:
 
 
 def document_rows(path: Path, name: str) -> Iterator[tuple[int, Any]]:
-    """The elements of the array, or the objects one after another, each with the number of its first line."""
+    """The elements of the array, or the objects one after another, each with the number of its first line.
+
+    A DataError stands in place of a record in which an object has a key twice.
+    """
     try:
         with open_bytes(path) as file:
             text = _Text(file, name)
@@ -88,7 +92,8 @@ class _Text:
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file, self._name = file, name
         self._decode = codecs.getincrementaldecoder("utf-8-sig")()
-        self._json = json.JSONDecoder()
+        self._json = json.JSONDecoder(object_pairs_hook=self._object)
+        self._repeated: RepeatedKeyError | None = None
         self._text, self._at, self._ended = "", 0, False
         self.line = 1
 
@@ -118,9 +123,10 @@ class _Text:
             raise self.error("has text after the end of the array: expected nothing there")
 
     def value(self, longest: int) -> Any:
-        """The next value, which has at most `longest` characters."""
-        size = _CHUNK
+        """The next value, which has at most `longest` characters; a DataError in place of one that repeats a key."""
+        size, first = _CHUNK, self.line
         while True:
+            self._repeated = None
             try:
                 value, end = self._json.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
@@ -136,7 +142,14 @@ class _Text:
             else:
                 self.line += self._text.count("\n", self._at, end)
                 self._at = end
-                return value
+                return value if self._repeated is None else DataError(str(self._repeated), file=self._name, line=first)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        try:
+            return unique_keys(pairs)
+        except RepeatedKeyError as error:  # only this record is bad: its end is known
+            self._repeated = error
+            return {}
 
     def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
         """Whether the error may be due to the end of what was read so far: no token but a string is longer than 16."""

@@ -34,10 +34,10 @@ def is_request_log(record: Mapping[str, Any]) -> bool:
 
 def request_log(record: Mapping[str, Any]) -> list[Record]:
     """What was asked as messages, with the reply."""
-    response = structured(record.get("response"))
+    response = structured(record.get("response"), "response")
     if not is_completion(response):
         response = record
-    request = structured(record.get("request"))
+    request = structured(record.get("request"), "request")
     if not isinstance(request, Mapping):
         request = record
     request = request.get("body") if isinstance(request.get("body"), Mapping) and request is not response else request

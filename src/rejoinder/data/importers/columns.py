@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.data.formats.rows import TableRow
 from rejoinder.data.importers.paths import text_paths, value_at
 from rejoinder.data.record import FieldMap
-from rejoinder.data.values import as_list, is_missing
+from rejoinder.data.values import FieldError, as_list, is_missing
 from rejoinder.errors import DataError, listed
 
 Sample = Sequence[Mapping[str, Any]]
@@ -93,7 +94,8 @@ def suggestion(sample: Sample, known: Mapping[str, str]) -> str:
     for record in sample:
         for path in text_paths(record):
             # A path may not lead back to the text: a key can contain a dot itself.
-            lengths[path] = lengths.get(path, 0) + len(value_at(record, path) or "")
+            with suppress(FieldError):
+                lengths[path] = lengths.get(path, 0) + len(value_at(record, path) or "")
     free = [path for path in lengths if path not in known.values() and snake_case(path) != "id"]
     longest = sorted(free, key=lambda path: -lengths[path])[: 1 if "context" in known else 2]
     texts = [path for path in lengths if path in longest]

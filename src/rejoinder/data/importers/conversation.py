@@ -35,7 +35,7 @@ REPLIES = ("output", "answer", "response", "completion", "reply", "result", "tex
 
 def messages_of(value: Any, where: str) -> list[Message]:
     """A list of messages of any tool as messages with `role` and `content`."""
-    value = as_list(structured(value))
+    value = as_list(structured(value, where))
     if isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], list | tuple):
         value = value[0]  # LangChain's batches of one
     if not isinstance(value, list | tuple):
@@ -83,7 +83,7 @@ def _message(item: Any, where: str) -> Message:
 
 def turns_of(value: Any, where: str) -> list[Message]:
     """The messages that went into a model: a string is one message by the user."""
-    value = as_list(structured(value))
+    value = as_list(structured(value, where))
     if value is None:
         return []
     if isinstance(value, str):
@@ -105,7 +105,7 @@ def turns_of(value: Any, where: str) -> list[Message]:
 
 def reply_of(value: Any, where: str) -> str:
     """The reply in what a model returned."""
-    value = as_list(structured(value))
+    value = as_list(structured(value, where))
     if isinstance(value, str):
         return text_of(value, where)
     if isinstance(value, list | tuple):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rejoinder.data.values import as_list, parsed_json
+from rejoinder.data.values import FieldError, as_list
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 _MOST_LEVELS = 4
 
@@ -13,13 +15,14 @@ _MOST_LEVELS = 4
 def value_at(record: Mapping[str, Any], path: str) -> Any:
     """The value of a field, or the value inside a field that the path leads to; None where there is none.
 
-    A field that has the whole path as its name comes first. Objects in the cells of a table are JSON.
+    A field that has the whole path as its name comes first. Objects in the cells of a table are JSON; FieldError where
+    one of them has a key twice.
     """
     if path in record:
         return record[path]
     value: Any = record
     for step in path.split("."):
-        value = as_list(structured(value))
+        value = as_list(structured(value, path))
         if isinstance(value, Mapping):
             value = value.get(step)
         elif isinstance(value, list | tuple) and step.isdecimal() and len(step) < 10 and int(step) < len(value):
@@ -29,14 +32,28 @@ def value_at(record: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def structured(value: Any) -> Any:
-    """The object or list that a string contains as JSON; anything else unchanged."""
+def structured(value: Any, where: str | None = None) -> Any:
+    """The object or list that a string contains as JSON; anything else unchanged.
+
+    FieldError if an object has a key twice; without `where`, which is its field, this is left to whoever reads it.
+    """
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
-            return parsed_json(value)
+            return json_value(value)
+        except RepeatedKeyError as error:
+            if where is not None:
+                raise FieldError(where, str(error)) from None
+            return _last_values(value)
         except ValueError:
             return value
     return value
+
+
+def _last_values(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def text_paths(record: Mapping[str, Any], prefix: str = "", level: int = 0) -> Iterator[str]:

@@ -76,10 +76,10 @@ class Reading:
             if not isinstance(record, dict):
                 yield line, record
                 continue
-            if unseen:
-                seen.update(record)
-                unseen = {path for path in unseen if path not in record and value_at(record, path) is None}
             try:
+                if unseen:
+                    seen.update(record)
+                    unseen = {path for path in unseen if path not in record and value_at(record, path) is None}
                 imported = self._imported(record, paths)
                 if every_turn:
                     imported = [turn for one in imported for turn in self._turns(one, f"{prefix}{number}")]

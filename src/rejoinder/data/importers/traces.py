@@ -124,7 +124,7 @@ def _langfuse(record: Mapping[str, Any], *, only: str) -> list[Record]:
 
 def _last_call(trace: Mapping[str, Any]) -> Mapping[str, Any]:
     """The last call of a model within a trace that has no output of its own; the trace itself if there is none."""
-    steps = structured(trace.get("observations"))
+    steps = structured(trace.get("observations"), "observations")
     calls = [step for step in steps if isinstance(step, Mapping) and _is_model_call(step, "type")] if steps else []
     return max(calls, key=lambda call: str(call.get("startTime")), default=trace)
 

@@ -6,13 +6,13 @@ each, such as "judge.clarity".
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import DataError, MissingExtraError
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _LOCAL_HEADER = 30
@@ -35,10 +35,12 @@ def archive_rows(path: Path) -> list[dict[str, Any]]:
     """One row per sample and epoch of an .eval file; the samples' messages are not read."""
     try:
         with zipfile.ZipFile(path) as archive:
-            header = json.loads(_content(archive, "header.json"))
-            summaries = json.loads(_content(archive, "summaries.json"))
+            header = json_value(_content(archive, "header.json"))
+            summaries = json_value(_content(archive, "summaries.json"))
     except KeyError:
         raise DataError("is a log of Inspect without results: expected one of a finished run", file=str(path)) from None
+    except RepeatedKeyError as error:
+        raise DataError(str(error), file=str(path)) from None
     except (zipfile.BadZipFile, ValueError, EOFError):
         raise DataError("is damaged: expected a log of Inspect", file=str(path)) from None
     return list(_rows(header["eval"], summaries))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from rejoinder.data.formats.opening import open_bytes
 from rejoinder.errors import DataError
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 
 _FILE = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")
 
@@ -37,8 +37,10 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
-                sample = json.loads(line)
-            except (ValueError, RecursionError):
+                sample = json_value(line)
+            except RepeatedKeyError as error:
+                raise DataError(str(error), file=str(path), line=number) from None
+            except ValueError:
                 raise DataError(
                     "is not valid JSON: expected one sample per line", file=str(path), line=number
                 ) from None

@@ -6,7 +6,6 @@ the id begins with the task, so that equal ids of several tasks are not paired.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any
 from rejoinder.data.formats.opening import open_bytes, unreadable
 from rejoinder.data.results import inspect_log, lm_eval, promptfoo
 from rejoinder.errors import DataError
+from rejoinder.loading.schema import json_value
 
 Rows = list[dict[str, Any]]
 
@@ -70,16 +70,16 @@ def _document(path: Path) -> Any:
         if file.read(1) != b"{":
             return None
         try:
-            return json.loads(b"{" + file.read())
-        except (ValueError, RecursionError):  # reported by the reader of tables
+            return json_value(b"{" + file.read())
+        except ValueError:  # reported by the reader of tables
             return None
 
 
 def _first_line(path: Path) -> Any:
     with open_bytes(path) as file:
         try:
-            return json.loads(file.readline())
-        except (ValueError, RecursionError):
+            return json_value(file.readline())
+        except ValueError:
             return None
 
 

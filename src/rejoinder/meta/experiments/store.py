@@ -13,6 +13,7 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, DataError
+from rejoinder.loading.schema import json_value
 from rejoinder.meta.experiments.cells import Cell
 from rejoinder.output.locks import locked
 from rejoinder.types import Scores
@@ -91,7 +92,7 @@ class CellStore:
 
 def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     try:
-        record = json.loads(line)
+        record = json_value(line)
     except ValueError as error:
         raise DataError(f"is not JSON ({error})", file=str(path), line=number) from error
     if not isinstance(record, dict) or not {"key", "scores"} <= record.keys():
