@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from array import array
@@ -19,6 +18,7 @@ from rejoinder.data.formats.rows import Row, rows_of_file
 from rejoinder.data.formats.spreadsheets import from_spreadsheet
 from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.reliability import Doubt, Doubts
 from rejoinder.scoring.score_output import SCORE_SUFFIXES, meta_path, owner_of_meta
@@ -162,8 +162,10 @@ def metadata_of(path: Path) -> tuple[dict[str, Any], str]:
 
 def _parsed_meta(text: str, file: str) -> dict[str, Any]:
     try:
-        meta = json.loads(text)
-    except (ValueError, RecursionError):
+        meta = json_value(text)
+    except RepeatedKeyError as error:
+        raise DataError(str(error), file=file) from None
+    except ValueError:
         raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
     return checked_meta(meta, file)
 

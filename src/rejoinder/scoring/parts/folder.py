@@ -24,6 +24,7 @@ from typing import Any
 
 from rejoinder.data.spans import Span
 from rejoinder.errors import CallError, DataError
+from rejoinder.loading.schema import RepeatedKeyError, json_value
 from rejoinder.output.targets import Output
 from rejoinder.output.unfinished import START_OVER, check_same_run
 from rejoinder.output.writing import write_text
@@ -94,7 +95,7 @@ class Manifest:
     def of_json(cls, text: str, file: str) -> Manifest:
         """As it was written; DataError where it is something else."""
         try:
-            given = json.loads(text)
+            given = json_value(text)
             if given["rejoinder"] != _MARK:
                 raise ValueError
             names = [part["name"] for part in given["parts"]]
@@ -104,7 +105,9 @@ class Manifest:
             failed = {names.index(name): str(reason) for name, reason in given["failed"].items()}
             systems, columns, by = (tuple(map(str, given[key])) for key in ("systems", "columns", "by"))
             return cls(dict(given["run"]), systems, columns, by, rows, failed, dict(given["meta"]))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except RepeatedKeyError as error:
+            raise DataError(str(error), file=file) from None
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise DataError("is not a manifest of scores in parts", file=file) from None
 
 
