@@ -1,4 +1,4 @@
-"""Damage to a saved folder: JSON with other values, arrays of other shapes, files that are missing, cut or linked."""
+"""Damage to a saved folder: JSON with other values or repeated keys, arrays of other shapes, files cut, linked or gone."""
 
 from __future__ import annotations
 
@@ -73,6 +73,11 @@ class Damage:
         holder, key = places[self.place % len(places)]
         if self.value % 4 == 0:
             del holder[key]
+        elif self.value % 4 == 1 and isinstance(holder, dict):
+            again = f"{json.dumps(key)}: {json.dumps(VALUES[self.value % len(VALUES)])}"
+            holder["\0"] = 0
+            _replace(path, json.dumps(content).replace('"\\u0000": 0', again).encode())
+            return
         else:
             holder[key] = VALUES[self.value % len(VALUES)]
         _replace(path, json.dumps(content).encode())
