@@ -27,6 +27,7 @@ Every verb has `--help`. Results go to standard output; remarks, progress and er
 | 1 | the program failed |
 | 2 | the input or the call was wrong; one line says where, and what was expected |
 | 3 | the work was done, and a check (`--fail-if`, `--fail-under`) failed |
+| 4 | the work was done and no check failed, but one is not decided: its metric cannot judge these replies |
 | 130 | interrupted; verbs that have `--resume` continue with it |
 
 This page is generated from the parsers by `docs/make_cli_help.py`.
