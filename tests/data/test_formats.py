@@ -23,6 +23,8 @@ import rejoinder
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError
 from rejoinder.types import Example
+from small_workbooks import table as table_of
+from small_workbooks import write_workbook
 
 EXAMPLES = [
     Example("a", ("Hi!", "Hello, you."), "How are you?", ("Fine day.", "And you?"), "one", ("A", "B"), "c1"),
@@ -143,6 +145,30 @@ def test_standard_input(packed: bool) -> None:
         env={**os.environ, "PYTHONUTF8": "1"},
     )
     assert done.stdout.decode().splitlines() == [repr(example) for example in EXAMPLES]
+
+
+BLANK_ROWS = [["", ""], [" ", "\t"], ["\u00a0", ""]]
+
+
+@pytest.mark.parametrize("blank", BLANK_ROWS)
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
+def test_blank_rows_are_no_replies_in_any_table(suffix: str, blank: list[str], tmp_path: Path) -> None:
+    rows = [blank, ["id", "response"], blank, ["1", "hi"], blank, blank, ["2", ""], ["", "yo"], blank, blank]
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".xlsx":
+        write_workbook(
+            path, table_of({number: dict(zip("AB", row, strict=True)) for number, row in enumerate(rows, 1)})
+        )
+    else:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, delimiter={".csv": ",", ".tsv": "\t"}[suffix]).writerows(rows)
+    read = [(line, example.id, example.response) for _, line, example in Source(path).numbered()]
+    assert read == [(4, "1", "hi"), (7, "2", ""), (8, "3", "yo")]
+
+
+def test_the_only_column_of_a_table_may_have_an_empty_reply(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('\nresponse\nhi\n\n""\n\n')
+    assert [example.response for example in rejoinder.read(tmp_path / "a.csv")] == ["hi", ""]
 
 
 def test_a_pipe_is_read_twice_like_a_file(tmp_path: Path) -> None:
