@@ -18,6 +18,7 @@ from rejoinder.data.files import changed_at
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.pretrained import Pretrained
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least
@@ -133,8 +134,8 @@ class EncoderCosine(SentenceCosine, Pretrained):
 
     @property
     def cannot_score(self) -> str:
-        """Why a reply has no score: the text it is compared with is missing or blank."""
-        return f"no {NEEDS[self.against]}, or only blank ones"
+        """Why a reply has no score: as a rule, the text it is compared with is missing or blank."""
+        return f"no {NEEDS[self.against]}, only blank ones, or {OVERFLOW}"
 
     @property
     def pretrained_names(self) -> tuple[tuple[str, str], ...]:

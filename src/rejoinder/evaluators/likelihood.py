@@ -15,6 +15,7 @@ from rejoinder.data.files import changed_at
 from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.pretrained import Pretrained
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least
@@ -44,7 +45,7 @@ class Likelihood(Pretrained):
     measures: ClassVar[str] = "how much likelier a reply is with its context, by a language model"
     citation: ClassVar[str] = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
 
     model: str
     """The Hugging Face name, the folder or the GGUF file of a causal language model."""

@@ -13,6 +13,9 @@ from rejoinder.learning.data import labels
 from rejoinder.types import JudgedExample, Scores
 
 LOWEST, HIGHEST = 1.0, 5.0
+OVERFLOW = "numbers that overflow in the model"
+"""Why a trained network may give no score (NaN) although the reply has all that it needs. Its weights are finite, which
+is checked when it is loaded, but may be so large that its output is not."""
 ROUNDING = 1e-9
 """Ratings may lie outside their scale by this much."""
 

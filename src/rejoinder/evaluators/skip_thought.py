@@ -18,6 +18,7 @@ from rejoinder.data.digests import digest_of
 from rejoinder.errors import NeedsError
 from rejoinder.evaluators.base import Use
 from rejoinder.evaluators.encoder_cosine import SentenceCosine
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.language_models.recurrent.model import RecurrentModel
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
@@ -46,7 +47,7 @@ class SkipThought(RecurrentModel, SentenceCosine):
     measures: ClassVar[str] = "cosine of vectors from which the neighbouring utterances can be predicted"
     citation: ClassVar[str] = "Kiros et al. 2015, Skip-Thought Vectors"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or nothing but white space there"
+    cannot_score: ClassVar[str] = f"no references, nothing but white space there, or {OVERFLOW}"
     dialogues: ClassVar[Use] = "needed"
     trains_in_steps: ClassVar[bool] = True
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rejoinder.errors import DataError
 from rejoinder.learning.saving import usual_mode
-from rejoinder.loading.foreign import saved_tensors
+from rejoinder.loading.foreign import check_finite_weights, saved_tensors
 
 T = TypeVar("T")
 N = TypeVar("N", bound=nn.Module)
@@ -77,5 +77,4 @@ def _check_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], path
             raise DataError(shapes, file=str(path), field=name)
         if weight.dtype != wanted[name].dtype:
             raise DataError(f"has type {weight.dtype}: expected {wanted[name].dtype}", file=str(path), field=name)
-        if weight.is_floating_point() and not torch.isfinite(weight).all():
-            raise DataError("holds numbers that are not finite", file=str(path), field=name)
+        check_finite_weights(name, weight, str(path))

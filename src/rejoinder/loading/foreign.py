@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.loading.inside import plain_name
+from rejoinder.loading.onnx_file import check_onnx
 from rejoinder.loading.schema import parsed_json, read_json
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5"
 _ATTENTION = (None, "eager", "sdpa")
 """Any other implementation of attention may be fetched from the hub as compiled code."""
 _CODE_KEYS = ("auto_map", "custom_pipelines", "quantization_config", "kernel_config", "use_kernels")
-_EXTERNAL = b"\n\x08location"
-"""How an ONNX file that keeps weights in other files says where: the key of a StringStringEntryProto."""
 _FEWEST_NUMBERS = 1 << 20
 _REPEATED = re.compile(r"(layers?|experts|depths?|hidden_groups|stages)$")
 """Settings of an architecture that say how many modules it has, by the ends of their names."""
@@ -84,8 +83,7 @@ def onnx_session(weights: bytes, options: Any, file: str) -> Any:
     """ONNX Runtime's session of a model that keeps its weights in its own file."""
     import onnxruntime  # type: ignore[import-untyped]
 
-    if _EXTERNAL in weights:
-        raise DataError("keeps weights in other files: expected all of them in this one", file=file)
+    check_onnx(weights, file)
     try:
         return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library's errors share no class of their own
@@ -149,7 +147,23 @@ def transformer(auto: str, source: Path, what: str) -> tuple[Any, Any]:
         raise CallError(f"the {what} {source} cannot be loaded ({_why_not(error)})") from error
     if not getattr(tokeniser, "is_fast", False):
         raise CallError(f"the {what} {source} has no fast tokeniser: expected tokenizer.json")
+    for name, weights in network.named_parameters():
+        check_finite_weights(name, weights, str(_weights_file(source)))
     return network, tokeniser
+
+
+def _weights_file(source: Path) -> Path:
+    """The file with the weights of a model of transformers; its folder where there are several."""
+    files = [*source.glob("*.safetensors"), *source.glob("*.gguf")]
+    return files[0] if len(files) == 1 else source
+
+
+def check_finite_weights(name: str, weights: Tensor, file: str) -> None:
+    """DataError if weights that were read from a file are not all finite."""
+    import torch
+
+    if weights.is_floating_point() and not torch.isfinite(weights).all():
+        raise DataError("holds numbers that are not finite", file=file, field=name)
 
 
 def _why_not(error: BaseException) -> str:

@@ -44,7 +44,7 @@ from rejoinder.evaluators.adem.vectors import (
     row_products,
 )
 from rejoinder.evaluators.base import Use
-from rejoinder.evaluators.scale import HIGHEST, LOWEST, observed_scale, on_our_scale
+from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW, observed_scale, on_our_scale
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
 from rejoinder.learning.saving import read_arrays, write_arrays
@@ -76,7 +76,7 @@ class Adem(VectorEvaluator):
     measures: ClassVar[str] = "the human score of a reply, predicted from its context and reference"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
-    cannot_score: ClassVar[str] = "no context or no references"
+    cannot_score: ClassVar[str] = f"no context, no references, or {OVERFLOW}"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
@@ -373,7 +373,7 @@ class ContextAdem(Adem):
     name: ClassVar[str] = "c-adem"
     measures: ClassVar[str] = "the human score of a reply, predicted from its context"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,4 +383,4 @@ class ReferenceAdem(Adem):
     name: ClassVar[str] = "r-adem"
     measures: ClassVar[str] = "the human score of a reply, predicted from its reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references"
+    cannot_score: ClassVar[str] = f"no references, or {OVERFLOW}"

@@ -15,6 +15,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.adem.adem import PAPER
 from rejoinder.evaluators.adem.vectors import Reading, VectorEvaluator, fits, kind_of, largest_square
 from rejoinder.evaluators.base import Use
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
@@ -57,8 +58,8 @@ class EncoderDot(VectorEvaluator):
 
     @property
     def cannot_score(self) -> str:
-        """Why a reply has no score: the text it is compared with is missing."""
-        return " or ".join(f"no {need}" for need in sorted(self.needs))
+        """Why a reply has no score: as a rule, the text it is compared with is missing."""
+        return ", ".join([*(f"no {need}" for need in sorted(self.needs)), f"or {OVERFLOW}"])
 
     @property
     def raw_range(self) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from rejoinder.evaluators.adem.vectors import (
     fits,
 )
 from rejoinder.evaluators.base import Use
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.saving import read_arrays, write_arrays
@@ -52,7 +53,7 @@ class HumanLikeness(VectorEvaluator):
     measures: ClassVar[str] = "the probability that a person, and not a model, wrote a reply"
     citation: ClassVar[str] = f"this package, after the discussion of {PAPER}"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
     labels: ClassVar[Use] = "needed"
     dialogues: ClassVar[Use] = "unused"
     learns_systems: ClassVar[bool] = True

@@ -32,6 +32,7 @@ from rejoinder.evaluators.am_fm.parts import (
 from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.am_fm.weights import LEVELS, MEANS, fitted_weights, weighted_mean
 from rejoinder.evaluators.base import Evaluator, Fit, Use
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.loading.schema import member
 from rejoinder.metrics.base import Metric, TextMetric, check_choice
@@ -56,7 +57,7 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
     measures: ClassVar[str] = "adequacy and fluency of a reply compared with references"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or none with a known word"
+    cannot_score: ClassVar[str] = f"no references, none with a known word, or {OVERFLOW}"
     labels: ClassVar[Use] = "optional"
     dialogues: ClassVar[Use] = "needed"
     reads_sentences: ClassVar[bool] = True

@@ -26,6 +26,7 @@ from rejoinder.evaluators.am_fm.fluency import (
 )
 from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
 from rejoinder.evaluators.base import Evaluator, Use
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.saving import PACKED, packed, read_arrays, unpacked, write_arrays
 from rejoinder.loading.array_schema import Array
@@ -51,7 +52,7 @@ class Am(Evaluator, TextMetric):
     measures: ClassVar[str] = "similarity of a reply to a reference, by latent semantic indexing"
     citation: ClassVar[str] = PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    cannot_score: ClassVar[str] = "no references, or none with a known word"
+    cannot_score: ClassVar[str] = f"no references, none with a known word, or {OVERFLOW}"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "needed"
     reads_sentences: ClassVar[bool] = True
@@ -117,7 +118,7 @@ class Fm(FluencySettings, Evaluator, TextMetric):
     name: ClassVar[str] = "fm"
     measures: ClassVar[str] = "how close a reply's probability by a language model is to a reference's"
     citation: ClassVar[str] = PAPER
-    cannot_score: ClassVar[str] = "no references, or no word with a probability"
+    cannot_score: ClassVar[str] = f"no references, no word with a probability, or {OVERFLOW}"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "optional"
     reads_sentences: ClassVar[bool] = True

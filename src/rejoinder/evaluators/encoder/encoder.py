@@ -23,7 +23,7 @@ from rejoinder.evaluators.encoder.model import POOLINGS, Model, Settings
 from rejoinder.evaluators.encoder.onnx_model import OnnxModel
 from rejoinder.evaluators.encoder.presets import PRESETS
 from rejoinder.evaluators.out_of_domain import Familiarity
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_number, check_scale
@@ -49,7 +49,7 @@ class Encoder(Evaluator):
     measures: ClassVar[str] = "how well a reply fits its context, by a trained neural network"
     citation: ClassVar[str] = "Zhao, Lala and Kawahara 2020, Designing Precise and Robust Dialogue Response Evaluators"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     trains_in_steps: ClassVar[bool] = True
     reads_beginning: ClassVar[bool] = True

@@ -23,6 +23,7 @@ from rejoinder.evaluators.scale import LOWEST
 from rejoinder.learning.batching import by_length, padded
 from rejoinder.learning.saving import TOKENISER, WEIGHTS
 from rejoinder.loading.foreign import first_line, onnx_session
+from rejoinder.loading.onnx_file import check_onnx
 from rejoinder.threads import in_threads
 
 _STACKED = "stack"
@@ -38,10 +39,12 @@ class OnnxModel:
     settings: Settings
     tokeniser: PairTokeniser
     weights: bytes = field(repr=False)
+    file: str = "the exported model"
+    """Where the weights were read, for messages."""
 
     @classmethod
     def load(cls, folder: Path, settings: Settings, precision: str) -> OnnxModel:
-        """The model of a folder, with weights of this precision."""
+        """The model of a folder, with weights of this precision, which are checked."""
         path = folder / WEIGHTS[precision]
         try:
             weights = path.read_bytes()
@@ -49,7 +52,8 @@ class OnnxModel:
             raise DataError("is missing: expected the weights of the model", file=str(path)) from error
         except OSError as error:
             raise unreadable(error, str(path)) from None
-        return cls(precision, settings, settings.tokeniser(read_text(folder / TOKENISER)), weights)
+        check_onnx(weights, str(path))
+        return cls(precision, settings, settings.tokeniser(read_text(folder / TOKENISER)), weights, str(path))
 
     def save(self, folder: Path) -> None:
         """Write tokeniser and weights."""
@@ -66,14 +70,14 @@ class OnnxModel:
         import onnxruntime  # type: ignore[import-untyped]
 
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3  # errors
+        options.log_severity_level = 4  # fatal errors: what fails is raised as well, and is one line of ours
         # Lengths differ from batch to batch: memory kept for every shape would only grow.
         options.enable_mem_pattern = False
         # Each batch runs on one core, and batches on all of them: threads that share a product wait for each other.
         options.intra_op_num_threads = 1
         # int8 weights are converted to full precision once, when the model is loaded, and not for every batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        return onnx_session(self.graph, options, WEIGHTS[self.precision])
+        return onnx_session(self.graph, options, self.file)
 
     @property
     def has_features(self) -> bool:
@@ -90,54 +94,66 @@ class OnnxModel:
         return self.weights + _added_output(_STACKED) if self.has_features else self.weights
 
     def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The score of each pair and the network's features, from one pass. (pairs, 1 + features)"""
+        """The score of each pair and the network's features, from one pass; NaN where the network's numbers overflow.
+
+        (pairs, 1 + features)
+        """
         if not self.has_features:
             return self.score(pairs)[:, None]
 
-        session = self.session  # made before the threads begin
-
         def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
-            scores, features = session.run(["score", _STACKED], arrays)
+            shape = len(arrays["input_ids"]), len(arrays["replies"])
+            scores, features = self._run(arrays, {"score": shape, _STACKED: (*shape, len(FEATURES))})
             return np.concatenate([scores[:, :, None], features], axis=2)
 
+        _ = self.session  # made before the threads begin
         found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
-        return found.reshape(len(pairs), 1 + len(FEATURES))
+        found = found.reshape(len(pairs), 1 + len(FEATURES))
+        found[~np.isfinite(found).all(axis=1)] = np.nan
+        return found
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One score per pair, in order; rows of similar length run together."""
+        """One score per pair, in order; NaN where the network's numbers overflow.
+
+        Rows of similar length run together.
+        """
         if self.has_features:
             return self.read(pairs)[:, 0]
         names = {taken.name for taken in self.session.get_inputs()}  # makes the session, before the threads begin
         if self.settings.towers:
             brancher = self.tokeniser.brancher
-            scores = shared_scores(brancher, pairs, self.settings.pad, BATCH_TOKENS, self._run, threads=True)
+            scores = shared_scores(brancher, pairs, self.settings.pad, BATCH_TOKENS, self._scores, threads=True)
         else:
             encoded = self.tokeniser.encode(pairs)
             scores = np.full(len(pairs), LOWEST)
 
             def run(rows: list[int]) -> NDArray[np.floating]:
                 arrays = padded([encoded[row] for row in rows], self.settings.pad)
-                return self._run({name: array for name, array in arrays.items() if name in names})
+                return self._scores({name: array for name, array in arrays.items() if name in names})
 
             batches = by_length(encoded, BATCH_TOKENS)
             for rows, found in zip(batches, in_threads(run, batches), strict=True):
                 scores[rows] = found
-        if not np.isfinite(scores).all():
-            raise DataError("gives scores that are not finite", file=WEIGHTS[self.precision])
+        scores[~np.isfinite(scores)] = np.nan
         return scores
 
-    def _run(self, arrays: Mapping[str, Ints]) -> NDArray[np.floating]:
+    def _scores(self, arrays: Mapping[str, Ints]) -> NDArray[np.floating]:
         """The network's scores. (rows,), or with towers (rows, replies)"""
-        file = WEIGHTS[self.precision]
+        shape = tuple(len(arrays[name]) for name in ("input_ids", "replies") if name in arrays)
+        [found] = self._run(arrays, {"score": shape})
+        return found
+
+    def _run(self, arrays: Mapping[str, Ints], shapes: Mapping[str, tuple[int, ...]]) -> list[NDArray[np.floating]]:
+        """The network's outputs of these names and shapes."""
         session = self.session
         try:
-            [found] = session.run(["score"], dict(arrays))
+            outputs: list[NDArray[np.floating]] = session.run(list(shapes), dict(arrays))
         except Exception as error:  # the library's errors share no class of their own
-            raise DataError(f"cannot score ({first_line(error)})", file=file) from error
-        expected = tuple(len(arrays[name]) for name in ("input_ids", "replies") if name in arrays)
-        if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != expected:
-            raise DataError(f"must give scores of shape {expected}", file=file)
-        return found
+            raise DataError(f"cannot score ({first_line(error)})", file=self.file) from error
+        for found, (name, shape) in zip(outputs, shapes.items(), strict=True):
+            if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != shape:
+                raise DataError(f"must give numbers of shape {shape}", file=self.file, field=name)
+        return outputs
 
 
 def _added_output(name: str) -> bytes:

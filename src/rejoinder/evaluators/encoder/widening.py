@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import DataError
 from rejoinder.learning.extras import require_extra
+from rejoinder.loading.onnx_file import check_onnx
 
 _OWNER = "network."
 """What the exporter puts before the names of the network's own weights."""
@@ -27,6 +28,7 @@ def widened(weights: bytes, file: str) -> Arrays:
     import onnx
     from onnx import numpy_helper
 
+    check_onnx(weights, file)
     graph = onnx.load_from_string(weights).graph
     arrays: Arrays = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     _restore(graph, arrays)

@@ -14,6 +14,7 @@ from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.evaluators.base import Fit
 from rejoinder.evaluators.ruber.pooling import CorpusEvaluator, RuberRef, referenced
 from rejoinder.evaluators.ruber.unref import NetworkEvaluator, RuberUnref, load_scorer, unreferenced
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun
@@ -72,7 +73,7 @@ class Ruber(NetworkEvaluator):
     name: ClassVar[str] = "ruber"
     measures: ClassVar[str] = "how close a reply is to a reference and how well it fits its context, in one score"
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
-    cannot_score: ClassVar[str] = "no context, or no references with a known word"
+    cannot_score: ClassVar[str] = f"no context, no references with a known word, or {OVERFLOW}"
 
     blend: str = "arithmetic"
     """How both scores become one: min, max, geometric or arithmetic."""

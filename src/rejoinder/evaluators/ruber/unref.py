@@ -15,6 +15,7 @@ from rejoinder.data.pairs import pair_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Fit
 from rejoinder.evaluators.ruber.pooling import CorpusEvaluator
+from rejoinder.evaluators.scale import OVERFLOW
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.extras import require_extra
 from rejoinder.learning.parameters import check_least, check_rates, check_scale
@@ -135,7 +136,7 @@ class RuberUnref(NetworkEvaluator):
     name: ClassVar[str] = "ruber-unref"
     measures: ClassVar[str] = "how well a reply fits its context, by a network that tells true replies from random ones"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
 
     scorer_: PairScorer = field(init=False, repr=False, compare=False)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.evaluators.static.network import SAVED, StaticNetwork
 from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
 from rejoinder.language_models.ngram.model import Level, NgramModel, checked_model
@@ -50,7 +50,7 @@ class Static(Evaluator):
     measures: ClassVar[str] = "how well a reply fits its context, by word vectors and counts: very fast"
     citation: ClassVar[str] = "this package; word weights after Arora et al. 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
-    cannot_score: ClassVar[str] = "no context"
+    cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
     is_slow: ClassVar[bool] = False
     labels: ClassVar[Use] = "needed"
