@@ -56,6 +56,12 @@ def _calibrated(folder: Path) -> None:
     fitted.with_calibration(Calibration.fit(raw, np.clip(1 + 4 * raw + rng.normal(0, 0.3, 80), 1, 5))).save(folder)
 
 
+def _exported(folder: Path) -> None:
+    from tiny_onnx import write_tiny_network  # not everyone who wants a folder has the package `onnx`
+
+    write_tiny_network(folder)
+
+
 def _stored(folder: Path) -> None:
     texts = ("a", "b", EXAMPLE.response, *EXAMPLE.references, EXAMPLE.context)
     StoredVectors.of({text: np.arange(4.0) + len(text) for text in texts}, "made|1").save(folder)
@@ -97,6 +103,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "ruber, pretrained encoder": _fitted("ruber", lambda: {"encoder": tiny_encoder(), "max_length": 32, **NETWORK}),
     "encoder-dot, pretrained encoder": _fitted("encoder-dot", lambda: {"encoder": tiny_encoder(), "max_length": 32}),
     "fm, causal language model": _fitted("fm", lambda: {"lm": tiny_causal()}),
+    "encoder, exported": _exported,
     "am, calibrated": _calibrated,
     "ensemble of a folder": _nested_ensemble,
     "blend of pretrained models": _fitted("blend", lambda: {"members": pretrained_members(), "models": ("ridge",)}),

@@ -19,7 +19,7 @@ from rejoinder.building import instance
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.learning.saving import read_arrays, write_arrays
-from rejoinder.loading.array_schema import Array
+from rejoinder.loading.array_schema import Array, check_finite
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.loading.schema import checked_object
 from rejoinder.loading.sources import downloads, find_pretrained
@@ -58,10 +58,14 @@ class Learned(ABC):
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write learned arrays into the folder; return the plain values, for config.json.
 
-        A class that learns anything else overrides this and `load_learned`.
+        A class that learns anything else overrides this and `load_learned`. Arrays that are not finite are refused
+        here, as they would be when the folder is opened.
         """
         values = {name: getattr(self, name) for name in self._learned_names()}
         arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise CallError(f"{self.name} cannot be saved: {name} holds numbers that are not finite")
         if arrays:
             write_arrays(folder / ARRAYS, arrays)
         return {name: value for name, value in values.items() if name not in arrays}
@@ -69,6 +73,8 @@ class Learned(ABC):
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value of each learned field, from what `save_learned` wrote and returned."""
         arrays = saved_arrays(folder / ARRAYS) if plain.keys() < self._learned_names() else {}
+        for name, array in arrays.items():
+            check_finite(array, str(folder / ARRAYS), name)
         values = {**plain, **arrays}
         for name in sorted(self._learned_names() - values.keys()):
             raise DataError("is missing", file=str(folder), field=name)

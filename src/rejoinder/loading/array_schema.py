@@ -51,6 +51,14 @@ def checked_arrays(
     return {name: arrays[name] for name in expected}
 
 
+def check_finite(array: NDArray[Any], file: str, name: str, *, infinite: bool = False) -> None:
+    """DataError if an array of a file has numbers that are not finite; `infinite`: -inf is allowed."""
+    if array.dtype.kind == "f":
+        fine = np.isfinite(array) | np.isneginf(array) if infinite else np.isfinite(array)
+        if not fine.all():
+            raise DataError("holds numbers that are not finite", file=file, field=name)
+
+
 def _check_shape(
     array: NDArray[Any], shape: tuple[str | int, ...], sizes: dict[str, int], file: str, name: str
 ) -> None:
@@ -65,10 +73,7 @@ def _check_shape(
 
 
 def _check_numbers(array: NDArray[Any], wanted: Array, file: str, name: str) -> None:
-    if array.dtype.kind == "f":
-        fine = np.isfinite(array) | np.isneginf(array) if wanted.infinite else np.isfinite(array)
-        if not fine.all():
-            raise DataError("holds numbers that are not finite", file=file, field=name)
+    check_finite(array, file, name, infinite=wanted.infinite)
     if array.size and not (wanted.low <= array.min() and array.max() <= wanted.high):
         raise DataError(f"must be from {wanted.low:g} to {wanted.high:g}", file=file, field=name)
     if wanted.increasing and (array[1:] <= array[:-1]).any():

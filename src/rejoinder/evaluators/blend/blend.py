@@ -33,7 +33,7 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.saving import write_arrays
-from rejoinder.loading.array_schema import checked_arrays
+from rejoinder.loading.array_schema import Array, checked_arrays
 from rejoinder.loading.foreign import saved_arrays
 from rejoinder.loading.schema import member as checked_member
 from rejoinder.metrics.base import Metric, Watcher, check_choice
@@ -258,17 +258,19 @@ class Blend(Evaluator):
 def _saved_models(path: Path, columns: int) -> Models:
     """The models that `save_learned` wrote."""
     arrays = saved_arrays(path)
-    parts = {
-        kind: {name.removeprefix(f"{kind}."): array for name, array in arrays.items() if name.startswith(f"{kind}.")}
-        for kind in KINDS
-    }
+
+    def part(kind: str, saved: Mapping[str, Array], **sizes: int) -> dict[str, Any]:
+        """The arrays of a model, without the kind of model before their names."""
+        expected = {f"{kind}.{name}": array for name, array in saved.items()}
+        found = checked_arrays(arrays, expected, str(path), **sizes)
+        return {name.removeprefix(f"{kind}."): array for name, array in found.items()}
+
     ridge = trees = None
-    if parts["ridge"]:
-        ridge = Ridge.of(checked_arrays(parts["ridge"], Ridge.saved(), str(path), columns=columns))
-    if parts["trees"]:
-        left = parts["trees"].get("left", np.empty((0, 0)))
-        expected = Trees.saved(columns, left.shape[-1] if left.ndim else 0)
-        trees = Trees.of(checked_arrays(parts["trees"], expected, str(path)))
+    if any(name.startswith("ridge.") for name in arrays):
+        ridge = Ridge.of(part("ridge", Ridge.saved(), columns=columns))
+    if any(name.startswith("trees.") for name in arrays):
+        left = arrays.get("trees.left", np.empty((0, 0)))
+        trees = Trees.of(part("trees", Trees.saved(columns, left.shape[-1] if left.ndim else 0)))
     if ridge is None and trees is None:
         raise DataError("holds no model: expected a ridge regression or trees", file=str(path))
     return Models(ridge, trees)
