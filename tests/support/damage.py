@@ -1,4 +1,7 @@
-"""Damage to a saved folder: JSON with other values or repeated keys, arrays of other shapes, files cut, linked or gone."""
+"""Damage to a saved folder: JSON with other values or repeated keys, arrays of other shapes, files cut, linked or gone.
+
+ONNX files have weights elsewhere, other numbers, types and nodes.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
+
+from tiny_onnx import read_onnx
 
 VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 2, 3, 7, 1000, 10**9, 10**30, -(10**30), 0.5, -0.5, 1e308, math.nan, math.inf,
     -math.inf,    "", "none", "x", "/etc/passwd", "../../secret", "C:\\secret", "someone/model", "\x00", "a" * 5000,
     [], [1], [1, 2], ["a", "b"], [[]], {}, {"a": 1}, {"metric": "judge"}, [[[[1]]]],
 ]  # fmt: skip
+_SMALL = 1 << 20
+"""Bytes. Changing the network of the package takes long."""
 
 Change = Callable[[NDArray[Any]], NDArray[Any]]
 CHANGES: list[Change] = [
@@ -42,7 +50,18 @@ CHANGES: list[Change] = [
     lambda array: array.astype(np.int64),
     lambda array: array.astype(np.uint8),
     lambda array: array.astype(np.bool_),
+    lambda array: _last(array, math.nan),
+    lambda array: _last(array, -math.inf),
+    lambda array: np.full_like(array, np.finfo(array.dtype).max if array.dtype.kind == "f" else 2),
 ]
+
+
+def _last(array: NDArray[Any], value: float) -> NDArray[Any]:
+    """The array with another last number, if it has floating-point numbers."""
+    if array.dtype.kind == "f" and array.size:
+        array = array.copy()
+        array.reshape(-1)[-1] = value
+    return array
 
 
 @dataclass(frozen=True)
@@ -61,6 +80,8 @@ class Damage:
             files = [path for path in files if path.suffix == ".json"]
         elif self.how == "array":
             files = [path for path in files if path.suffix == ".safetensors"]
+        elif self.how == "onnx":
+            files = [path for path in files if path.suffix == ".onnx" and path.stat().st_size < _SMALL]
         with suppress(ValueError, SafetensorError):  # damaged already
             if files:
                 getattr(self, f"_{self.how}")(files[self.file % len(files)])
@@ -84,6 +105,8 @@ class Damage:
 
     def _array(self, path: Path) -> None:
         arrays = load_file(path)
+        if not arrays:  # the only one was removed
+            return
         name = sorted(arrays)[self.place % len(arrays)]
         array = arrays.pop(name)
         if self.value % 8 == 0:
@@ -92,6 +115,32 @@ class Damage:
             with np.errstate(all="ignore"):
                 arrays[name] = np.ascontiguousarray(CHANGES[self.value % len(CHANGES)](array))
         _replace(path, save(arrays))
+
+    def _onnx(self, path: Path) -> None:
+        model = read_onnx(path.read_bytes())
+        if model is None or not model.graph.initializer or not model.graph.node:  # damaged already
+            return
+        weights = model.graph.initializer[self.place % len(model.graph.initializer)]
+        node = model.graph.node[self.place % len(model.graph.node)]
+        kind = self.value % 7
+        if kind == 0:
+            weights.external_data.add(key="location", value="/etc/passwd")
+        elif kind == 1:
+            weights.data_location = onnx.TensorProto.EXTERNAL
+        elif kind == 2:
+            weights.dims.append(self.value % 5)
+        elif kind == 3:
+            weights.data_type = self.value % 30
+        elif kind == 4:
+            del node.input[:]
+        elif kind == 5:
+            node.op_type = "EPContext" if self.value % 2 else "Loop"
+        elif weights.data_type == onnx.TensorProto.FLOAT:
+            array = onnx.numpy_helper.to_array(weights)
+            with np.errstate(all="ignore"):
+                changed = np.asarray(CHANGES[self.value % len(CHANGES)](array) if array.ndim else array)
+            weights.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(changed), weights.name))
+        _replace(path, model.SerializeToString())
 
     def _file(self, path: Path) -> None:
         content = path.read_bytes()
@@ -132,5 +181,5 @@ def _replace(path: Path, content: bytes) -> None:
 def damages() -> st.SearchStrategy[list[Damage]]:
     """One or two pieces of damage."""
     numbers = st.integers(0, 1 << 30)
-    how = st.sampled_from(["json", "json", "json", "array", "array", "file"])
+    how = st.sampled_from(["json", "json", "json", "array", "array", "file", "onnx"])
     return st.lists(st.builds(Damage, how, numbers, numbers, numbers), min_size=1, max_size=2)

@@ -78,7 +78,7 @@ class _Field(NamedTuple):
 def check_onnx(content: bytes, file: str) -> None:
     """DataError if a model has weights in other files, numbers that are not finite, or anything that is not ONNX.
 
-    An infinite number is accepted where it is alone: torch's exporter writes `masked_fill(mask, -inf)` of an attention as
+    An infinite number is accepted where it is alone: torch's exporter writes `masked_fill(mask, -inf)` with
     a constant of one number. (A mask of a fixed length would be an array with -inf, but `to_onnx` fixes no length.)
     """
     if content[4 : 4 + len(_RUNTIME_FORMAT)] == _RUNTIME_FORMAT:
