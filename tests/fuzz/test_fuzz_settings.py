@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from fuzzing import fuzz, mutated
+from fuzzing import damaged, fuzz, mutated
 from rejoinder.errors import LONGEST_MESSAGE, CallError, RejoinderError
+from rejoinder.output.unfinished import UnfinishedRows, content_digest
 from rejoinder.registry import load
+from rejoinder.reply_models.pool.run import _finished_tally
+from rejoinder.scoring.part_file import PartFile
 from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.targets import FileTarget
 from rejoinder.specs import format_spec, parse_spec
 
 pytestmark = pytest.mark.slow
@@ -47,6 +54,51 @@ def test_score_files(tmp_path: Path) -> None:
         st.tuples(mutated([SCORES], tokens), st.just(META)) | st.tuples(st.just(SCORES), mutated([META], tokens)),
         target,
     )
+
+
+RUN = {
+    "version": "1",
+    "digest": "x",
+    "seed": 0,
+    "intervals": False,
+    "by": ["topic"],
+    "signatures": {"bleu": "bleu|n:4|v:1", "m": "m"},
+}
+
+
+@pytest.mark.parametrize("state", ["finished", "unfinished", "replies"])
+def test_records_of_runs(state: str, tmp_path: Path) -> None:
+    """A damaged record is refused with one short line, unless all of it that is compared is as it was."""
+    target = tmp_path / "a.jsonl"
+    target.write_bytes(SCORES)
+    rows = UnfinishedRows(target)
+    if state == "unfinished":
+        rows.start(RUN)
+        path = rows.state
+    else:
+        path = tmp_path / ("a.meta.json" if state == "finished" else "a.pool.json")
+        about = {"run": RUN, "content": content_digest(target), "signatures": {}, "systems": {"a": {"replies": 1}}}
+        path.write_text(json.dumps(about))
+    plain = json.loads(path.read_text())
+
+    def resume(content: Any) -> None:
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        try:
+            if state == "finished":
+                FileTarget(target).check_finished(RUN)
+            elif state == "replies":
+                _finished_tally(target, RUN)
+            else:
+                PartFile(target, RUN).restore({"bleu": np.zeros(2)}, 2)
+        except RejoinderError as error:
+            check_error(error)
+            return
+        found = json.loads(path.read_bytes())
+        assert found.get("run", {key: found[key] for key in RUN if key in found}) == RUN
+        assert target.read_bytes() == SCORES
+
+    names = [*RUN, "run", "content", "rejoinder"]
+    fuzz(damaged([plain], names) | mutated([path.read_bytes()], [b'"run": ', b"null", b"[]", b"{}"]), resume)
 
 
 def test_score_tables(tmp_path: Path) -> None:

@@ -22,7 +22,11 @@ from rejoinder.output.writing import write_text
 
 _MARK = {"rejoinder": "unfinished run"}
 START_OVER = "choose another output, or start over without --resume"
-_DIGESTS = {"digest": "other data", "slices": "other values of the fields of --by"}
+_DIGESTS = {
+    "digest": "other data",
+    "slices": "other values of the fields of --by",
+    "files": "other files behind the parameters",
+}
 """Key of a digest -> what it means if it differs."""
 _LONGEST_SHOWN = 60  # characters
 
@@ -115,22 +119,25 @@ def check_same_run(found: Mapping[str, Any], run: Mapping[str, Any], place: Path
     `found` is what the output records of the run that wrote it, `run` what this run would record: everything that the
     output depends on.
     """
-    if found != run and (differences := [*_differences(found, json.loads(json.dumps(run)))]):
-        raise CallError(f"{place} belongs to another run ({', '.join(differences)}): {START_OVER}")
+    now = json.loads(json.dumps(run))
+    if found != now:
+        told = ", ".join(_differences(found, now)) or "other settings"
+        raise CallError(f"{place} belongs to another run ({told}): {START_OVER}")
 
 
 def check_finished(target: Path, about: Mapping[str, Any], run: Mapping[str, Any], lacking: str = "") -> None:
     """Raise an error unless a finished file is of this run, and as it was written.
 
-    `about` is what was recorded about it: the `run`, and the digest of its `content` unless the file has checks of its
-    own. `lacking` says why something may be missing there.
+    `about` is what was recorded about it: the `run`, and the digest of its `content`. `lacking` says why something may
+    be missing there.
     """
     found = about.get("run")
     if not isinstance(found, Mapping):
         reason = lacking or "its metadata do not record the run"
         raise CallError(f"{target} cannot be compared with this run ({reason}): {START_OVER}")
     check_same_run(found, run, target)
-    if about.get("content", "") not in {"", content_digest(target)}:
+    # The metadata of a Parquet file are at its end, which is not there if it was cut off.
+    if target.suffix != ".parquet" and about.get("content") != content_digest(target):
         raise DataError(
             f"is not the file that its metadata describe, or was changed or cut off: {START_OVER}", file=str(target)
         )

@@ -117,7 +117,7 @@ def scored_candidates(
     """The candidates, or replies made from the dialogues, that the teacher can score, and their scores."""
     given = list(candidates) or candidates_of(dialogues, contexts, seed)
     given = [example for example in given if example.context and example.response.strip()]
-    scores = teacher_scores(teacher, given, scores_file, quiet=run.quiet)
+    scores = teacher_scores(teacher, given, scores_file, resume=run.resume, quiet=run.quiet)
     known = np.flatnonzero(~np.isnan(scores))
     if len(known) < 2:
         raise CallError("the teacher can score none of the replies: expected at least two")

@@ -18,6 +18,7 @@ from rejoinder.errors import CallError
 from rejoinder.learning.data import examples_digest
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.output.unfinished import START_OVER
 from rejoinder.output.writing import write_text
 from rejoinder.progress import bar
 from rejoinder.types import Example, Scores
@@ -26,10 +27,15 @@ AT_ONCE = 512
 _BEGINNING = b'{"key": "'
 
 
-def teacher_scores(teacher: Metric, examples: Sequence[Example], file: Path | None, *, quiet: bool = True) -> Scores:
-    """One score per reply; those in the file are not computed again, and scores of anything else in it are replaced."""
+def teacher_scores(
+    teacher: Metric, examples: Sequence[Example], file: Path | None, *, resume: bool = False, quiet: bool = True
+) -> Scores:
+    """One score per reply; those in the file are not computed again.
+
+    Scores of anything else in it are replaced; where a run is resumed, they are a CallError.
+    """
     key = digest_of([teacher.signature, examples_digest(examples)])
-    found = [] if file is None else _kept(file, key)
+    found = [] if file is None else _kept(file, key, resume=resume)
     faster = ("a faster teacher", "fewer contexts or candidates")
     done = len(found)
     with bar(
@@ -57,10 +63,12 @@ def check_scores_file(file: Path) -> None:
         raise CallError(f"{file} holds no scores of a teacher, but would be needed for them: expected another name")
 
 
-def _kept(file: Path, key: str) -> list[float]:
+def _kept(file: Path, key: str, *, resume: bool) -> list[float]:
     """The scores that the file holds for this key, and the file with nothing else in it."""
     head, found = json.dumps({"key": key}), []
     lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
+    if resume and lines and lines[0] != head:
+        raise CallError(f"{file} belongs to another run (scores of another teacher or of other replies): {START_OVER}")
     whole = [head]
     for line in lines[1:-1] if lines[:1] == [head] else []:  # what follows the last line break was cut off
         whole.append(line)
