@@ -18,7 +18,7 @@ _ADEM = "Predictions tend towards the mean of the ratings; other systems than th
 _DOT = "Not calibrated: a starting point of ADEM, rarely of use by itself."
 
 WEAKNESSES: dict[str, str] = {
-    "default": "Knows no facts, and only short chat in English: nothing is decided about longer replies, lists or code. "
+    "default": "Knows no facts, and only short chat in English: nothing is decided about long replies, lists or code. "
     "Hardly distinguishes replies to one context that are all on topic, nor specific replies from generic ones. Do not "
     "rely on the score of a single reply.",
     "default@1": "As default, but rates broken language made of the context's words too high, and reads only the "
