@@ -209,6 +209,14 @@ def test_an_answer_nested_too_deeply_is_an_answer_that_cannot_be_used() -> None:
             KeyCleaner("").parsed("[" * depth + "]" * depth)
 
 
+@pytest.mark.parametrize("key", [KEY, "\\" * 40, "a\\" * 20, "s" * 40 + "k", "&#x0&#x0&#x0"])
+def test_texts_that_almost_match_are_searched_in_linear_time(key: str) -> None:
+    for unit in ("\\", key[:-1], f"{key[:-1]}x", "&#x0", "%", "\\u00", "&quot;"):
+        KeyCleaner(key).text(unit * (100_000 // len(unit)))  # hours, if a piece could be read in several ways
+    assert KeyCleaner(key).text(f"a {key} b") == "a [key] b"
+    assert KeyCleaner(key).text(f"a {json.dumps(json.dumps(key))[3:-3]} b") == "a [key] b"
+
+
 def echoing(body: dict[str, Any], number: int) -> Reply:
     """An answer that can be used, with every form of the key in every field."""
     if "reply A" in body["messages"][-1]["content"]:

@@ -190,8 +190,9 @@ def _mass(entry: Mapping[str, Any], wanted: str) -> float:
     alternatives = entry.get("top_logprobs")
     for other in alternatives if isinstance(alternatives, list) else []:
         token, logprob = (other.get("token"), other.get("logprob")) if isinstance(other, dict) else (None, None)
-        known = type(logprob) in {int, float} and logprob == logprob  # NaN is not a probability
-        if known and isinstance(token, str) and token.strip() == wanted:
+        if not isinstance(logprob, int | float) or isinstance(logprob, bool) or logprob != logprob:  # NaN
+            continue
+        if isinstance(token, str) and token.strip() == wanted:
             total += math.exp(max(-1000.0, min(0.0, logprob)))  # integers of any size fit
     return total
 

@@ -13,7 +13,6 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from html import escape
 from itertools import accumulate
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -89,49 +88,73 @@ class KeyCleaner:
     def parsed(self, content: str | bytes) -> Any:
         """JSON without the key in any name or value; a ValueError for what is no JSON, or too deep."""
         try:
-            return self._cleaned(json.loads(content), 0)
+            whole = [json.loads(content)]
         except RecursionError:
             raise ValueError("nested too deeply") from None
+        level: list[Any] = [whole]
+        for _ in range(DEEPEST + 1):
+            level = [inner for container in level for inner in self._clean(container)]
+            if not level:
+                return whole[0]
+        raise ValueError("nested too deeply")
 
-    def _cleaned(self, value: Any, depth: int) -> Any:
-        if depth > DEEPEST:
-            raise ValueError("nested too deeply")
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {self.text(name): self._cleaned(inner, depth + 1) for name, inner in value.items()}
-        if isinstance(value, list):
-            return self._cleaned_list(value, depth)
-        # Only integers: a number of another form is not how a key of digits is repeated.
-        return REMOVED if type(value) is int and self.text(str(value)) != str(value) else value
+    def _clean(self, container: Any) -> list[Any]:
+        """The containers within an object or a list, whose own names and values are cleaned in place.
 
-    def _cleaned_list(self, values: list[Any], depth: int) -> list[Any]:
-        """The list without the key, which may also be spread over tokens, or be spelled as bytes."""
-        if values and all(type(one) is int and 0 <= one < 256 for one in values):
-            return [] if self._pattern.search(bytes(values).decode("latin-1")) else values
-        if values and all(isinstance(one, dict) and isinstance(one.get("token"), str) for one in values):
-            values = self._without_tokens(values)
-        return [self._cleaned(one, depth + 1) for one in values]
+        Log-probabilities make an answer long, but its texts short: those too short for the key are passed over.
+        """
+        if type(container) is dict:
+            for name in [one for one in container if len(one) >= self._shortest]:
+                container[self.text(name)] = container.pop(name)
+        else:
+            self._clean_spread(container)
+        inner = []
+        for place, value in container.items() if type(container) is dict else enumerate(container):
+            kind = type(value)
+            if kind is dict or kind is list:
+                inner.append(value)
+            elif kind is str and len(value) >= self._shortest:
+                container[place] = self.text(value)
+            elif kind is int and value >= 10 ** (SHORTEST_CLEANED - 1) and self.text(str(value)) != str(value):
+                container[place] = REMOVED
+        return inner
 
-    def _without_tokens(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The tokens of an answer; of those that together hold the key, only the place is left."""
+    def _clean_spread(self, values: list[Any]) -> None:
+        """Remove the key from a list over which it is spread: of bytes, or of an answer's tokens."""
+        if len(values) >= self._shortest and all(type(one) is int and 0 <= one < 256 for one in values):
+            if self._pattern.search(bytes(values).decode("latin-1")):
+                values.clear()
+        elif values and all(type(one) is dict and type(one.get("token")) is str for one in values):
+            self._clean_tokens(values)
+
+    def _clean_tokens(self, entries: list[dict[str, Any]]) -> None:
+        """Leave only their place of the tokens that together hold the key."""
+        text = "".join(entry["token"] for entry in entries)
+        if self.text(text) == text:
+            return
         ends = list(accumulate(len(entry["token"]) for entry in entries))
-        text, found = "".join(entry["token"] for entry in entries), list(entries)
         for match in self._pattern.finditer(text):
             for place, end in enumerate(ends):
-                if end - len(entries[place]["token"]) < match.end() and match.start() < end:
-                    found[place] = {"token": REMOVED}
-        return found
+                if match.start() < end and (ends[place - 1] if place else 0) < match.end():
+                    entries[place] = {"token": REMOVED}
 
 
 def _escaped(key: str) -> str:
     """A pattern of the key, whose characters may be escaped as in JSON (also in JSON within JSON), URLs and HTML."""
-    each = []
-    for character in key:
-        code = ord(character)
-        entity = "|".join({rf"#x0*{code:x};", rf"#0*{code};", re.escape(escape(character).removeprefix("&"))})
-        each.append(rf"(?:\\*{re.escape(character)}|%(?i:{code:02x})|\\+(?i:u{code:04x})|&(?i:{entity}))")
-    return "".join(each)
+    # Eight backslashes escape a character four times. Without a limit, a long run of them would take hours.
+    return "".join(
+        rf"(?:\\{{{len(part)},{8 * len(part)}}}|(?i:%5c){{{len(part)}}})"
+        if part[0] == "\\"
+        else rf"(?:\\{{0,8}}{re.escape(part)}|(?i:%{ord(part):02x}|\\{{1,8}}u{ord(part):04x}|{_entities(part)}))"
+        for part in re.findall(r"\\+|.", key)
+    )
+
+
+def _entities(character: str) -> str:
+    """A pattern of a character as HTML spells it."""
+    named = "&(?:quot|amp|lt|gt|apos);" if character in "\"&<>'" else ""
+    each = {f"&#0?{ord(character)};", f"&#x0?{ord(character):x};", named}
+    return "|".join(sorted(each - {""}))
 
 
 def _in_base64(key: str) -> Iterator[str]:
