@@ -187,7 +187,7 @@ def test_long_names_are_cut_in_tables_and_whole_in_json(run: Run, write_lines: W
 def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
 
-    def show(*_: object) -> None:
+    def show(*_: object, **__: object) -> None:
         shown.append(warnings.formatwarning(f"about {EVIL}", RuntimeWarning, "file.py", 1))
 
     before = warnings.formatwarning
