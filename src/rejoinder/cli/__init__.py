@@ -21,7 +21,7 @@ from functools import partial
 
 from rejoinder._version import __version__
 from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.errors import RejoinderError
+from rejoinder.errors import RejoinderError, without_secrets
 
 VERB_GROUPS: dict[str, dict[str, str]] = {
     "Judge replies": {
@@ -48,7 +48,7 @@ VERB_GROUPS: dict[str, dict[str, str]] = {
         "distill": "train a small evaluator to predict the scores of larger ones",
         "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
         "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
-        "reproduce": "make a table or figure of the papers again, with our results next to theirs",
+        "reproduce": "print the command that makes a table or figure of the papers again, in a checkout",
     },
     "Run": {
         "serve": "score replies over HTTP",
@@ -115,40 +115,51 @@ def _fill(verb: str, parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:
     """Run one command, and return the exit code; `interrupted` says whether an error may be due to an interrupt."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    return exit_code("rejoinder", partial(_run, given), interrupted)
+
+
+def _run(given: Sequence[str]) -> int:
+    parser = build_parser()
+    if not given:
+        parser.print_help()
+        return 0
+    namespace = parser.parse_args(given)
+    with notes_of_readers(namespace):
+        code: int = namespace.run(namespace)
+    return code
+
+
+def exit_code(program: str, command: Callable[[], int], interrupted: Callable[[], bool]) -> int:
+    """The exit code of a command of a program; errors and warnings are one line each on standard error."""
+    fail = partial(_fail, program)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets its table
     try:
-        with _warnings_on_one_line():
-            parser = build_parser()
-            if not given:
-                parser.print_help()
-                return 0
-            namespace = parser.parse_args(given)
-            with _notes_of_readers(namespace):
-                code: int = namespace.run(namespace)
+        with _warnings_on_one_line(program):
+            code = command()
             sys.stdout.flush()
             return code
     except RejoinderError as error:
-        return _fail(str(error), error.exit_code) if not interrupted() else _fail("interrupted", 130)
+        return fail(str(error), error.exit_code) if not interrupted() else fail("interrupted", 130)
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return fail("interrupted", 130)
     except BrokenPipeError:
         # The reader of our output is gone (`| head`); without this, Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # no space left, a folder that vanished: no bug, and the message says it all
-        return _fail(str(error), 1)
+        return fail(str(error), 1)
     except BaseException as error:  # polars' PanicException is no Exception
         if isinstance(error, SystemExit | GeneratorExit) or os.environ.get("REJOINDER_DEBUG"):
             raise
         if interrupted():
-            return _fail("interrupted", 130)
+            return fail("interrupted", 130)
         hint = "set REJOINDER_DEBUG=1 to see where"
-        return _fail(f"this should not have happened: {type(error).__name__}: {error} ({hint})", 1)
+        return fail(f"this should not have happened: {type(error).__name__}: {without_secrets(str(error))} ({hint})", 1)
 
 
 @contextmanager
-def _notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
+def notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
     """Print what the readers log, such as how they understood a file, on standard error, unless quiet."""
     from rejoinder.cli.options import put
     from rejoinder.progress import beside_bars
@@ -173,20 +184,20 @@ def _notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
         logger.propagate = propagate
 
 
-def _fail(message: str, code: int) -> int:
+def _fail(program: str, message: str, code: int) -> int:
     from rejoinder.text.terminal import one_line
 
-    print(f"rejoinder: {one_line(message)}", file=sys.stderr)
+    print(f"{program}: {one_line(message)}", file=sys.stderr)
     return code
 
 
 @contextmanager
-def _warnings_on_one_line() -> Iterator[None]:
+def _warnings_on_one_line(program: str) -> Iterator[None]:
     """Show warnings as this command shows errors: what they quote may come from outside."""
     from rejoinder.text.terminal import one_line
 
     def shown(message: Warning | str, *_: object, **__: object) -> str:
-        return f"rejoinder: warning: {one_line(str(message))}\n"
+        return f"{program}: warning: {one_line(str(message))}\n"
 
     before, warnings.formatwarning = warnings.formatwarning, shown
     try:
