@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-slow test-under-load kills other-servers fuzz mutants api-check dockerfile reproduce lint types format clean
+.PHONY: demo docs test test-slow test-under-load frozen kills other-servers fuzz mutants api-check dockerfile papers lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -37,6 +37,14 @@ test-under-load: .venv/test
 	for number in $$(seq $(SLOW_RUNS)); do \
 		for tests in $(SLOW_TESTS); do $(PYTEST) -q $$tests; done; \
 	done
+
+# Everything in tests/frozen, computed by the commit that was frozen and by this one, on one machine: the same bytes?
+frozen: .venv/test
+	rm -rf build/frozen && mkdir -p build/frozen/source
+	git archive $$(cat tests/frozen/commit) src | tar -x -C build/frozen/source
+	PYTHONPATH=$(CURDIR)/build/frozen/source/src $(BIN)/python tests/frozen/freeze.py build/frozen/then
+	$(BIN)/python tests/frozen/freeze.py build/frozen/now
+	diff --recursive --brief build/frozen/then build/frozen/now && echo "the same bytes"
 
 # The server of a study is killed twenty times while raters answer; fails if an acknowledged answer is lost.
 kills: .venv/test
@@ -93,10 +101,10 @@ mutants: .venv/test .venv-mutants/ready
 DATA ?= ../shared/data
 QUICK_PAGES := papers metric-figures rater-figures evaluator-studies am-fm-table1 am-fm-dstc6 adem-speed ruber-transfer
 
-reproduce: .venv/test models-cache/skip-thought
-	rm -rf build/reproduction
+papers: .venv/test models-cache/skip-thought
+	rm -rf build/papers
 	set -e; for page in $(QUICK_PAGES); do \
-		$(BIN)/rejoinder reproduce $$page --data $(DATA) --cache build/reproduction -o docs/results/$$page.md; \
+		$(BIN)/python -m papers $$page --data $(DATA) --cache build/papers -o docs/results/$$page.md; \
 	done
 
 # A row of am-fm-table1.

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from papers.published.adem import TABLE_11, TEST_REPLIES
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.learning.splits import drawn_groups
 from rejoinder.meta.experiments.partition import context_groups
 from rejoinder.meta.judged import read_judged
-from rejoinder.reproduction.published.adem import TABLE_11, TEST_REPLIES
 from timing import timed
 
 

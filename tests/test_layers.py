@@ -15,7 +15,7 @@ from rejoinder import registry
 ORDER = (
     "types errors _version defaults progress arguments threads specs building loading model_folder output registry "
     "config arrays data text stats figures metrics learning language_models encoders reply_models evaluators training "
-    "scoring annotation meta report reproduction integrations service cli command"
+    "scoring annotation meta report integrations service cli command"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")
@@ -55,6 +55,12 @@ def parts_in_strings(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE.fullmatch(node.value):
             yield node.lineno, node.value.split(".")[1]
+
+
+def test_the_package_does_not_import_what_makes_the_papers() -> None:
+    """`papers/` may import all of the package; it is not installed with it."""
+    named = re.compile(r"(?:from|import) papers\b|[\"']papers\.")
+    assert not [path for path in ROOT.rglob("*.py") if named.search(path.read_text(encoding="utf-8"))]
 
 
 def test_every_part_has_its_place() -> None:

@@ -7,23 +7,36 @@ from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False  # that of `typing` would have to be imported
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 INTERRUPTED = 130
 """The exit code, as shells have it for a command that SIGINT ended."""
 
 
 def main() -> int:
     """Run the command line, and return the exit code."""
+    return guarded("rejoinder", _load)
+
+
+def _load() -> Callable[..., int]:
+    from rejoinder.cli import main as loaded
+
+    return loaded
+
+
+def guarded(program: str, load: Callable[[], Callable[..., int]]) -> int:
+    """The exit code of a program, whose main function `load` imports and returns."""
     try:
         import signal
 
         interrupts = _Interrupts()
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
             signal.signal(signal.SIGINT, interrupts)
-        from rejoinder.cli import main as run
-
-        return run(interrupted=interrupts.any)
+        return load()(interrupted=interrupts.any)
     except KeyboardInterrupt:
-        sys.stderr.write("rejoinder: interrupted\n")
+        sys.stderr.write(f"{program}: interrupted\n")
         return INTERRUPTED
 
 

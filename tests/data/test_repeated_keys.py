@@ -224,7 +224,6 @@ OWN = {
     "scoring/parts/folder.py": "the log of an interrupted run; manifests have the check",
     "scoring/score_output.py": "only whether a file may be replaced",
     "reply_models/pool/run.py": "only whether a file may be replaced",
-    "reproduction/evaluators/scorers.py": "records of recipes",
 }
 """Modules that may parse JSON by themselves, and why a repeated key does not matter there."""
 

@@ -12,12 +12,12 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from papers.dstc6 import EXACT
 from places import JUDGED
 from rejoinder.data.source import read
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
-from rejoinder.reproduction.dstc6 import EXACT
 from rejoinder.types import Example
 
 REPLIES, PUBLISHED = JUDGED / "dstc6_t2.jsonl.gz", JUDGED / "dstc6_t2.systems.json"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from papers.published.am_fm import TABLE_1_SYSTEMS, TABLE_3
 from rejoinder.evaluators.skip_thought import SkipThought
 from rejoinder.registry import build_reply_model
-from rejoinder.reproduction.published.am_fm import TABLE_1_SYSTEMS, TABLE_3
 from rejoinder.types import Dialogue
 from small_dialogues import small_parameters
 from tiny_encoder import TOPICS, write_encoder
@@ -93,7 +93,7 @@ def write_models(folder: Path) -> Path:
 
 
 def roberta_eval_curve() -> list[Record]:
-    """What recipes/roberta_eval.py records: ranking, repeated after an interruption, then labels and a test."""
+    """What train_roberta_eval records: ranking, repeated after an interruption, then labels and a test."""
     name = "zhao2020_dailydialog"
     watched = {name: {"r": 0.1, "rho": 0.2}, "zhao2020_personachat": {"r": 0.3, "rho": 0.4}}
     ranking = [

@@ -1,71 +1,36 @@
-"""`rejoinder reproduce adem-table-5 --data FOLDER`."""
+"""`rejoinder reproduce adem-table-5 --data FOLDER` prints the command that makes the table; the verb goes after 0.2."""
 
 from __future__ import annotations
 
 import argparse
-import time
-from pathlib import Path
+import shlex
+from typing import Any
 
-from rejoinder.cli.options import put, say
-from rejoinder.errors import CallError
+from rejoinder.cli.options import put
+
+
+class _Given(argparse.Action):
+    """Keeps an argument as it was given."""
+
+    def __call__(self, _: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        values = values if isinstance(values, list) else [values]
+        namespace.given = [*namespace.given, *([option] if option else []), *values]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a page, or a paper's table such as adem-table-5")
-    parser.add_argument("--list", action="store_true", help="list all pages, tables and figures, and make nothing")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with judged/ and dialogues/")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="PAGE.md",
-        help="the file to write; figures are saved next to it (default: print the page without them)",
-    )
-    parser.add_argument(
-        "--models",
-        type=Path,
-        default=Path("models-cache"),
-        metavar="FOLDER",
-        help="folder with the models (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--cache", type=Path, metavar="FOLDER", help="cache folder (default: reproduction/ in the models' folder)"
-    )
-    parser.add_argument("--sections", nargs="+", metavar="SECTION", help="only these sections of the page")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="a setting of the page; may be repeated",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no notes")
+    """The arguments of the other command."""
+    page, passed = "a page, or a paper's table such as adem-table-5", "passed on"
+    parser.add_argument("given", action=_Given, nargs="*", default=[], metavar="NAME", help=page)
+    more = parser.add_argument_group("options of `python -m papers`, which explains them with --help")
+    for name in ("--list", "--quiet"):
+        more.add_argument(name, action=_Given, nargs=0, dest="given", help=passed)
+    for names in (["--data"], ["-o", "--output"], ["--models"], ["--cache"], ["--set"]):
+        more.add_argument(*names, action=_Given, dest="given", metavar="VALUE", help=passed)
+    more.add_argument("--sections", action=_Given, nargs="+", dest="given", metavar="SECTION", help=passed)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the requested page, or list all of them."""
-    from rejoinder.reproduction.making import make_page
-    from rejoinder.reproduction.papers import listing
-
-    if arguments.list:
-        put(listing())
-        return 0
-    if arguments.name is None:
-        raise CallError("no page was named: expected one that --list shows")
-    started = time.monotonic()
-    document = make_page(
-        arguments.name,
-        data=arguments.data,
-        output=arguments.output,
-        models=arguments.models,
-        cache=arguments.cache,
-        sections=arguments.sections or (),
-        given=arguments.settings,
-        quiet=arguments.quiet,
-    )
-    if arguments.output is None:
-        put(document)
-    say(f"{arguments.output or arguments.name}: {time.monotonic() - started:.0f} s", arguments)
+    """Print the command to use instead, with the same arguments."""
+    command = shlex.join(["python", "-m", "papers", *arguments.given])
+    put(f"The tables of the papers are made in a checkout of the repository:\n\n    {command}")
     return 0

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from learning_ridge import RidgeEvaluator, synthetic
+from papers.published.adem import TABLE_14, left_out_figures
 from places import JUDGED
 from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameError
 from rejoinder.figures.panels import IntervalPanel, LinePanel, ScatterPanel
@@ -25,7 +26,6 @@ from rejoinder.meta.experiments.result import LearningResult
 from rejoinder.meta.experiments.transfer import transfer
 from rejoinder.meta.judged import JudgedSet
 from rejoinder.report.meta import render_studies
-from rejoinder.reproduction.published.adem import TABLE_14, left_out_figures
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Dialogue
 

@@ -12,6 +12,7 @@ from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
+from papers.reply_models.recall import recall  # noqa: E402
 from rejoinder.arrays import Vectors  # noqa: E402
 from rejoinder.errors import CallError, DataError  # noqa: E402
 from rejoinder.learning.loop import train_stage  # noqa: E402
@@ -21,7 +22,6 @@ from rejoinder.reply_models.retrieval.dual_encoder import DualEncoder  # noqa: E
 from rejoinder.reply_models.retrieval.dual_encoder_rnn import RecurrentDualEncoder  # noqa: E402
 from rejoinder.reply_models.retrieval.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
 from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, index_of  # noqa: E402
-from rejoinder.reply_models.retrieval.recall import recall  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 
 

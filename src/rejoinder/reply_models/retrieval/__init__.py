@@ -12,5 +12,4 @@
 | `dual_encoder` | the dual encoder over a pretrained encoder |
 | `dual_encoder_rnn`, `dual_network` | the dual encoder of two GRUs, and its network |
 | `nearest` | nearest-neighbour search: exact, or by an HNSW graph |
-| `recall` | recall@k of n candidates |
 """
