@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from papers.published.adem import TABLE_11, TEST_REPLIES
+from rejoinder.data.judged import read_judged
 from rejoinder.evaluators.adem.adem import Adem
-from rejoinder.learning.splits import drawn_groups
-from rejoinder.meta.experiments.partition import context_groups
-from rejoinder.meta.judged import read_judged
+from rejoinder.learning.data import drawn_groups
+from rejoinder.trust.experiments import groups_within_set
 from timing import timed
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     torch.set_num_threads(1)
     judged = read_judged(given.judged)
     if given.contexts:
-        groups = context_groups(judged.examples)
+        groups = groups_within_set(judged.examples)
         judged = judged.take(np.flatnonzero(drawn_groups(groups, given.contexts, 0)))
     settings = {"components": 50, "gamma": 0.02, "towards": "zero", "dimension": given.dimension}
     evaluator = Adem(encoder=given.encoder, **settings).fit((), judged.judged_examples())

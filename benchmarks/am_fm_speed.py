@@ -9,8 +9,8 @@ import argparse
 from itertools import chain
 from pathlib import Path
 
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.meta.judged import read_judged
+from rejoinder.data.judged import read_judged
+from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.types import Dialogue
 from timing import timed
 

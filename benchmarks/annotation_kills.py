@@ -19,7 +19,7 @@ from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
 
-from rejoinder.annotation.store import open_store
+from rejoinder.people.store import open_store
 from simulated_raters import StudyServer, Visitor, begin
 
 STUDY = """

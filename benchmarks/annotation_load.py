@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.store import open_store
-from rejoinder.annotation.study import Study, read_study
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import open_store
+from rejoinder.people.study import Study, read_study
 from simulated_raters import Visitor, answer, begin, served
 
 STUDY = """

@@ -26,7 +26,7 @@ import metrics
 from metric_peers import Pairs
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 from rejoinder.text.vectors import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -19,10 +19,10 @@ import numpy as np
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.evaluators.blend.choosing import Models, choose
-from rejoinder.evaluators.blend.labelled import Labelled, rated_sets
+from rejoinder.evaluators.blend.columns import Labelled, rated_sets
+from rejoinder.evaluators.blend.fitting import Models, choose
+from rejoinder.show.text import grid, number_text
 from rejoinder.stats.correlation import spearman
-from rejoinder.text.grid import grid, number
 
 MEMBERS = ("default@1", "default-fast", "fluency")
 
@@ -70,7 +70,7 @@ def main() -> None:
         ]
         means = {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
         wins = sum(draw["blend"] > draw["best member"] for draw in draws)
-        shown = [number(means[name], 3) for name in ("default@1", "best member", "blend")]
+        shown = [number_text(means[name], 3) for name in ("default@1", "best member", "blend")]
         lines.append([Path(path).stem, f"{means['labels']:.0f}", *shown, f"{wins} of {len(draws)}"])
     print(grid(["judged set", "labels", "default@1", "best member", "blend", "draws won"], lines))
 

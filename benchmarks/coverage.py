@@ -37,16 +37,15 @@ import verdict_rates
 from coverage_case import ALIKE, CONTEXTS, REPLIES, Case, heavy_tailed, rated, replies, scored
 from coverage_hard import hard_cases
 from rejoinder.arrays import Floats
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_replicates
-from rejoinder.stats.compare_correlations import compare_correlations
-from rejoinder.stats.compare_means import compare_paired, compare_unpaired
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.fixed_systems import FixedSystems
+from rejoinder.stats.correlation_intervals import bootstrap_correlations, correlation_replicates
+from rejoinder.stats.correlation_tests import compare_correlations
 from rejoinder.stats.intervals import Interval
-from rejoinder.stats.labelling.prediction_moments import LabelledScores
-from rejoinder.stats.labelling.prediction_powered import prediction_powered_difference, prediction_powered_mean
+from rejoinder.stats.means import compare_paired, compare_unpaired
 from rejoinder.stats.pairs import pairwise_agreement
+from rejoinder.stats.predicted import LabelledScores, prediction_powered_difference, prediction_powered_mean
 from rejoinder.stats.resampling import bootstrap_counts, mean_interval
+from rejoinder.stats.systems import FixedSystems
 
 POPULATION = 400_000
 """Contexts in the sample that stands for the truth: its own error is a fiftieth of that of a data set."""

@@ -12,14 +12,12 @@ from scipy.special import ndtri
 
 from coverage_case import Case, rated, replies
 from rejoinder.arrays import Floats
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.fixed_systems import FixedSystems
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
-from rejoinder.stats.labelling.prediction_moments import LabelledScores
-from rejoinder.stats.labelling.prediction_powered import prediction_powered_mean
-from rejoinder.stats.meta_evaluation.random_effects import pool_correlations
-from rejoinder.stats.meta_evaluation.system_pairs import pairwise_accuracies
+from rejoinder.stats.predicted import LabelledScores, prediction_powered_mean
+from rejoinder.stats.random_effects import pool_correlations
+from rejoinder.stats.systems import FixedSystems, pairwise_accuracies
 
 POPULATION = 400_000
 

@@ -19,16 +19,17 @@ from functools import cache
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.stats.labelling.design import (
+from rejoinder.stats.labels import (
+    ChosenLabels,
     active_probabilities,
     drawn,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
+    weighted_difference,
+    weighted_mean,
 )
-from rejoinder.stats.labelling.prediction_moments import LabelledScores
-from rejoinder.stats.labelling.prediction_powered import prediction_powered_difference, prediction_powered_mean
-from rejoinder.stats.labelling.weighted import ChosenLabels, weighted_difference, weighted_mean
+from rejoinder.stats.predicted import LabelledScores, prediction_powered_difference, prediction_powered_mean
 
 N_CONTEXTS = 1000
 GAP = 0.2

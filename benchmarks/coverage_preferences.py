@@ -15,10 +15,7 @@ import numpy as np
 from coverage_case import Case
 from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.intervals import Interval
-from rejoinder.stats.preferences.bradley_terry import fit
-from rejoinder.stats.preferences.contests import Contests
-from rejoinder.stats.preferences.length_control import length_controlled_win_rate
-from rejoinder.stats.preferences.ranking import rank
+from rejoinder.stats.preferences import Contests, fit, length_controlled_win_rate, rank
 
 POPULATION = 200_000
 """Contexts in the sample that stands for the truth."""

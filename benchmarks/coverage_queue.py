@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from coverage_labelling import Replies, simulated, truth
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.export import exported
-from rejoinder.annotation.store import Answer, open_store
-from rejoinder.annotation.study import read_study
-from rejoinder.stats.labelling.weighted import ChosenLabels, weighted_difference, weighted_mean
+from rejoinder.people.export import exported
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import Answer, open_store
+from rejoinder.people.study import read_study
+from rejoinder.stats.labels import ChosenLabels, weighted_difference, weighted_mean
 
 N_CONTEXTS = 300
 LABELS = 120

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.stats.agreement.item_bootstrap import alpha_interval
-from rejoinder.stats.mixed.crossed import CrossedMeans, crossed_means
+from rejoinder.stats.mixed import CrossedMeans, crossed_means
+from rejoinder.stats.rater_intervals import alpha_interval
 
 N_SYSTEMS = 3
 GAP = 0.2

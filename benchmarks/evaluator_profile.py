@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from evaluators import read_examples
-from rejoinder.data.pairs import pair_of
-from rejoinder.evaluators.encoder.branching import padded_rows
+from rejoinder.data.dialogues import pair_of
 from rejoinder.evaluators.encoder.encoder import NETWORK, Encoder
-from rejoinder.evaluators.encoder.onnx_model import BATCH_TOKENS, OnnxModel
-from rejoinder.learning.batching import by_length
+from rejoinder.evaluators.encoder.onnx import BATCH_TOKENS, OnnxModel
+from rejoinder.evaluators.encoder.reading import padded_rows
+from rejoinder.learning.data import by_length
 from rejoinder.registry import shipped_folder
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 from rejoinder.threads import usable_cores
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,13 +27,13 @@ import numpy as np
 import evaluator_peers as peers
 from machine_limit import Cost, Limit, best_of
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.encoder.branching import ALONE, MOST_REPLIES
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.onnx_model import BATCH_TOKENS
+from rejoinder.evaluators.encoder.onnx import BATCH_TOKENS
+from rejoinder.evaluators.encoder.reading import ALONE, MOST_REPLIES
 from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 from rejoinder.types import Example, JudgedExample, Scores
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 from timing import timed
 
 TOKENS, ALTERNATIVES = 4, 20
@@ -88,7 +88,7 @@ def score(url: str, count: int, cache: str, concurrency: int) -> None:
     """Score made-up replies, and print seconds and memory."""
     import httpx2  # noqa: F401 - loading it is not what is measured
 
-    from rejoinder.evaluators.judge.judge import Judge
+    from rejoinder.judge.judge import Judge
     from rejoinder.metrics.batch import Batch
     from rejoinder.types import Example
 

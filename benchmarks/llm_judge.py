@@ -21,13 +21,13 @@ import numpy as np
 
 import rejoinder
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.evaluators.judge.judge import Judge
-from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.meta.meta import MetaReport, meta_evaluate
+from rejoinder.judge.judge import Judge
 from rejoinder.metrics.batch import Batch
-from rejoinder.stats.formatting import interval_text, share_text
+from rejoinder.show.text import interval_text, share_text
 from rejoinder.stats.resampling import mean_interval
+from rejoinder.trust.trust import MetaReport, meta_evaluate
 from rejoinder.types import Scores
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import rejoinder
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 
 DEMO = Path(rejoinder.__file__).parent / "examples" / "demo.jsonl"
 

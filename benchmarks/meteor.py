@@ -27,11 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.metrics.meteor.parameters import MeteorParameters
+from rejoinder.metrics.meteor.matching import MeteorParameters
+from rejoinder.metrics.meteor.metric import corpus_statistics, reference_statistics, score_from_statistics
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.scoring import corpus_statistics, reference_statistics, score_from_statistics
-from rejoinder.text import stemming, wordnet
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
+from rejoinder.text import words as stemming
+from rejoinder.text import words as wordnet
 
 Pair = tuple[list[str], list[str]]  # the words of a reply and of its reference
 Encoded = tuple[list[str], Ragged, Ragged, Ints]

@@ -22,7 +22,7 @@ import numpy as np
 
 from rejoinder.arrays import Vectors
 from rejoinder.metrics.batch import Batch, TextOptions
-from rejoinder.metrics.rouge import as_strings
+from rejoinder.metrics.overlap import as_strings
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Example, Scores
 

@@ -31,8 +31,9 @@ import rejoinder
 from metric_peers import Pairs, Peer, Run
 from rejoinder.metrics.batch import even_batches
 from rejoinder.registry import load
-from rejoinder.text import stemming, wordnet
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
+from rejoinder.text import words as stemming
+from rejoinder.text import words as wordnet
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
 

@@ -22,14 +22,14 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.language_models.recurrent.networks import ReplyNetwork
-from rejoinder.language_models.recurrent.token_dialogues import TokenContext, TokenDialogue, token_dialogues
-from rejoinder.learning.batching import buckets
-from rejoinder.loading.foreign import quiet_transformers
+from rejoinder.folders.foreign import quiet_transformers
+from rejoinder.learning.data import buckets
+from rejoinder.models.recurrent import ReplyNetwork
+from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, token_dialogues
 from rejoinder.registry import build_reply_model
-from rejoinder.reply_models.decoding import Decoding
-from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
-from rejoinder.reply_models.neural.search import search
+from rejoinder.replies.base import Decoding
+from rejoinder.replies.recurrent import RecurrentReplyModel
+from rejoinder.replies.search import search
 from rejoinder.text.vocabulary import END, PAD, START, Vocabulary
 from rejoinder.types import Dialogue
 

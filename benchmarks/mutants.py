@@ -158,8 +158,7 @@ def table(options: argparse.Namespace) -> None:
     """Prints the figures by room, and the mutants that no test killed."""
     import numpy as np
 
-    from rejoinder.stats.sums import Sums
-    from rejoinder.stats.yes_no import share_interval
+    from rejoinder.stats.intervals import Sums, share_interval
 
     sample, found = {row["number"]: row for row in read(SAMPLE)}, verdicts()
     print("| room | mutants | killed | timed out | survived | met by no test | score | 95 % interval |")

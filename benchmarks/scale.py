@@ -32,14 +32,13 @@ import polars as pl
 
 from memory import peak
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.source import Source
+from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import Span, SpanFinder
-from rejoinder.data.survey import survey
-from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.engines.local import LocalRun
-from rejoinder.scoring.engines.ray_run import FAST_PART
-from rejoinder.scoring.parts.folder import Manifest, PartsFolder
-from rejoinder.text.grid import grid
+from rejoinder.scoring.parts import Manifest, PartsFolder
+from rejoinder.scoring.ray import FAST_PART
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import choose
+from rejoinder.show.text import grid
 
 ROOT = Path(__file__).resolve().parents[1]
 TURNS = 4
@@ -65,7 +64,7 @@ COMMAND = [sys.executable, "-m", "rejoinder"]
 BARE = [
     sys.executable,
     "-c",
-    "import sys; import numpy as np; import rejoinder.metrics.length as length; from rejoinder.cli import main; "
+    "import sys; import numpy as np; import rejoinder.metrics.overlap as length; from rejoinder.cli import main; "
     "length.Length.score_batch = lambda self, batch: np.zeros(len(batch)); sys.exit(main(sys.argv[1:]))",
 ]
 """The command with a metric that does nothing: two passes over the input, groups, rows of scores."""

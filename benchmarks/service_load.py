@@ -38,7 +38,7 @@ import numpy as np
 
 import rejoinder
 from rejoinder.metrics.batch import Batch
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 from rejoinder.types import Scores
 
 

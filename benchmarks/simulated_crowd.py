@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder import agreement
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.export import exported
-from rejoinder.annotation.progress import state_of
-from rejoinder.annotation.store import open_store
-from rejoinder.annotation.study import read_study
+from rejoinder.people.export import exported
+from rejoinder.people.progress import state_of
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import open_store
+from rejoinder.people.study import read_study
 from simulated_raters import Page, Visitor, answer, begin, served
 
 SPEED = 20.0

@@ -13,7 +13,7 @@ import sys
 import time
 
 from rejoinder.cli import VERBS
-from rejoinder.text.grid import grid
+from rejoinder.show.text import grid
 
 HEAVY = ("numpy", "onnxruntime", "pandas", "polars", "scipy", "torch")
 PROBE = f"""

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.bootstrap_correlation import correlation_replicates
-from rejoinder.stats.compare_correlations import compare_correlations
-from rejoinder.stats.compare_means import compare_paired, compare_unpaired
+from rejoinder.stats.correlation_intervals import correlation_replicates
+from rejoinder.stats.correlation_tests import compare_correlations
+from rejoinder.stats.means import compare_paired, compare_unpaired
 from rejoinder.stats.resampling import bootstrap_counts, mean_intervals
 
 PEERS: dict[str, Callable[..., Any]] = {

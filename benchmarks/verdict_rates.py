@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.meta.comparing import compare as comparing
-from rejoinder.meta.comparing.comparison import Comparison
-from rejoinder.scoring.grouping import Grouping
+from rejoinder.comparing import compare
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.data.contexts import Grouping
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.stats.effect_size import needed_examples
-from rejoinder.stats.independence import independence_p_values
-from rejoinder.stats.multiple import ALPHA
+from rejoinder.stats.correlation_intervals import independence_p_values
+from rejoinder.stats.means import needed_examples
+from rejoinder.stats.resampling import ALPHA
 
 PERMUTATIONS = 999
 
@@ -49,8 +49,8 @@ def table_of(scores: dict[str, Floats], dialogues: int = 0) -> ScoreTable:
 
 def compared(rng: np.random.Generator, table: ScoreTable, **settings: object) -> Comparison:
     """The comparison, with few permutations: an error of a percentage point in p is of no account here."""
-    comparing.FIRST_PERMUTATIONS = PERMUTATIONS
-    return comparing.compare_table(replace(table, seed=int(rng.integers(2**31))), **settings)  # type: ignore[arg-type]
+    compare.FIRST_PERMUTATIONS = PERMUTATIONS
+    return compare.compare_table(replace(table, seed=int(rng.integers(2**31))), **settings)  # type: ignore[arg-type]
 
 
 def dialogue_rates() -> Iterator[Rate]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rejoinder.report.demo import tell_demo
+from rejoinder.cli.demo_text import tell_demo
 
 IMAGES = Path(__file__).parent / "guide" / "images"
 PICTURES = {

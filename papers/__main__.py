@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from rejoinder.__main__ import guarded
 from rejoinder.cli import exit_code, notes_of_readers
 from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.cli.options import put, say
-from rejoinder.command import guarded
 from rejoinder.errors import CallError
 
 

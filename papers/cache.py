@@ -14,11 +14,11 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from rejoinder._version import __version__
-from rejoinder.data.digests import digest_of
-from rejoinder.learning.saving import write_arrays
-from rejoinder.loading.foreign import saved_arrays
-from rejoinder.model_folder import CONFIG
-from rejoinder.output.writing import replacing_file
+from rejoinder.data.contexts import digest_of
+from rejoinder.folders.foreign import saved_arrays
+from rejoinder.folders.outputs import replacing_file
+from rejoinder.folders.saved import write_arrays
+from rejoinder.folders.schema import CONFIG
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rejoinder.output.writing import write_text
+from rejoinder.folders.outputs import write_text
 
 Rows = Sequence[Sequence[str]]
 

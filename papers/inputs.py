@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from papers.cache import Cache
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.errors import CallError, DataError
-from rejoinder.loading.schema import json_value
-from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.text.terminal import one_line
+from rejoinder.folders.schema import json_value
+from rejoinder.show.text import one_line
 from rejoinder.types import Dialogue
 
 DIMENSIONS: Mapping[str, str] = MappingProxyType(

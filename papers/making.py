@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.output.targets import Output, reserved
+from rejoinder.folders.outputs import Output, reserved
 
 if TYPE_CHECKING:
     from papers.documents import Document

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.data.judged import JudgedSet
 from rejoinder.types import Example, Scores
 
 OVERALL = "overall"

@@ -20,18 +20,16 @@ from papers.documents import Document
 from papers.inputs import Inputs
 from papers.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL, TABLE_3, TABLE_4
 from papers.replies import OVERALL
-from rejoinder.defaults import RESAMPLES
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.presets import PRESETS
-from rejoinder.figures.panels import Curve
-from rejoinder.figures.plots import line_plot
-from rejoinder.figures.standalone import panels, standalone
-from rejoinder.loading.schema import json_value
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.study import shown
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
-from rejoinder.stats.formatting import signed
-from rejoinder.text.grid import number
+from rejoinder.evaluators.encoder.model import PRESETS
+from rejoinder.folders.schema import json_value
+from rejoinder.options import RESAMPLES
+from rejoinder.show.figures import Curve
+from rejoinder.show.plots import line_plot, panels, standalone
+from rejoinder.show.text import number_text, signed
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
+from rejoinder.trust.study import shown
 
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
 EPOCH = 18743
@@ -211,7 +209,9 @@ def _ranking(study: Study, document: Document) -> None:
         curve = study.ranking(encoder)
         for row in curve:
             cells = [f"{row['steps']:,}", f"{row['steps'] / EPOCH:.3f}", f"{row['minutes']:.0f}"]
-            rows.append([encoder, *cells, number(row["ranking accuracy"]), *(_pair(row.get(name)) for name in JUDGED)])
+            rows.append(
+                [encoder, *cells, number_text(row["ranking accuracy"]), *(_pair(row.get(name)) for name in JUDGED)]
+            )
         steps = [math.log2(row["steps"]) for row in curve]
         if len(curve) > 1:
             lines.append(Curve(encoder, steps, [row["ranking accuracy"] for row in curve]))
@@ -231,7 +231,7 @@ def _labels(study: Study, document: Document) -> None:
             *_described(run),
             f"{run.epochs[-1]['steps']:,}" + (", ended" if run.ended else ""),
             f"{run.epochs[-1]['minutes']:.0f}",
-            ", ".join(map(number, run.validation)),
+            ", ".join(map(number_text, run.validation)),
         ]
         for run in study.runs
     ]
@@ -280,7 +280,7 @@ def _more(study: Study, document: Document) -> None:
     """The best validation of each run, and what ranking steps, layers and labels change."""
     document.text(MORE_TEXT)
     runs = [run for run in study.runs if run.judged == DAILYDIALOG]
-    rows = [[*_described(run)[1:], number(max(run.validation))] for run in runs]
+    rows = [[*_described(run)[1:], number_text(max(run.validation))] for run in runs]
     document.table(["encoder", "ranking steps", "labels", "best validation"], rows)
     document.text("\n".join(f"- {finding}" for finding in (*_by_steps(study), *_by_run(runs))))
 
@@ -329,7 +329,7 @@ def _by_run(runs: Sequence[LabelRun]) -> list[str]:
             different = {name: both for name, both in pairs.items() if both[0] != both[1]}
             if len(different) == 1:
                 [(name, (first, second))] = different.items()
-                best = [number(max(run.validation)) for run in (one, other)]
+                best = [number_text(max(run.validation)) for run in (one, other)]
                 same = ", ".join(both[0] for each, both in pairs.items() if each != name)
                 found.append(f"*{name}* ({same}): {first} {best[0]}, {second} {best[1]}.")
     return found
@@ -349,4 +349,4 @@ def _described(run: LabelRun) -> list[str]:
 
 
 def _pair(found: Row | None) -> str:
-    return "-" if found is None else f"{number(found['r'])} / {number(found['rho'])}"
+    return "-" if found is None else f"{number_text(found['r'])} / {number_text(found['rho'])}"

@@ -27,19 +27,15 @@ from scipy.stats import mannwhitneyu, wilcoxon
 from rejoinder.arrays import Bools, Floats
 from rejoinder.data.judged import JudgedSource
 from rejoinder.data.source import read
-from rejoinder.evaluators.blend.agreement import compared, mean_agreement
-from rejoinder.evaluators.blend.blend import Blend, on_scale
-from rejoinder.evaluators.blend.choosing import Models, choose
-from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, rated_sets
-from rejoinder.evaluators.blend.member_scores import SCORE, MemberScores
-from rejoinder.evaluators.blend.members import load_member
+from rejoinder.evaluators.blend.blend import Blend, load_member, on_scale
+from rejoinder.evaluators.blend.columns import SCORE, Labelled, MemberScores, RatedSet, rated_sets
+from rejoinder.evaluators.blend.fitting import Models, choose, compared, mean_agreement
 from rejoinder.evaluators.calibration import assess
 from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
+from rejoinder.show.text import bounds_text, number_text, signed
 from rejoinder.stats.correlation import pearson, spearman
-from rejoinder.stats.formatting import bounds_text, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.text.grid import number
 from rejoinder.types import JudgedExample
 
 MEASURED = (
@@ -84,7 +80,7 @@ def member_run(arguments: argparse.Namespace) -> TrainingRun:
 
 def shown(interval: Interval, *, sign: bool = False) -> str:
     """`.31 [.25, .37]`."""
-    estimate = signed(interval.estimate, 3) if sign else number(interval.estimate)
+    estimate = signed(interval.estimate, 3) if sign else number_text(interval.estimate)
     return f"{estimate} {bounds_text(interval, 3 if sign else 2)}"
 
 
@@ -119,7 +115,7 @@ def trade_off(arguments: argparse.Namespace) -> None:
         mean = mean_agreement(found[rows], data.human[rows], data.sets[rows])
         models = Models.fit(weighted.rows(fitted), arguments.models, "sets", arguments.seed)
         area = area_above(models.predict(data.columns[tested]), data.human[tested] > data.human[tested].mean())
-        print(f"| {weight:g} | {number(mean)} | {number(area)} |", flush=True)
+        print(f"| {weight:g} | {number_text(mean)} | {number_text(area)} |", flush=True)
 
 
 def penalty(arguments: argparse.Namespace) -> None:
@@ -139,7 +135,7 @@ def penalty(arguments: argparse.Namespace) -> None:
     print("|---" * (3 + len(pairs)) + "|")
     for size in (0.0, 0.1, 0.2, 0.3, 0.6):
         agreement, gain = compared(first, found - size * stock, *people)
-        cells = [f"{size:g}", number(agreement.estimate), shown(gain, sign=True)]
+        cells = [f"{size:g}", number_text(agreement.estimate), shown(gain, sign=True)]
         for scores, stock_too in pairs:
             differences = np.subtract(*(scores - size * stock_too))
             cells.append(f"{differences.mean():+.2f} (p = {wilcoxon(differences).pvalue:.3f})")
@@ -176,7 +172,7 @@ def published(arguments: argparse.Namespace) -> None:
         people = np.array([np.mean(item.scores["overall"]) for item in test])
         for name, scorer in ((arguments.member[0], load(arguments.member[0])), ("blend", fitted)):
             scores = scorer.score([item.example for item in test])
-            found = [number(measure(scores, people).coefficient) for measure in (pearson, spearman)]
+            found = [number_text(measure(scores, people).coefficient) for measure in (pearson, spearman)]
             print(f"{Path(path).name}: {name} {' / '.join(found)} ({len(test)} replies)", flush=True)
 
 
@@ -215,7 +211,7 @@ def main(given: Sequence[str] | None = None) -> None:
     for name, rows in parts.items():
         people = (data.human[rows], data.sets[rows])
         agreement, gain = compared(first[rows], found[rows], *people, data.groups[rows])
-        others = [number(mean_agreement(column[rows], *people)) for column in (*beside, first)]
+        others = [number_text(mean_agreement(column[rows], *people)) for column in (*beside, first)]
         cells = [name, f"{rows.sum():,}", *others, shown(agreement), shown(gain, sign=True)]
         print(f"| {' | '.join(cells)} |", flush=True)
     found_out = assess(on_scale(found), data.human, data.groups)

@@ -30,17 +30,16 @@ import numpy as np
 
 from rejoinder.arrays import Bools
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.garbling import garbled
-from rejoinder.data.negatives import Place, places_of
+from rejoinder.data.judged import JudgedSet, read_judged
+from rejoinder.data.negatives import Place, garbled, places_of
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.reference_points import write_points
-from rejoinder.learning.saving import write_config
-from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.model_folder import read_config
+from rejoinder.folders.saved import write_config
+from rejoinder.folders.schema import read_config
 from rejoinder.registry import load
-from rejoinder.text.usage import words_of
-from rejoinder.training.setup import opened
+from rejoinder.text.words import words_of
+from rejoinder.training.train import opened
 from rejoinder.types import Example
 
 SETS = {

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.distillation.static import distill_static
+from rejoinder.evaluators.encoder.replay import KINDS, candidates_of
 from rejoinder.evaluators.static.static import Static
-from rejoinder.learning.candidates import KINDS, candidates_of
 from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
 from rejoinder.text.vectors import SHIPPED, load_vectors
+from rejoinder.training.distil import distill_static
 from rejoinder.types import Dialogue
 
 DIMS = 128
@@ -35,7 +35,7 @@ MOST_DIALOGUES = 16_000
 
 def words(arguments: argparse.Namespace) -> None:
     """Write a vector for each word that the shipped vectors have, in GloVe's format."""
-    from rejoinder.encoders.text_encoder import TextEncoder
+    from rejoinder.models.text_encoder import TextEncoder
 
     listed = load_vectors().words
     vectors = TextEncoder.start(arguments.encoder, max_length=16).encode(listed, quiet=False)

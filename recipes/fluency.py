@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.garbling import garbled
-from rejoinder.learning.saving import write_arrays
+from rejoinder.data.negatives import garbled
+from rejoinder.folders.saved import write_arrays
 from rejoinder.metrics.fluency import ENDINGS, FEWEST_WORDS, WINDOW, WORDS, fluency, hashed, shipped_weights, tokens_of
 
 WORD_DIMS, ENDING_DIMS, HIDDEN = 32, 16, 64
@@ -217,7 +217,7 @@ def measure(arguments: argparse.Namespace) -> None:
         print(f"{breaking.__name__:10} {auc(kept):.3f}  ({len(kept)} of {len(turns)})")
     other = [garbled(" ".join(turn), " ".join(turns[place - 1]), rng) for place, turn in enumerate(turns)]
     texts = [each.text for each in other if each]
-    print(f"{'garbled':10} {auc(texts):.3f}  ({len(texts)}; the ways of rejoinder.data.garbling)")
+    print(f"{'garbled':10} {auc(texts):.3f}  ({len(texts)}; the ways of rejoinder.data.negatives)")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Counts words, pairs of words and turns for rejoinder.text.usage.
+"""Counts words, pairs of words and turns for rejoinder.text.words.
 
     python recipes/usage.py --dialogues FILE... -o usage.safetensors
 
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.learning.saving import write_arrays
-from rejoinder.text.usage import EDGE, STEP, words_of
+from rejoinder.folders.saved import write_arrays
+from rejoinder.text.words import EDGE, STEP, words_of
 
 FEWEST = {"words": 3, "pairs": 5, "turns": 5}
 """What occurs less often is left out."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from rejoinder.arrays import Floats
-from rejoinder.text.tokenise import tokenise
+from rejoinder.text.tokens import tokenise
 from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
 
 CORPORA = ("self_dialogue", "chitchat", "personachat", "topicalchat")  # free for any use

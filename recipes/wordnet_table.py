@@ -48,7 +48,7 @@ def lines_as_bytes(lines: list[str]) -> NDArray[np.uint8]:
 
 
 def table(folder: Path) -> dict[str, NDArray[np.uint8] | NDArray[np.int32]]:
-    """The arrays of wordnet.npz; rejoinder.text.wordnet tells what each means."""
+    """The arrays of wordnet.npz; rejoinder.text.words tells what each means."""
     of_word = synsets_of_words(folder)
     of_form = {
         form: set().union(*(of_word.get(base, set()) for base in bases))

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.config import metrics_of_file
 from rejoinder.errors import RejoinderError
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.metrics.length import Length
-from rejoinder.registry import load
+from rejoinder.metrics.overlap import Length
+from rejoinder.registry import load, metrics_of_file
 from rejoinder.types import Dialogue
 
 

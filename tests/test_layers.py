@@ -13,9 +13,8 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "types errors _version defaults progress arguments threads specs building loading model_folder output registry "
-    "config arrays data text stats figures metrics learning language_models encoders reply_models evaluators training "
-    "scoring annotation meta report integrations service cli command"
+    "_version types errors arrays progress options threads specs stats folders registry show data text metrics "
+    "learning models replies evaluators judge scoring comparing trust people training service adapters cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rejoinder import progress as progress_module
+from rejoinder import progress
 from rejoinder.progress import Announcing, LogLines, bar, duration, moved_inside, reported
 
 
@@ -41,7 +41,7 @@ def test_durations() -> None:
 def test_a_step_that_takes_long_does_not_look_like_a_standstill(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(progress_module, "BETWEEN_LINES", 0.01)
+    monkeypatch.setattr(progress, "BETWEEN_LINES", 0.01)
     printed = threading.Event()
     monkeypatch.setattr(LogLines, "write", lambda *_, **__: printed.set())
     now = [0.0]

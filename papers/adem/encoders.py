@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from papers.inputs import MINILM, PRETRAINED, Inputs
-from rejoinder.encoders.sentence_encoders import sentence_encoder
-from rejoinder.encoders.stored_vectors import StoredVectors, Text
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.meta.experiments.partition import context_groups
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.models.sentence_encoders import StoredVectors, Text, sentence_encoder
+from rejoinder.trust.experiments import groups_within_set
 from rejoinder.types import Example
 
 TRAINED = ("vhred", "hred", "tweet2vec")
@@ -52,7 +51,7 @@ def unseen(judged: JudgedSet, encoders: Mapping[str, str]) -> JudgedSet:
     seen = np.zeros(len(judged), np.bool_)
     for folder in encoders.values():
         seen |= sentence_encoder(folder).trained_contexts.holds(judged.examples)
-    groups = context_groups(judged.examples)
+    groups = groups_within_set(judged.examples)
     return judged.take(np.flatnonzero(~np.isin(groups, groups[seen])))
 
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from papers.adem.study import Study
 from rejoinder.arrays import Bools
-from rejoinder.evaluators.adem.human_likeness import HUMAN, LEFT_OUT, HumanLikeness
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.partition import LabelledSet
-from rejoinder.meta.experiments.result import measure
-from rejoinder.meta.study import shown
+from rejoinder.evaluators.adem.baselines import HUMAN, LEFT_OUT, HumanLikeness
+from rejoinder.trust.cross_validation import cross_validate, measure
+from rejoinder.trust.experiments import LabelledSet
+from rejoinder.trust.study import shown
 from rejoinder.types import Scores
 
 GENERIC = 3

@@ -33,19 +33,18 @@ from papers.published import zhao2020
 from papers.published.adem import TABLE_3, TABLE_8, TABLE_14, left_out_figures
 from papers.published.records import Correlations
 from papers.published.zhao2020 import DAILYDIALOG, FULL, WITHOUT_TRUE
-from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.adem.adem import Adem
-from rejoinder.meta.experiments.amounts import label_amounts
-from rejoinder.meta.experiments.left_out import leave_one_system_out
-from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet
-from rejoinder.meta.experiments.result import measure
-from rejoinder.meta.studies.length_bias import study as length_bias
-from rejoinder.meta.studies.spread import study as score_spread
-from rejoinder.meta.studies.true_replies import of_true_systems
-from rejoinder.meta.study import ScoredSet, StudyResult, shown
+from rejoinder.options import RESAMPLES
 from rejoinder.registry import load
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
+from rejoinder.trust.cross_validation import leave_one_system_out, measure
+from rejoinder.trust.experiments import PUBLISHED, LabelledSet
+from rejoinder.trust.human_scale import of_true_systems
+from rejoinder.trust.label_curves import label_amounts
+from rejoinder.trust.probes import length_bias_study as length_bias
+from rejoinder.trust.probes import spread_study as score_spread
+from rejoinder.trust.study import ScoredSet, StudyResult, shown
 
 SETS = (*SEVERAL_SYSTEMS, "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)

@@ -10,22 +10,14 @@ import numpy as np
 
 from papers.adem.encoders import stored_encoders, unseen
 from papers.inputs import DIMENSIONS, Inputs
-from rejoinder.defaults import RESAMPLES
-from rejoinder.evaluators.adem.adem import (
-    PAPER_PRESET,
-    PAPER_SETTING,
-    PAPER_SETTINGS,
-    Adem,
-    ContextAdem,
-    ReferenceAdem,
-)
-from rejoinder.evaluators.adem.dot import EncoderDot
+from rejoinder.data.judged import JudgedSet
+from rejoinder.evaluators.adem.adem import PAPER_PRESET, PAPER_SETTING, PAPER_SETTINGS, Adem, ContextAdem, ReferenceAdem
+from rejoinder.evaluators.adem.baselines import EncoderDot
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.learning.splits import drawn_groups
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet, context_groups
-from rejoinder.meta.experiments.systems import merged_systems
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.learning.data import drawn_groups
+from rejoinder.options import RESAMPLES
+from rejoinder.trust.cross_validation import cross_validate, merged_systems
+from rejoinder.trust.experiments import PUBLISHED, LabelledSet, groups_within_set
 from rejoinder.types import Scores
 
 FOLDS = 5
@@ -106,7 +98,7 @@ class Study:
 
     def _read(self, name: str) -> JudgedSet:
         judged = self.inputs.judged(name)
-        groups = context_groups(judged.examples)
+        groups = groups_within_set(judged.examples)
         return merged_systems(judged.take(np.flatnonzero(drawn_groups(groups, self.contexts, 0))), 1)
 
 

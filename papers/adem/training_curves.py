@@ -8,14 +8,13 @@ import numpy as np
 
 from papers.adem.study import COMPONENTS, FOLDS, GAMMA
 from rejoinder.arrays import Floats
-from rejoinder.encoders.sentence_encoders import sentence_encoder
-from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend
+from rejoinder.evaluators.adem.learning import Compared, Descent, Scale, descend
 from rejoinder.evaluators.adem.vectors import Projection, Reading
-from rejoinder.figures.panels import Curve
-from rejoinder.figures.plots import line_plot
-from rejoinder.figures.standalone import standalone
-from rejoinder.meta.experiments.partition import LabelledSet
+from rejoinder.models.sentence_encoders import sentence_encoder
+from rejoinder.show.figures import Curve
+from rejoinder.show.plots import line_plot, standalone
 from rejoinder.stats.correlation import correlate
+from rejoinder.trust.experiments import LabelledSet
 from rejoinder.types import Scores
 
 EPOCHS = 30

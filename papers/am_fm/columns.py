@@ -10,7 +10,7 @@ from papers.am_fm.folds import Dstc6, sentences
 from papers.cache import Arrays, Cache
 from papers.inputs import Inputs
 from papers.published.am_fm import DIMENSIONS, ORDER, SVD_SENTENCES
-from rejoinder.evaluators.am_fm.parts import Am, Fm
+from rejoinder.evaluators.am_fm_parts import Am, Fm
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.types import Dialogue, Scores
 

@@ -12,8 +12,7 @@ from papers.am_fm.folds import Dstc6
 from papers.cache import Arrays, Cache
 from papers.published.am_fm import SVD_SENTENCES
 from rejoinder.arrays import Ragged
-from rejoinder.evaluators.am_fm.parts import sentences_of
-from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
+from rejoinder.evaluators.am_fm_parts import SemanticSpace, sentences_of
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.types import Example, Scores

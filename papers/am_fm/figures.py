@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.figures.panels import Curve
-from rejoinder.figures.plots import line_plot, scatter
-from rejoinder.figures.standalone import panels, standalone
+from rejoinder.show.figures import Curve
+from rejoinder.show.plots import line_plot, panels, scatter, standalone
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 

@@ -11,8 +11,7 @@ import numpy as np
 from papers.published.am_fm import SENTENCES
 from papers.replies import RatedReplies
 from rejoinder.arrays import Ints
-from rejoinder.learning.data import examples_digest
-from rejoinder.learning.splits import fold_of_groups
+from rejoinder.learning.data import examples_digest, fold_of_groups
 from rejoinder.types import Dialogue, Example
 
 FOLDS, SEED = 5, 0

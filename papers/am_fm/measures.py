@@ -10,12 +10,12 @@ from papers.am_fm.folds import Dstc6
 from papers.published.am_fm import LAMBDA, OUTLIER
 from papers.replies import OVERALL
 from rejoinder.arrays import Bools, Ints
-from rejoinder.meta.study import shown
-from rejoinder.stats.agreement.item_bootstrap import split_half_interval
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.fixed_systems import FixedSystems
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.rater_intervals import split_half_interval
+from rejoinder.stats.systems import FixedSystems
+from rejoinder.trust.study import shown
 from rejoinder.types import Scores
 
 HEADER = ("", "theirs, r", "ours, r", "ours, rho", "r without S_20", "rho without S_20", "r, one system left out")

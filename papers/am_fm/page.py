@@ -50,11 +50,11 @@ from papers.published.am_fm import (
     TABLE_3,
     ExampleReply,
 )
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.meta.study import shown
+from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.study import shown
 from rejoinder.types import Example, Scores
 
 LAMBDAS = [round(0.1 * step, 1) for step in range(11)]

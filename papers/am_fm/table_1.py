@@ -18,13 +18,13 @@ from papers.dstc6 import corpus_scores
 from papers.inputs import DSTC6, Inputs
 from papers.published.am_fm import NEXT_RATING, ORDER, OUTLIER, OUTLIER_RATING, TABLE_1
 from rejoinder.arrays import Ints
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import DataError
-from rejoinder.meta.correlations import system_level
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.study import ScoredSet, shown
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load
 from rejoinder.stats.correlation import correlate
+from rejoinder.trust.correlations import system_level
+from rejoinder.trust.study import ScoredSet, shown
 from rejoinder.types import Scores
 
 SECTIONS = ("table_1",)

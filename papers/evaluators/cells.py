@@ -11,8 +11,8 @@ from papers.evaluators.scorers import FoundScorer, Scorer
 from papers.evaluators.sets import Part
 from papers.evaluators.targets import Target, target_of
 from papers.published.judged_sets import published_on
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.data.judged import JudgedSet
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 
 FEWEST = 10

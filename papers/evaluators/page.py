@@ -15,10 +15,10 @@ from papers.evaluators.sets import LARGEST, PARTS, Part
 from papers.evaluators.targets import TARGETS, Target
 from papers.inputs import Inputs
 from papers.published.judged_sets import SEMI, ZERO, published_on
-from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
+from rejoinder.options import RESAMPLES
+from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
-from rejoinder.text.grid import number
 
 SECTIONS = (ZERO, SEMI, "targets")
 
@@ -119,7 +119,7 @@ def _table(document: Document, rows: Sequence[Row], setting: str) -> None:
     lines = []
     for row in rows:
         others = [
-            f"{number(found.figures.pearson, 2)} / {number(found.figures.spearman, 2)} {found.source}"
+            f"{number_text(found.figures.pearson, 2)} / {number_text(found.figures.spearman, 2)} {found.source}"
             for found in published_on(row.part.key, setting)
         ]
         lines.append([_title(row), *map(_shown, row.of(setting)), "<br>".join(others)])
@@ -139,7 +139,7 @@ def _targets(document: Document, rows: Sequence[Row]) -> None:
 
 def _asked(target: Target) -> str:
     both = [target.spearman] if target.pearson is None else [target.pearson, target.spearman]
-    return " / ".join(number(value, 2) for value in both)
+    return " / ".join(number_text(value, 2) for value in both)
 
 
 def _reached(target: Target, cell: Cell | None) -> tuple[str, str]:
@@ -147,7 +147,7 @@ def _reached(target: Target, cell: Cell | None) -> tuple[str, str]:
         return "", NOT_YET if cell is None else cell.reason
     kinds = ["spearman"] if target.pearson is None else ["pearson", "spearman"]
     met = all(cell.meets(kind) for kind in kinds)
-    shown = " / ".join(number(cell.measured[kind].estimate) for kind in kinds)
+    shown = " / ".join(number_text(cell.measured[kind].estimate) for kind in kinds)
     return shown, "**met**" if met else "missed"
 
 
@@ -168,6 +168,6 @@ def _shown(cell: Cell) -> str:
 
 
 def _coefficient(found: Interval, met: bool | None) -> str:
-    estimate = f"**{number(found.estimate, 2)}**" if met else number(found.estimate, 2)
+    estimate = f"**{number_text(found.estimate, 2)}**" if met else number_text(found.estimate, 2)
     verdict = " missed" if met is False else ""
-    return f"{estimate} [{number(found.low, 2)}, {number(found.high, 2)}]{verdict}"
+    return f"{estimate} [{number_text(found.low, 2)}, {number_text(found.high, 2)}]{verdict}"

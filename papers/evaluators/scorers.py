@@ -23,11 +23,11 @@ from papers.evaluators.sets import Part
 from papers.inputs import Inputs
 from papers.published.judged_sets import SEMI, ZERO
 from rejoinder.arrays import Bools
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import DataError, LeakageError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.encoder_cosine import EncoderCosine
+from rejoinder.evaluators.simple import EncoderCosine
 from rejoinder.learning.data import examples_digest
-from rejoinder.meta.judged import JudgedSet
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load, shipped_folder
 from rejoinder.types import Scores

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from papers.inputs import DIMENSIONS, Inputs
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.data.judged import JudgedSet
 
 LARGEST = 10_000
 """Replies above which a set is measured on a sample of its contexts."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.agreement.ceiling import half_means, row_means
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations, correlation_replicates
+from rejoinder.show.text import interval_text
 from rejoinder.stats.correlation import correlate
-from rejoinder.stats.formatting import interval_text
+from rejoinder.stats.correlation_intervals import bootstrap_correlations, correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.raters import half_means, row_means
 from rejoinder.stats.resampling import Groups, group_codes
 from rejoinder.types import Scores
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from papers.documents import Document, quoted
 from rejoinder.arrays import Bools, Ints
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.text.grid import number
+from rejoinder.data.judged import JudgedSet
+from rejoinder.show.text import number_text
 from rejoinder.types import Scores
 
 
@@ -43,8 +43,8 @@ def add_examples(
             quoted(judged.examples[row].context[-1] if judged.examples[row].context else ""),
             quoted(" / ".join(judged.examples[row].references[:1])),
             quoted(judged.examples[row].response),
-            number(float(human[row]), 2),
-            *(number(float(column[row]), 2) for column in columns.values()),
+            number_text(float(human[row]), 2),
+            *(number_text(float(column[row]), 2) for column in columns.values()),
         ]
         for row in rows
     ]

@@ -8,9 +8,9 @@ import numpy as np
 
 from papers.documents import Document
 from rejoinder.arrays import Ints
-from rejoinder.figures.plots import scatter
-from rejoinder.meta.study import StudyResult, shown
-from rejoinder.stats.agreement.ceiling import half_means
+from rejoinder.show.plots import scatter
+from rejoinder.stats.raters import half_means
+from rejoinder.trust.study import StudyResult, shown
 from rejoinder.types import Scores
 
 MOST_DOTS = 250

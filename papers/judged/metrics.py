@@ -14,11 +14,11 @@ from papers.judged.examples import add_examples, disagreements, first_of_context
 from papers.judged.figures import add_study, against_people, people_against_people
 from papers.judged.sets import METRICS, JudgedScores, check_sets
 from papers.published.liu2016 import CORPORA, TABLE_3, TABLE_4, TABLE_5
-from rejoinder.defaults import RESAMPLES
-from rejoinder.figures.standalone import panels
-from rejoinder.meta.studies.length_bias import study as length_bias
-from rejoinder.meta.study import ScoredSet, shown
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.options import RESAMPLES
+from rejoinder.show.plots import panels
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
+from rejoinder.trust.probes import length_bias_study as length_bias
+from rejoinder.trust.study import ScoredSet, shown
 
 SETS = (
     "zhao2020_dailydialog",

@@ -14,15 +14,14 @@ from papers.inputs import MINILM, Inputs
 from papers.judged.sets import METRICS, JudgedScores
 from papers.published.zhao2020 import DAILYDIALOG
 from rejoinder.data.contexts import without_contexts
+from rejoinder.data.judged import JudgedSet
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.partition import PUBLISHED, Folds
-from rejoinder.meta.experiments.systems import merged_systems
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.study import ScoredSet
 from rejoinder.registry import load
+from rejoinder.trust.cross_validation import cross_validate, merged_systems
+from rejoinder.trust.experiments import PUBLISHED, Folds
+from rejoinder.trust.study import ScoredSet
 from rejoinder.types import Example, Scores
 
 ADEM, RUBER, DEFAULT, BLEND = "ADEM", "RUBER", "default@1", "blend"

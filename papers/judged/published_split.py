@@ -13,11 +13,11 @@ from papers.published import zhao2020
 from papers.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL
 from papers.ruber.models import TUNED, Replies, by_split
 from rejoinder.arrays import Bools
-from rejoinder.meta.experiments.partition import PUBLISHED
-from rejoinder.meta.experiments.transfer import transfer
-from rejoinder.meta.studies.noise import study as noise
-from rejoinder.meta.studies.true_replies import of_true_systems
-from rejoinder.meta.study import ScoredSet
+from rejoinder.trust.experiments import PUBLISHED
+from rejoinder.trust.human_scale import of_true_systems
+from rejoinder.trust.robustness import noise_study as noise
+from rejoinder.trust.study import ScoredSet
+from rejoinder.trust.transfer import transfer
 from rejoinder.types import Scores
 
 METRIC_ROWS = ("BLEU-2", "average", "extrema", "greedy")

@@ -13,17 +13,16 @@ from papers.judged.sets import check_sets
 from papers.published.adem import REPLIES, TABLE_2
 from papers.published.zhao2020 import APPENDIX_A, DAILYDIALOG
 from rejoinder.arrays import Ints
-from rejoinder.defaults import RESAMPLES
-from rejoinder.figures.plots import box_plot, histogram
-from rejoinder.figures.standalone import panels, standalone
-from rejoinder.meta.experiments.systems import merged_systems
-from rejoinder.meta.judged import JudgedSet, Ratings
-from rejoinder.meta.raters.dimension import kappa_matrix
-from rejoinder.meta.study import shown
-from rejoinder.stats.agreement.item_bootstrap import alpha_interval
-from rejoinder.stats.formatting import interval_text
+from rejoinder.data.judged import JudgedSet, Ratings
+from rejoinder.options import RESAMPLES
+from rejoinder.people.agreement import kappa_matrix
+from rejoinder.show.plots import box_plot, histogram, panels, standalone
+from rejoinder.show.text import interval_text
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.rater_intervals import alpha_interval
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes
+from rejoinder.trust.cross_validation import merged_systems
+from rejoinder.trust.study import shown
 from rejoinder.types import Scores
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from papers.inputs import DIMENSIONS, Inputs
-from rejoinder.defaults import RESAMPLES
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import UnknownNameError
 from rejoinder.learning.data import examples_digest
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.study import ScoredSet
 from rejoinder.metrics.base import Metric, ScoreWarning
+from rejoinder.options import RESAMPLES
 from rejoinder.registry import load
+from rejoinder.trust.study import ScoredSet
 from rejoinder.types import Scores
 
 METRICS: Mapping[str, str] = {

@@ -18,17 +18,16 @@ from papers.judged.published_split import noisy, robustness, table_1, table_3, t
 from papers.judged.sets import JudgedScores
 from papers.published import adem, ruber, zhao2020
 from papers.published.zhao2020 import DAILYDIALOG, PERSONACHAT
-from rejoinder.defaults import RESAMPLES
-from rejoinder.figures.panels import HistogramPanel
-from rejoinder.figures.plots import histogram, line_plot, scatter
-from rejoinder.figures.standalone import panels, standalone
-from rejoinder.meta.correlations import system_level
-from rejoinder.meta.experiments.low_resource import low_resource
-from rejoinder.meta.experiments.partition import PUBLISHED
-from rejoinder.meta.studies.missed_replies import study as missed_replies
-from rejoinder.meta.studies.spread import study as spread
-from rejoinder.meta.studies.true_replies import of_true_systems
-from rejoinder.meta.study import ScoredSet, shown
+from rejoinder.options import RESAMPLES
+from rejoinder.show.figures import HistogramPanel
+from rejoinder.show.plots import histogram, line_plot, panels, scatter, standalone
+from rejoinder.trust.correlations import system_level
+from rejoinder.trust.experiments import PUBLISHED
+from rejoinder.trust.human_scale import of_true_systems
+from rejoinder.trust.label_curves import low_resource
+from rejoinder.trust.probes import missed_replies_study as missed_replies
+from rejoinder.trust.probes import spread_study as spread
+from rejoinder.trust.study import ScoredSet, shown
 from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"

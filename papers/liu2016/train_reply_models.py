@@ -23,17 +23,16 @@ from typing import Any
 
 from papers.reply_models.recall import recall
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.learning.run import PRECISIONS, TrainingRun
 from rejoinder.metrics.diversity import Distinct
+from rejoinder.models.language_model import Likelihood
 from rejoinder.registry import build_trainable, load, trainable_class
-from rejoinder.reply_models.base import ReplyModel
-from rejoinder.reply_models.decoding import Decoding
-from rejoinder.reply_models.neural.base import NeuralReplyModel
-from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
-from rejoinder.reply_models.retrieval.base import Retrieval
+from rejoinder.replies.base import Decoding, ReplyModel
+from rejoinder.replies.corpus import Retrieval
+from rejoinder.replies.neural import NeuralReplyModel
+from rejoinder.replies.recurrent import RecurrentReplyModel
+from rejoinder.show.text import counted
 from rejoinder.specs import parse_spec
-from rejoinder.stats.formatting import counted
 from rejoinder.types import Dialogue, Example
 
 COSTS = ("perplexity", "own_perplexity", "word_nats_per_reply", "kl_per_reply")
@@ -180,8 +179,8 @@ def _likelihood(model: Any, valid: Sequence[Dialogue]) -> Likelihood | None:
         return None
     if isinstance(model, NeuralReplyModel):
         return model.likelihood(valid)
-    from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
-    from rejoinder.reply_models.neural.training import likelihood
+    from rejoinder.models.token_dialogues import token_dialogues
+    from rejoinder.replies.neural_training import likelihood
 
     tokens = token_dialogues(valid, model.vocabulary_, turns=model.turns, longest=model.longest)
     return likelihood(model.network_, tokens)
@@ -189,7 +188,7 @@ def _likelihood(model: Any, valid: Sequence[Dialogue]) -> Likelihood | None:
 
 def _shared_tokens(train: Sequence[Dialogue], valid: Sequence[Dialogue]) -> int:
     """The number of tokens of the validation replies in the vocabulary of the recurrent models."""
-    from rejoinder.language_models.recurrent.token_dialogues import token_dialogues
+    from rejoinder.models.token_dialogues import token_dialogues
     from rejoinder.text.vocabulary import Vocabulary
 
     defaults = RecurrentReplyModel

@@ -12,13 +12,13 @@ import numpy as np
 from papers.reply_models.recall import Recall, recall
 from rejoinder.arrays import Floats
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.language_models.likelihood import Likelihood
 from rejoinder.metrics.base import ScoreWarning
+from rejoinder.models.language_model import Likelihood
 from rejoinder.registry import load
-from rejoinder.reply_models.neural.base import NeuralReplyModel
-from rejoinder.reply_models.neural.recurrent import RecurrentReplyModel
-from rejoinder.reply_models.pool.systems import System
-from rejoinder.reply_models.retrieval.base import Retrieval
+from rejoinder.replies.corpus import Retrieval
+from rejoinder.replies.neural import NeuralReplyModel
+from rejoinder.replies.pool import System
+from rejoinder.replies.recurrent import RecurrentReplyModel
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import linear_interval, mean_intervals
 from rejoinder.types import Dialogue, Example

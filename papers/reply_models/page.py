@@ -26,7 +26,7 @@ from papers.reply_models.measures import (
 )
 from rejoinder.errors import CallError
 from rejoinder.registry import load
-from rejoinder.reply_models.pool.systems import System, systems_of
+from rejoinder.replies.pool import System, systems_of
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example

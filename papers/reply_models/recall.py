@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.reply_models.retrieval.base import Retrieval
+from rejoinder.options import RESAMPLES
+from rejoinder.replies.corpus import Retrieval
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.types import Dialogue, Scores

@@ -11,7 +11,7 @@ from papers.ruber.models import Replies
 from papers.ruber.study import Study
 from rejoinder.arrays import Floats
 from rejoinder.registry import load
-from rejoinder.stats.agreement.ceiling import rest_means, row_means
+from rejoinder.stats.raters import rest_means, row_means
 
 OVERLAP = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE")
 BASELINES = ("human, mean", "human, maximum", *OVERLAP)

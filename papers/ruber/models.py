@@ -16,8 +16,8 @@ from papers.replies import OVERALL, RatedReplies
 from rejoinder.arrays import Bools
 from rejoinder.data.contexts import without_contexts
 from rejoinder.errors import UnknownNameError
-from rejoinder.evaluators.ruber.pooling import RuberPool
 from rejoinder.evaluators.ruber.ruber import BLENDS, Ruber
+from rejoinder.evaluators.ruber.unref import RuberPool
 from rejoinder.learning.run import TrainingRun
 from rejoinder.types import JudgedExample, Scores
 

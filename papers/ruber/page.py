@@ -22,12 +22,11 @@ from papers.ruber.models import ENCODERS, SETS, TUNED, Models, Replies, pooled
 from papers.ruber.study import QUANTILES, Study, check_encoders
 from papers.ruber.trainings import trainings
 from papers.ruber.transfer import transfer_rows
-from rejoinder.defaults import RESAMPLES
-from rejoinder.figures.panels import Curve
-from rejoinder.figures.plots import line_plot
-from rejoinder.figures.standalone import standalone
-from rejoinder.meta.study import shown
-from rejoinder.stats.formatting import p_text
+from rejoinder.options import RESAMPLES
+from rejoinder.show.figures import Curve
+from rejoinder.show.plots import line_plot, standalone
+from rejoinder.show.text import p_text
+from rejoinder.trust.study import shown
 from rejoinder.types import Scores
 
 PARTS = ("s_R", "s_U", "arithmetic")

@@ -22,10 +22,10 @@ from papers.ruber.models import (
     untuned,
 )
 from rejoinder.arrays import Bools
-from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import UnknownNameError
-from rejoinder.stats.compare_correlations import CorrelationComparison, compare_correlations
+from rejoinder.options import RESAMPLES
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.correlation_tests import CorrelationComparison, compare_correlations
 from rejoinder.types import Scores
 
 QUANTILES = 5

@@ -28,8 +28,9 @@ import numpy as np
 from papers.replies import OVERALL
 from papers.roberta_eval import CURVE, EPOCH
 from rejoinder.data.dialogues import DialogueSource
+from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.presets import PRESETS
+from rejoinder.evaluators.encoder.model import PRESETS
 from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage, start_model
@@ -38,7 +39,6 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.learning.loop import Outcome, train
 from rejoinder.learning.run import PRECISIONS, TrainingRun, Validation, checkpoints_in
 from rejoinder.learning.schedules import Schedule
-from rejoinder.meta.judged import JudgedSet, read_judged
 from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.types import Scores
 

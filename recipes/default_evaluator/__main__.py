@@ -30,34 +30,27 @@ from recipes.default_evaluator.labels import (
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.errors import RejoinderError
-from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, Calibration, assess
-from rejoinder.evaluators.distillation.encoder import distill
-from rejoinder.evaluators.distillation.stage import DistillStage, LossWeights
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
-from rejoinder.evaluators.encoder.branching import FEATURES
+from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, HIGHEST, LOWEST, Calibration, assess
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.model import Model
-from rejoinder.evaluators.encoder.replay import replay_of
-from rejoinder.evaluators.encoder.scored_replies import by_context
-from rejoinder.evaluators.encoder.stages import RegressionStage
+from rejoinder.evaluators.encoder.networks import BranchEncoder
+from rejoinder.evaluators.encoder.reading import FEATURES
+from rejoinder.evaluators.encoder.replay import TRUE, candidates_of, kind_of, replay_of
+from rejoinder.evaluators.encoder.stages import DistillStage, LossWeights, RegressionStage, by_context
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import in_batch_stage, standardise_features, start_model
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.evaluators.likelihood import Likelihood
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
-from rejoinder.learning.candidates import TRUE, candidates_of, kind_of
-from rejoinder.learning.checkpoints import Checkpoints
-from rejoinder.learning.data import TrainingData
-from rejoinder.learning.loop import train
+from rejoinder.evaluators.simple import Likelihood
+from rejoinder.folders.outputs import write_text
+from rejoinder.folders.saved import WEIGHTS
+from rejoinder.learning.checkpoints import Checkpoints, interpolated, plain_state
+from rejoinder.learning.data import TrainingData, fold_of_groups
+from rejoinder.learning.loop import Stage, train
 from rejoinder.learning.run import TrainingRun
-from rejoinder.learning.saving import WEIGHTS
 from rejoinder.learning.schedules import Schedule
-from rejoinder.learning.splits import fold_of_groups
-from rejoinder.learning.stages import Stage
-from rejoinder.learning.weights import interpolated, plain_state
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.output.writing import write_text
+from rejoinder.training.distil import distill_encoder
 from rejoinder.types import Dialogue, Scores
 
 HERE = Path(__file__).parent
@@ -150,7 +143,7 @@ class Recipe:
         if folder.exists():
             return folder
         contexts, ranked = (self.settings["teacher"][name] for name in ("contexts", "ranked"))
-        student = distill(
+        student = distill_encoder(
             self.encoder(towers[0]),
             self.teacher(towers),
             self.dialogues,

@@ -13,11 +13,10 @@ from scipy.special import expit, logit
 
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import bare, context_groups
+from rejoinder.data.dialogues import Pair, pair_of
 from rejoinder.data.judged import JudgedSource
-from rejoinder.data.pairs import Pair, pair_of
-from rejoinder.evaluators.scale import observed_scale, on_our_scale
-from rejoinder.learning.data import labels
-from rejoinder.learning.splits import held_out
+from rejoinder.evaluators.calibration import observed_scale, on_our_scale
+from rejoinder.learning.data import held_out, labels
 from rejoinder.types import Example, JudgedExample, Scores
 
 LONG_ENOUGH = 20

@@ -19,83 +19,80 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take longer than the
 if TYPE_CHECKING:
     from typing import Any
 
-    from rejoinder.data.converting.convert import Conversion, convert
-    from rejoinder.data.record import FieldMap
+    from rejoinder.comparing.compare import compare
+    from rejoinder.comparing.comparison import Comparison
+    from rejoinder.comparing.pairwise import PairwiseReport, compare_pairwise
+    from rejoinder.comparing.preferences import PreferenceReport, preferences
+    from rejoinder.data.convert import Conversion, convert
+    from rejoinder.data.records import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
-    from rejoinder.figures.standalone import Figure
     from rejoinder.learning.run import TrainingRun
-    from rejoinder.meta.calibrate import CalibrationReport, calibrate
-    from rejoinder.meta.comparing.compare import compare
-    from rejoinder.meta.comparing.comparison import Comparison
-    from rejoinder.meta.meta import MetaReport, meta_evaluate
-    from rejoinder.meta.meta_analysis import MetaAnalysis, meta_analyse
-    from rejoinder.meta.planning.plan import plan, plan_precision
-    from rejoinder.meta.planning.result import Plan, PrecisionPlan
-    from rejoinder.meta.preferences.pairwise import compare_pairwise
-    from rejoinder.meta.preferences.pairwise_report import PairwiseReport
-    from rejoinder.meta.preferences.rank import preferences
-    from rejoinder.meta.preferences.report import PreferenceReport
-    from rejoinder.meta.raters.agreement import AgreementReport, agreement
-    from rejoinder.meta.sample import LabelSample, sample
     from rejoinder.metrics.base import Metric, ScoreWarning
+    from rejoinder.people.agreement import AgreementReport, agreement
+    from rejoinder.people.plan import Plan, PrecisionPlan, plan, plan_precision
+    from rejoinder.people.sample import LabelSample, sample
     from rejoinder.registry import load
-    from rejoinder.reply_models.pool.generate import GeneratedReplies, generate
+    from rejoinder.replies.pool import GeneratedReplies, generate
     from rejoinder.scoring.check import DataCheck, check
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
-    from rejoinder.training.distill import distill
+    from rejoinder.show.plots import Figure
+    from rejoinder.training.calibrate import CalibrationReport, calibrate
+    from rejoinder.training.distil import distill
     from rejoinder.training.train import train
+    from rejoinder.trust.pooled import MetaAnalysis, meta_analyse
+    from rejoinder.trust.trust import MetaReport, meta_evaluate
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
-    "AgreementReport": "meta.raters.agreement",
-    "CalibrationReport": "meta.calibrate",
+    "AgreementReport": "people.agreement",
+    "CalibrationReport": "training.calibrate",
     "CallError": "errors",
-    "Comparison": "meta.comparing.comparison",
-    "Conversion": "data.converting.convert",
+    "Comparison": "comparing.comparison",
+    "Conversion": "data.convert",
     "DataCheck": "scoring.check",
     "DataError": "errors",
     "Dialogue": "types",
     "Example": "types",
-    "FieldMap": "data.record",
-    "Figure": "figures.standalone",
-    "GeneratedReplies": "reply_models.pool.generate",
+    "FieldMap": "data.records",
+    "Figure": "show.plots",
+    "GeneratedReplies": "replies.pool",
     "JudgedExample": "types",
     "Judgement": "types",
-    "LabelSample": "meta.sample",
+    "LabelSample": "people.sample",
     "LeakageError": "errors",
-    "MetaAnalysis": "meta.meta_analysis",
-    "MetaReport": "meta.meta",
+    "MetaAnalysis": "trust.pooled",
+    "MetaReport": "trust.trust",
     "Metric": "metrics.base",
     "NeedsError": "errors",
-    "PairwiseReport": "meta.preferences.pairwise_report",
-    "Plan": "meta.planning.result",
-    "PrecisionPlan": "meta.planning.result",
-    "PreferenceReport": "meta.preferences.report",
+    "PairwiseReport": "comparing.pairwise",
+    "Plan": "people.plan",
+    "PrecisionPlan": "people.plan",
+    "PreferenceReport": "comparing.preferences",
     "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
-    "agreement": "meta.raters.agreement",
-    "calibrate": "meta.calibrate",
+    "agreement": "people.agreement",
+    "calibrate": "training.calibrate",
     "check": "scoring.check",
-    "compare": "meta.comparing.compare",
-    "compare_pairwise": "meta.preferences.pairwise",
-    "convert": "data.converting.convert",
-    "distill": "training.distill",
-    "generate": "reply_models.pool.generate",
+    "compare": "comparing.compare",
+    "compare_pairwise": "comparing.pairwise",
+    "convert": "data.convert",
+    "distill": "training.distil",
+    "generate": "replies.pool",
     "load": "registry",
-    "meta_analyse": "meta.meta_analysis",
-    "meta_evaluate": "meta.meta",
-    "plan": "meta.planning.plan",
-    "plan_precision": "meta.planning.plan",
-    "preferences": "meta.preferences.rank",
+    "meta_analyse": "trust.pooled",
+    "meta_evaluate": "trust.trust",
+    "plan": "people.plan",
+    "plan_precision": "people.plan",
+    "preferences": "comparing.preferences",
     "read": "data.source",
     "reference_points": "evaluators.reference_points",
-    "sample": "meta.sample",
+    "sample": "people.sample",
     "score": "scoring.score",
     "train": "training.train",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os.path
+import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -17,36 +18,34 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from rejoinder.arguments import checked, of_type
-from rejoinder.building import instance
-from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.loading.inside import looks_like_path
-from rejoinder.loading.sources import offline
-from rejoinder.model_folder import read_config
-from rejoinder.specs import parse_spec
+from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
+from rejoinder.folders.schema import looks_like_path, read_config
+from rejoinder.folders.sources import offline
+from rejoinder.options import checked, of_type
+from rejoinder.specs import instance, parse_spec
 
 METRICS: dict[str, str] = {
     "bleu": "rejoinder.metrics.bleu:Bleu",
-    "rouge-l": "rejoinder.metrics.rouge:RougeL",
+    "rouge-l": "rejoinder.metrics.overlap:RougeL",
     "meteor": "rejoinder.metrics.meteor.metric:Meteor",
     "cider": "rejoinder.metrics.cider:Cider",
-    "chrf": "rejoinder.metrics.chrf:ChrF",
+    "chrf": "rejoinder.metrics.overlap:ChrF",
     "embedding-average": "rejoinder.metrics.embedding:EmbeddingAverage",
     "vector-extrema": "rejoinder.metrics.embedding:VectorExtrema",
     "greedy-matching": "rejoinder.metrics.embedding:GreedyMatching",
     "distinct": "rejoinder.metrics.diversity:Distinct",
-    "repetition": "rejoinder.metrics.novelty:Repetition",
-    "specificity": "rejoinder.metrics.novelty:Specificity",
+    "repetition": "rejoinder.metrics.diversity:Repetition",
+    "specificity": "rejoinder.metrics.diversity:Specificity",
     "pm": "rejoinder.metrics.pragmatic:Pm",
-    "length": "rejoinder.metrics.length:Length",
+    "length": "rejoinder.metrics.overlap:Length",
     "fluency": "rejoinder.metrics.fluency:Fluency",
-    "ruber-pool": "rejoinder.evaluators.ruber.pooling:RuberPool",
+    "ruber-pool": "rejoinder.evaluators.ruber.unref:RuberPool",
 }
 """Metrics that need no training: name -> class."""
 
 JUDGES: dict[str, str] = {
-    "judge": "rejoinder.evaluators.judge.judge:Judge",
-    "jury": "rejoinder.evaluators.judge.jury:Jury",
+    "judge": "rejoinder.judge.judge:Judge",
+    "jury": "rejoinder.judge.judge:Jury",
 }
 """Language models as judges: name -> class. They need an address, so that `all` does not name them."""
 
@@ -58,23 +57,23 @@ EVALUATORS: dict[str, str] = {
     "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
     "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
     "blend": "rejoinder.evaluators.blend.blend:Blend",
-    "encoder-cosine": "rejoinder.evaluators.encoder_cosine:EncoderCosine",
-    "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
-    "likelihood": "rejoinder.evaluators.likelihood:Likelihood",
+    "encoder-cosine": "rejoinder.evaluators.simple:EncoderCosine",
+    "skip-thought": "rejoinder.evaluators.simple:SkipThought",
+    "likelihood": "rejoinder.evaluators.simple:Likelihood",
     "static": "rejoinder.evaluators.static.static:Static",
-    "am-fm": "rejoinder.evaluators.am_fm.am_fm:AmFm",
-    "am": "rejoinder.evaluators.am_fm.parts:Am",
-    "fm": "rejoinder.evaluators.am_fm.parts:Fm",
+    "am-fm": "rejoinder.evaluators.am_fm:AmFm",
+    "am": "rejoinder.evaluators.am_fm_parts:Am",
+    "fm": "rejoinder.evaluators.am_fm_parts:Fm",
     "ruber": "rejoinder.evaluators.ruber.ruber:Ruber",
-    "ruber-ref": "rejoinder.evaluators.ruber.pooling:RuberRef",
+    "ruber-ref": "rejoinder.evaluators.ruber.unref:RuberRef",
     "ruber-unref": "rejoinder.evaluators.ruber.unref:RuberUnref",
     "adem": "rejoinder.evaluators.adem.adem:Adem",
     "c-adem": "rejoinder.evaluators.adem.adem:ContextAdem",
     "r-adem": "rejoinder.evaluators.adem.adem:ReferenceAdem",
-    "encoder-dot": "rejoinder.evaluators.adem.dot:EncoderDot",
-    "vhred-dot": "rejoinder.evaluators.adem.dot:VhredDot",
-    "t2v-dot": "rejoinder.evaluators.adem.dot:Tweet2VecDot",
-    "human-likeness": "rejoinder.evaluators.adem.human_likeness:HumanLikeness",
+    "encoder-dot": "rejoinder.evaluators.adem.baselines:EncoderDot",
+    "vhred-dot": "rejoinder.evaluators.adem.baselines:VhredDot",
+    "t2v-dot": "rejoinder.evaluators.adem.baselines:Tweet2VecDot",
+    "human-likeness": "rejoinder.evaluators.adem.baselines:HumanLikeness",
 }
 """Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
@@ -88,7 +87,7 @@ SHIPPED: dict[str, str] = {
 SHIPPED_FOLDERS: dict[str, str] = {
     "default": "default-3",
     "default@3": "default-3",
-    "default@1": "default",
+    "default@1": "default-1",
     "default-fast": "default-fast",
 }
 """The same, versions included: name -> folder. Scores of two versions must not be compared."""
@@ -102,26 +101,26 @@ TEMPLATES: dict[str, dict[str, str]] = {
 """Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
 
 REPLY_MODELS: dict[str, str] = {
-    "r-tfidf": "rejoinder.reply_models.retrieval.tfidf:ResponseTfidf",
-    "c-tfidf": "rejoinder.reply_models.retrieval.tfidf:ContextTfidf",
-    "bm25": "rejoinder.reply_models.retrieval.bm25:Bm25",
-    "retrieve-rerank": "rejoinder.reply_models.retrieval.rerank:RetrieveRerank",
-    "dual-encoder": "rejoinder.reply_models.retrieval.dual_encoder:DualEncoder",
-    "dual-encoder-rnn": "rejoinder.reply_models.retrieval.dual_encoder_rnn:RecurrentDualEncoder",
-    "lstm-lm": "rejoinder.reply_models.neural.recurrent:LstmLanguageModel",
-    "seq2seq": "rejoinder.reply_models.neural.recurrent:Seq2SeqModel",
-    "seq2seq-attention": "rejoinder.reply_models.neural.recurrent:Seq2SeqAttention",
-    "hred": "rejoinder.reply_models.neural.recurrent:HredModel",
-    "vhred": "rejoinder.reply_models.neural.recurrent:VhredModel",
-    "causal-lm": "rejoinder.reply_models.neural.causal:CausalLanguageModel",
+    "r-tfidf": "rejoinder.replies.lexical:ResponseTfidf",
+    "c-tfidf": "rejoinder.replies.lexical:ContextTfidf",
+    "bm25": "rejoinder.replies.lexical:Bm25",
+    "retrieve-rerank": "rejoinder.replies.rerank:RetrieveRerank",
+    "dual-encoder": "rejoinder.replies.dual_encoder:DualEncoder",
+    "dual-encoder-rnn": "rejoinder.replies.dual_encoder:RecurrentDualEncoder",
+    "lstm-lm": "rejoinder.replies.recurrent:LstmLanguageModel",
+    "seq2seq": "rejoinder.replies.recurrent:Seq2SeqModel",
+    "seq2seq-attention": "rejoinder.replies.recurrent:Seq2SeqAttention",
+    "hred": "rejoinder.replies.recurrent:HredModel",
+    "vhred": "rejoinder.replies.recurrent:VhredModel",
+    "causal-lm": "rejoinder.replies.neural:CausalLanguageModel",
 }
 """Models that write or retrieve replies: name -> class."""
 
 ENCODERS: dict[str, str] = {
-    "tweet2vec": "rejoinder.encoders.tweet2vec.encoder:Tweet2Vec",
-    "skip-thought": "rejoinder.evaluators.skip_thought:SkipThought",
-    "stored-vectors": "rejoinder.encoders.stored_vectors:StoredVectors",
-    "pretrained": "rejoinder.encoders.sentence_encoders:PretrainedEncoder",
+    "tweet2vec": "rejoinder.models.tweet2vec:Tweet2Vec",
+    "skip-thought": "rejoinder.evaluators.simple:SkipThought",
+    "stored-vectors": "rejoinder.models.sentence_encoders:StoredVectors",
+    "pretrained": "rejoinder.models.sentence_encoders:PretrainedEncoder",
 }
 """Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
 
@@ -292,3 +291,52 @@ def _import(location: str) -> type[Any]:
     except (ImportError, AttributeError) as error:
         raise CallError(f"{location} cannot be imported ({error})") from error
     return found
+
+
+# Metrics and their parameters from a TOML file.
+#
+# [metrics.bleu]           # the label is the metric's name,
+# n = 2
+#
+# [metrics.strict-bleu]    # unless `metric` names another one, or the folder of a trained evaluator
+# metric = "bleu"
+# smooth = "none"
+#
+# [metrics.both]           # a metric within a metric: its name, or a table
+# metric = "ensemble"
+# members = ["default", "bleu(n=2)", { metric = "bleu", smooth = "none" }]
+
+
+def metrics_of_file(path: str) -> dict[str, Any]:
+    """The metrics that a file names: label -> metric."""
+    tables = _tables(path)
+    for key in tables:
+        if key != "metrics":
+            raise UnknownNameError(f"table in {path}:", key, ["metrics"])
+    metrics = tables.get("metrics", {})
+    if not isinstance(metrics, dict) or not all(isinstance(table, dict) for table in metrics.values()):
+        raise CallError(f"{path}: expected one table per metric, such as [metrics.bleu]")
+    if not metrics:
+        raise CallError(f"{path} names no metric: expected one table per metric, such as [metrics.bleu]")
+    return {label: _metric(label, table, path) for label, table in metrics.items()}
+
+
+def _metric(label: str, table: dict[str, Any], path: str) -> Any:
+    if label in {"id", "system"}:  # columns of every score file
+        raise CallError(f"{path}: a metric cannot be labelled {label!r}")
+    name = table.get("metric", label)
+    if not isinstance(name, str):
+        raise CallError(f"{path}: [metrics.{label}]: metric must be a name, not {name!r}")
+    try:
+        return load(name, **{key: value for key, value in table.items() if key != "metric"})
+    except CallError as error:
+        raise CallError(f"{path}: [metrics.{label}]: {error}") from None
+
+
+def _tables(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    except (ValueError, RecursionError) as error:  # also a number of too many digits, or lists nested too deeply
+        raise DataError(f"is not valid TOML ({error})", file=path) from None

@@ -12,7 +12,7 @@ pytest.importorskip("starlette")
 
 from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, running_app, write_study
 from axe import needs_axe, serious
-from rejoinder.annotation.store import open_store
+from rejoinder.people.store import open_store
 
 
 @needs_axe

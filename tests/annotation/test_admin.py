@@ -14,13 +14,13 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from annotation_server import SCALES, SECRETS, write_study
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.items import items_of
-from rejoinder.annotation.progress import state_of
-from rejoinder.annotation.server import make_app
-from rejoinder.annotation.store import Answer, Store, open_store
-from rejoinder.annotation.study import Study, read_study
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
+from rejoinder.people.items import items_of
+from rejoinder.people.progress import state_of
+from rejoinder.people.queue import Assigner
+from rejoinder.people.server import make_app
+from rejoinder.people.store import Answer, Store, open_store
+from rejoinder.people.study import Study, read_study
+from rejoinder.stats.raters import krippendorff_alpha
 from running import Run
 
 

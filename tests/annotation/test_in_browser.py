@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from annotation_server import ONE_QUESTION, SCALES, running_app, write_study
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.export import exported
-from rejoinder.annotation.store import open_store
+from rejoinder.people.export import exported
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import open_store
 
 pytestmark = pytest.mark.browser
 

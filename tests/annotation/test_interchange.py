@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from annotation_server import SCALES, write_study
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.store import Answer, open_store
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import Answer, open_store
 from running import Run
 
 

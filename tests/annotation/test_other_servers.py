@@ -25,8 +25,8 @@ pytest.importorskip("starlette")
 
 from annotation_server import SCALES, write_study
 from benchmark_scripts import benchmark_script
-from rejoinder.annotation.items import items_of
-from rejoinder.annotation.store import Answer, open_store
+from rejoinder.people.items import items_of
+from rejoinder.people.store import Answer, open_store
 from running import Run
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"

@@ -18,10 +18,10 @@ import psycopg
 from annotation_server import ONE_QUESTION, running_app, write_study
 from benchmark_scripts import benchmark_script
 from postgresql import PostgresServer, postgresql
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.export import exported
-from rejoinder.annotation.store import Answer, Store, open_store
 from rejoinder.errors import CallError
+from rejoinder.people.export import exported
+from rejoinder.people.queue import Assigner
+from rejoinder.people.store import Answer, Store, open_store
 from running import Run
 
 

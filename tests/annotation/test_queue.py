@@ -17,14 +17,14 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from annotation_server import SECRETS
-from rejoinder.annotation import rating
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.progress import state_of
-from rejoinder.annotation.server import make_app
-from rejoinder.annotation.store import Store, open_store
-from rejoinder.annotation.study import Study, read_study
-from rejoinder.scoring.label_design import LabelFrame, wave_probabilities
-from rejoinder.stats.labelling.design import drawn
+from rejoinder.people import pages
+from rejoinder.people.progress import state_of
+from rejoinder.people.queue import Assigner
+from rejoinder.people.sample import LabelFrame, wave_probabilities
+from rejoinder.people.server import make_app
+from rejoinder.people.store import Store, open_store
+from rejoinder.people.study import Study, read_study
+from rejoinder.stats.labels import drawn
 from running import Run
 
 N = 80
@@ -70,7 +70,7 @@ def write_study(folder: Path, text: str = STUDY) -> Study:
 def numbered_raters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ids of raters, and so the items that they get, are the same in every run."""
     numbers = count()
-    monkeypatch.setattr(rating, "new_token", lambda: f"{next(numbers):016}")
+    monkeypatch.setattr(pages, "new_token", lambda: f"{next(numbers):016}")
 
 
 @pytest.fixture

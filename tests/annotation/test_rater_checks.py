@@ -16,12 +16,12 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, write_study
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.progress import State, state_of
-from rejoinder.annotation.server import make_app
-from rejoinder.annotation.store import Answer, Store, open_store
-from rejoinder.annotation.study import Study
 from rejoinder.errors import DataError
+from rejoinder.people.progress import State, state_of
+from rejoinder.people.queue import Assigner
+from rejoinder.people.server import make_app
+from rejoinder.people.store import Answer, Store, open_store
+from rejoinder.people.study import Study
 
 CROWD = """
 title = "Crowd"

@@ -15,12 +15,11 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
-from rejoinder.annotation.assignment import Assigner
-from rejoinder.annotation.progress import state_of
-from rejoinder.annotation.security import HEADERS, LARGEST_BODY, RateLimit
-from rejoinder.annotation.server import Secrets, make_app
-from rejoinder.annotation.store import Store, latest, open_store
-from rejoinder.annotation.study import Study, read_study
+from rejoinder.people.progress import state_of
+from rejoinder.people.queue import Assigner
+from rejoinder.people.server import HEADERS, LARGEST_BODY, RateLimit, Secrets, make_app
+from rejoinder.people.store import Store, latest, open_store
+from rejoinder.people.study import Study, read_study
 from running import Run
 
 SECRETS = Secrets("s" * 32, "organisers-token")
@@ -203,7 +202,7 @@ def test_too_many_requests_are_told_to_wait() -> None:
 def test_raters_behind_one_router_are_counted_apart(
     study: Study, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.annotation.server._PER_MINUTE", 6)
+    monkeypatch.setattr("rejoinder.people.server._PER_MINUTE", 6)
     app = make_app(study, store, SECRETS)
     for who in ("one", "two", "three"):
         client = TestClient(app)
@@ -242,7 +241,7 @@ def test_abandoned_work_is_handed_out_again(tmp_path: Path, store: Store, monkey
     client, page = agreed(study, store, "late")
     assert "LATER1" in page, "all is handed out"
     real = __import__("time").time
-    monkeypatch.setattr("rejoinder.annotation.assignment.time.time", lambda: real() + 7200)
+    monkeypatch.setattr("rejoinder.people.queue.time.time", lambda: real() + 7200)
     client, page = agreed(study, store, "later still")
     items, _ = rate_all(client, page)
     assert len(items) >= 12

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.annotation.study import Queue, read_study
-from rejoinder.annotation.template import study_text
 from rejoinder.errors import RejoinderError
+from rejoinder.people.study import Queue, read_study, study_text
 
 GOOD = """
 title = "T"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
+from rejoinder.data.source import Source, survey
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

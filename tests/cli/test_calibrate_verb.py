@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder import registry
-from rejoinder.scoring.engines import local
+from rejoinder.scoring import run as local
 from rejoinder.scoring.score_file import read_scores
 from small_evaluators import Lengthy, judged
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rejoinder.learning.candidates import candidates_of
+from rejoinder.evaluators.encoder.replay import candidates_of
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, t
 def test_a_static_student_is_resumed_and_quiet(
     run: Run, write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rejoinder.evaluators.static.stages import ScoreStage
     from rejoinder.evaluators.static.static import Static
+    from rejoinder.evaluators.static.training import ScoreStage
 
     turns = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
     call = ["distill", "length", "repetition", "--static", "--dialogues", turns, "--contexts", "5", "-o", "student"]

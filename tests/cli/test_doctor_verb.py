@@ -12,7 +12,7 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import DataError
-from rejoinder.scoring import installation as installed
+from rejoinder.scoring import doctor
 
 if TYPE_CHECKING:
     from running import Run
@@ -28,8 +28,8 @@ def test_a_whole_installation(run: Run) -> None:
 
 
 def test_what_is_missing_is_said_with_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installed, "SHIPPED", {})
-    monkeypatch.setattr(installed, "EXTRAS", {"chinese": ("no_such_module",), "judge": ()})
+    monkeypatch.setattr(doctor, "SHIPPED", {})
+    monkeypatch.setattr(doctor, "EXTRAS", {"chinese": ("no_such_module",), "judge": ()})
     out = run("doctor").out
     assert "extra [chinese]: without no_such_module; pip install 'rejoinder[chinese]'" in out
     assert "extra [judge]: installed" in out
@@ -39,8 +39,8 @@ def test_data_that_cannot_be_used_fail_the_check(run: Run, monkeypatch: pytest.M
     def broken(name: str) -> Any:
         raise DataError("is cut off", file="model.onnx")
 
-    monkeypatch.setattr(installed, "SHIPPED", {"default": "the default evaluator"})
-    monkeypatch.setattr(installed, "metric_of", broken)
+    monkeypatch.setattr(doctor, "SHIPPED", {"default": "the default evaluator"})
+    monkeypatch.setattr(doctor, "metric_of", broken)
     ran = run("doctor", "--json")
     assert ran.code == 3
     assert ran.json["problems"] == ["the default evaluator cannot be used: DataError: model.onnx: is cut off"]
@@ -62,7 +62,7 @@ def test_files_that_differ_from_what_was_installed(tmp_path: Path, monkeypatch: 
             return tmp_path / str(path)
 
     files = [recorded("same.npy", b"abc", b"abc"), recorded("cut.npy", b"abc", b"ab")]
-    monkeypatch.setattr(installed, "SHIPPED", {})
+    monkeypatch.setattr(doctor, "SHIPPED", {})
     monkeypatch.setattr(metadata, "files", lambda name: files)
     ran = run("doctor")
     assert ran.code == 3

@@ -11,11 +11,10 @@ import pytest
 from learning_ridge import RidgeEvaluator, synthetic
 from rejoinder import registry
 from rejoinder.cli.experiment import STUDIES
+from rejoinder.data.judged import JudgedSet
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments.amounts import FRACTIONS
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.low_resource import COUNTS
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.trust.cross_validation import cross_validate
+from rejoinder.trust.label_curves import COUNTS, FRACTIONS
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

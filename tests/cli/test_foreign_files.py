@@ -13,7 +13,7 @@ import pytest
 
 import foreign_records as foreign
 import rejoinder
-from rejoinder.data.formats.workbooks import write_sheet
+from rejoinder.data.tables import write_sheet
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

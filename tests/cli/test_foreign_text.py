@@ -201,12 +201,12 @@ PRINTING = {
     "cli/__init__.py",
     "cli/options.py",
     "cli/serve.py",
-    "command.py",
-    "evaluators/judge/judge.py",
+    "__main__.py",
+    "judge/judge.py",
     "progress.py",
-    "scoring/estimate.py",
+    "scoring/run.py",
 }
-"""Modules that may call `print`: what they print went through rejoinder.text.terminal, or has no foreign text in it."""
+"""Modules that may call `print`: what they print went through rejoinder.show.text, or has no foreign text in it."""
 
 
 def test_nothing_else_prints() -> None:

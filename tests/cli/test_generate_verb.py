@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.reply_models.retrieval.tfidf import ResponseTfidf
+from rejoinder.replies.lexical import ResponseTfidf
 from small_dialogues import DIALOGUES, small_parameters
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_wrong_calls(run: Run, write_lines: WriteLines) -> None:
 def test_a_model_that_generates(run: Run, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.progress.FIRST_LINE", 0.0)
     monkeypatch.setattr("rejoinder.progress.LONG", 0.0)
-    monkeypatch.setattr("rejoinder.reply_models.pool.run._BATCH", 1)
+    monkeypatch.setattr("rejoinder.replies.pool._BATCH", 1)
     dialogues = write_lines([{"turns": list(one.turns)} for one in DIALOGUES], "dialogues.jsonl")
     small = [part for key, value in small_parameters("hred").items() for part in ("--set", f"{key}={value}")]
     ran = run("train", "hred", "--dialogues", dialogues, "--valid", dialogues, "-o", "hred", *small, "--minutes", "1")

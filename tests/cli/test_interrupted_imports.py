@@ -21,7 +21,7 @@ class Interrupt:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupt())
-from rejoinder.command import main
+from rejoinder.__main__ import main
 sys.exit(main())
 """
 

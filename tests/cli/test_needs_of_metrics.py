@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.scoring.choosing import DEFAULT_METRICS, choose
+from rejoinder.scoring.score import DEFAULT_METRICS, choose
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.data.formats.rows import rows_of_file
-from rejoinder.scoring.engines import local
+from rejoinder.data.files import rows_of_file
+from rejoinder.scoring import run as local
 
 if TYPE_CHECKING:
     from running import Run

@@ -18,10 +18,10 @@ from rejoinder.cli import build_parser
 from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.data.spans import SpanFinder
 from rejoinder.errors import CallError
+from rejoinder.folders.outputs import START_OVER, check_same_run
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.length import Length
-from rejoinder.output.unfinished import START_OVER, check_same_run
-from rejoinder.scoring.engines import local
+from rejoinder.metrics.overlap import Length
+from rejoinder.scoring import run as local
 from running import Run
 
 __all__ = ["in_turn"]
@@ -85,8 +85,8 @@ def stop_parts(patch: pytest.MonkeyPatch) -> None:
 
 
 def stop_replying(patch: pytest.MonkeyPatch) -> None:
-    from rejoinder.reply_models.pool import run as pool_run
-    from rejoinder.reply_models.pool.pool import Pool
+    from rejoinder.replies import pool as pool_run
+    from rejoinder.replies.pool import Pool
 
     whole, calls = Pool.rows, []
 
@@ -207,8 +207,8 @@ def place(run: Run, tmp_path: Path, in_turn: InTurn, monkeypatch: pytest.MonkeyP
     (tmp_path / "m.toml").write_text('[metrics.length]\nmetric = "length"\ntokenise = "whitespace"\n')
     assert run("train", "bm25", "--dialogues", "d.jsonl", "-o", "bot", "--quiet").code == 0
     assert run("train", "bm25", "--dialogues", "d-fewer.jsonl", "-o", "other", "--quiet").code == 0
-    monkeypatch.setattr("rejoinder.learning.extras.EXTRAS", {"scale": (), "train": ("torch",)})
-    monkeypatch.setattr("rejoinder.scoring.engines.ray_run.FAST_PART", 16)
+    monkeypatch.setattr("rejoinder.folders.sources.EXTRAS", {"scale": (), "train": ("torch",)})
+    monkeypatch.setattr("rejoinder.scoring.ray.FAST_PART", 16)
     monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (8,))
     return tmp_path
 

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import rejoinder
-from rejoinder.output.unfinished import content_digest
+from rejoinder.folders.outputs import content_digest
 from rejoinder.scoring.score_file import read_scores
 
 if TYPE_CHECKING:

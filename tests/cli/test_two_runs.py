@@ -11,9 +11,9 @@ import pytest
 
 import rejoinder
 from rejoinder.cli import main
+from rejoinder.folders.outputs import locked
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.length import Length
-from rejoinder.output.locks import locked
+from rejoinder.metrics.overlap import Length
 from rejoinder.types import Scores
 from running import Run, WriteLines
 

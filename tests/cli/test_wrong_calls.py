@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder.cli
-from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring.run import LocalRun
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from rejoinder.data.corpora import CorpusReader
+from rejoinder.data.dialogues import CorpusReader
 from rejoinder.errors import DataError, NeedsError
 from rejoinder.types import Dialogue, Example, JudgedExample
 

@@ -11,7 +11,7 @@ import pytest
 
 from places import DIALOGUES
 from rejoinder.data.dialogues import DialogueSource, dialogue_of
-from rejoinder.data.values import FieldError
+from rejoinder.data.records import FieldError
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Dialogue
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.data.files import read_text
+from rejoinder.data.dialogues import read_text
 from rejoinder.errors import DataError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.data import garbling
-from rejoinder.data.garbling import garbled
+from rejoinder.data import negatives
+from rejoinder.data.negatives import garbled
 
 REPLY, TURN = "I have been to the market in the morning", "where were you when it rained"
 
@@ -16,15 +16,15 @@ def test_a_garbled_reply_differs_and_belongs_lower() -> None:
     made = [each for _ in range(200) if (each := garbled(REPLY, TURN, rng)) is not None]
     assert len(made) > 190
     assert all(each.text != REPLY and len(each.text.split()) > 1 and each.drop > 0 for each in made)
-    assert {each.drop for each in made} == {drop for _, drop in garbling._WAYS}
+    assert {each.drop for each in made} == {drop for _, drop in negatives._WAYS}
 
 
 def test_a_short_reply_is_left_alone() -> None:
     assert garbled("not at all", TURN, np.random.default_rng(0)) is None
 
 
-@pytest.mark.parametrize(("garble", "_"), garbling._WAYS)
-def test_each_way_uses_words_of_reply_and_context(garble: garbling.Garble, _: float) -> None:
+@pytest.mark.parametrize(("garble", "_"), negatives._WAYS)
+def test_each_way_uses_words_of_reply_and_context(garble: negatives.Garble, _: float) -> None:
     words, context = REPLY.split(), TURN.split()
     made = garble(words, context, np.random.default_rng(3))
     assert made != words

@@ -8,9 +8,8 @@ from typing import Any, cast
 import pytest
 
 import rejoinder
-from rejoinder.data.record import all_plain
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
+from rejoinder.data.records import all_plain
+from rejoinder.data.source import Source, survey
 from rejoinder.errors import DataError
 from rejoinder.types import Example
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.data.judged import JudgedSource, scores_of
-from rejoinder.data.values import FieldError
+from rejoinder.data.records import FieldError
 
 TOO_LARGE = "expected a number, found one that is infinite or too large"
 NO_NUMBER = "expected a number or JSON, found "

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.preferences import Preference, PreferenceSource
-from rejoinder.data.record import FieldMap
+from rejoinder.data.judged import Preference, PreferenceSource
+from rejoinder.data.records import FieldMap
 from rejoinder.errors import DataError
 
 

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import rejoinder
-from rejoinder.data.formats.rows import TableRow
-from rejoinder.data.record import FieldMap, example_of
+from rejoinder.data.files import TableRow
+from rejoinder.data.records import FieldMap, example_of
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.types import Example
 

@@ -15,19 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rejoinder
-from rejoinder import model_folder
-from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.formats import documents
-from rejoinder.data.judged import JudgedSource
-from rejoinder.data.preferences import PreferenceSource
-from rejoinder.data.record import FieldMap
-from rejoinder.data.results.reading import result_rows
+from rejoinder.comparing.systems import read_score_table
+from rejoinder.data import files as documents
+from rejoinder.data.dialogues import DialogueSource, UnansweredSource
+from rejoinder.data.judged import JudgedSource, PreferenceSource
+from rejoinder.data.records import FieldMap
+from rejoinder.data.results import result_rows
 from rejoinder.data.source import Source
-from rejoinder.data.unanswered import UnansweredSource
 from rejoinder.errors import DataError
-from rejoinder.loading.schema import RepeatedKeyError, json_value, read_json
-from rejoinder.meta.comparing.score_tables import read_score_table
-from rejoinder.scoring.parts.folder import Manifest
+from rejoinder.folders.schema import RepeatedKeyError, json_value, read_config, read_json
+from rejoinder.scoring.parts import Manifest
 from rejoinder.scoring.score_file import read_scores
 
 TWICE = "names the key 'response' twice in one object: expected unique keys"
@@ -198,32 +195,31 @@ def test_model_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"config\.json: names the key 'seed' twice"):
         read_json(path)
     with pytest.raises(DataError, match="names the key 'seed' twice"):
-        model_folder.read_config(tmp_path)
+        read_config(tmp_path)
 
 
 OWN = {
-    "loading/schema.py": "json_value itself, and the parser of model folders",
-    "data/formats/documents.py": "only whether a line is complete; records have the hook",
-    "data/importers/paths.py": "only by which tool a record was written",
+    "folders/schema.py": "json_value itself, and the parser of model folders",
+    "data/files.py": "only whether a line is complete; records have the hook",
+    "data/records.py": "only by which tool a record was written",
     "service/bodies.py": "has the hook",
-    "loading/foreign.py": "what a library has just written",
+    "folders/foreign.py": "what a library has just written",
     "text/vocabulary.py": "what a library has just written",
-    "reply_models/neural/causal_network.py": "what a library has just written",
-    "training/setup.py": "what was just written",
-    "scoring/replay.py": "what was just written",
-    "scoring/engines/processes.py": "what was just written",
+    "replies/causal_network.py": "what a library has just written",
+    "training/train.py": "what was just written",
+    "data/replay.py": "what was just written",
+    "scoring/processes.py": "what was just written",
     "scoring/advice.py": "a file of this package",
     "text/vectors.py": "a cache",
-    "evaluators/judge/cache.py": "a cache",
-    "evaluators/judge/answers.py": "text by a language model",
-    "evaluators/judge/key.py": "what is shown of an answer",
-    "evaluators/distillation/teacher_scores.py": "lists of numbers of an interrupted run",
+    "judge/asking.py": "a cache",
+    "judge/prompt.py": "text by a language model",
+    "judge/wire.py": "what is shown of an answer",
+    "training/distil.py": "lists of numbers of an interrupted run",
     "learning/checkpoints.py": "an interrupted run",
-    "output/unfinished.py": "an interrupted run",
-    "scoring/part_file.py": "an interrupted run",
-    "scoring/parts/folder.py": "the log of an interrupted run; manifests have the check",
-    "scoring/score_output.py": "only whether a file may be replaced",
-    "reply_models/pool/run.py": "only whether a file may be replaced",
+    "folders/outputs.py": "an interrupted run",
+    "scoring/parts.py": "the log of an interrupted run; manifests have the check",
+    "scoring/score_file.py": "an interrupted run, and whether a file may be replaced",
+    "replies/pool.py": "only whether a file may be replaced",
 }
 """Modules that may parse JSON by themselves, and why a repeated key does not matter there."""
 
@@ -238,4 +234,4 @@ def test_no_other_module_parses_json_by_itself() -> None:
         and isinstance(node.value, ast.Name)
         and (node.value.id, node.attr) in {("json", "loads"), ("json", "load"), ("json", "JSONDecoder")}
     }
-    assert found <= OWN.keys(), "use loading.schema.json_value"
+    assert found <= OWN.keys(), "use folders.schema.json_value"

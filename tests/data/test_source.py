@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 import rejoinder
-from rejoinder.data.formats.opening import LONGEST_LINE
-from rejoinder.data.source import Source
-from rejoinder.data.survey import in_batches, survey
+from rejoinder.data.opening import LONGEST_LINE
+from rejoinder.data.source import Source, in_batches, survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
 

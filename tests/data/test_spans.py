@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import OnError, Source, survey
 from rejoinder.data.spans import SpanFinder, SpanReader
-from rejoinder.data.survey import survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
 

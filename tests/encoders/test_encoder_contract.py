@@ -15,11 +15,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
 from interrupted import files_of, resumed  # noqa: E402
-from rejoinder.encoders.sentence_encoders import PretrainedEncoder, SentenceEncoder, sentence_encoder  # noqa: E402
-from rejoinder.encoders.stored_vectors import StoredVectors, Text  # noqa: E402
-from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec  # noqa: E402
 from rejoinder.errors import CallError, NeedsError  # noqa: E402
-from rejoinder.evaluators.skip_thought import SkipThought  # noqa: E402
+from rejoinder.evaluators.simple import SkipThought  # noqa: E402
+from rejoinder.models.sentence_encoders import PretrainedEncoder, SentenceEncoder, StoredVectors, Text, sentence_encoder  # noqa: E402  # noqa: E402
+from rejoinder.models.tweet2vec import Tweet2Vec  # noqa: E402
 from rejoinder.registry import ENCODERS, REPLY_MODELS  # noqa: E402
 from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, SMALL_RECURRENT, tiny_encoder  # noqa: E402
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.encoders.sentence_encoders import encoder_digest, sentence_encoder
-from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError
-from rejoinder.learning.saving import write_arrays
+from rejoinder.folders.saved import write_arrays
+from rejoinder.models.sentence_encoders import StoredVectors, encoder_digest, sentence_encoder
 
 VECTORS = {"hello": np.array([1.0, 2.0]), ("hello", "hi"): np.array([3.0, 4.0]), "lone \ud800": np.array([5.0, 6.0])}
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.encoders.sentence_encoders import sentence_encoder
-from rejoinder.encoders.tweet2vec.characters import UNKNOWN, Alphabet
-from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
-from rejoinder.encoders.tweet2vec.network import CharacterNetwork
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.learning.run import TrainingRun
+from rejoinder.models.sentence_encoders import sentence_encoder
+from rejoinder.models.tweet2vec import UNKNOWN, Alphabet, Tweet2Vec
+from rejoinder.models.tweet2vec_network import CharacterNetwork
 from rejoinder.types import Dialogue
 
 torch.set_num_threads(1)

@@ -12,12 +12,12 @@ from recipes.default_blend import SETS, sets
 
 import rejoinder
 from places import JUDGED
+from rejoinder.data.judged import read_judged
 from rejoinder.errors import DataError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.bounds import Bounds
-from rejoinder.meta.judged import read_judged
+from rejoinder.folders.schema import CONFIG
 from rejoinder.metrics.batch import Batch
-from rejoinder.model_folder import CONFIG
 from rejoinder.registry import SHIPPED_FOLDERS, load, shipped_folder
 from rejoinder.types import Example
 

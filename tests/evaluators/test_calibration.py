@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.calibration import Calibration, assess
-from rejoinder.evaluators.scale import on_our_scale
+from rejoinder.evaluators.calibration import Calibration, assess, on_our_scale
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 from small_evaluators import Lengthy, judged

@@ -16,8 +16,8 @@ from transformers import AutoModel
 
 import rejoinder
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder_cosine import EncoderCosine
-from rejoinder.loading.foreign import quiet_transformers
+from rejoinder.evaluators.simple import EncoderCosine
+from rejoinder.folders.foreign import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.types import Example
 from tiny_encoder import write_encoder

@@ -13,14 +13,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import rejoinder
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.likelihood import Likelihood
-from rejoinder.language_models import reply_likelihood
-from rejoinder.language_models.reply_likelihood import prefix_text
-from rejoinder.loading.foreign import quiet_transformers
+from rejoinder.evaluators.simple import Likelihood
+from rejoinder.folders.foreign import quiet_transformers
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
+from rejoinder.models import causal
+from rejoinder.models.causal import prefix_text
 from rejoinder.types import Example
 from tolerance import assert_same_scores
 
@@ -131,13 +131,13 @@ def test_a_network_that_ignores_the_mask_reads_one_row_per_reply(folder: Path, m
 def test_two_forms_share_a_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forms = [Likelihood(model=str(folder), form=form).fit() for form in ("conditional", "pmi")]
     alone = [each.score_batch(Batch(EXAMPLES)) for each in forms]
-    true_sums, calls = reply_likelihood.log_likelihoods, []
+    true_sums, calls = causal.log_likelihoods, []
 
     def counted(*arguments):  # type: ignore[no-untyped-def]
         calls.append(arguments)
         return true_sums(*arguments)
 
-    monkeypatch.setattr(reply_likelihood, "log_likelihoods", counted)
+    monkeypatch.setattr(causal, "log_likelihoods", counted)
     shared = Batch(EXAMPLES)
     np.testing.assert_array_equal([each.score_batch(shared) for each in forms], alone)
     assert len(calls) == 2, "with the context once, and without it"

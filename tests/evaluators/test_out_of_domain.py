@@ -14,7 +14,7 @@ import rejoinder
 from places import DIALOGUES
 from rejoinder import registry
 from rejoinder.data.dialogues import DialogueSource
-from rejoinder.evaluators.out_of_domain import FEWEST, RATE, REASONS, Familiarity, OutOfDomainCounter
+from rejoinder.evaluators.familiarity import FEWEST, RATE, REASONS, Familiarity, OutOfDomainCounter
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Dialogue, Example

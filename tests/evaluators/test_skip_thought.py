@@ -13,14 +13,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
 import rejoinder  # noqa: E402
-from rejoinder.encoders.sentence_encoders import sentence_encoder  # noqa: E402
-from rejoinder.encoders.skip_thought import SkipThoughtNetwork  # noqa: E402
 from rejoinder.errors import CallError, NeedsError  # noqa: E402
-from rejoinder.evaluators.skip_thought import SkipThought  # noqa: E402
-from rejoinder.language_models.recurrent.networks import Sizes  # noqa: E402
-from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
+from rejoinder.evaluators.simple import SkipThought  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.reply_models.neural.training import likelihood  # noqa: E402
+from rejoinder.models.recurrent import Sizes  # noqa: E402
+from rejoinder.models.sentence_encoders import sentence_encoder  # noqa: E402
+from rejoinder.models.skip_thought import SkipThoughtNetwork  # noqa: E402
+from rejoinder.models.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
+from rejoinder.replies.neural_training import likelihood  # noqa: E402
 from rejoinder.text.vocabulary import END  # noqa: E402
 from rejoinder.types import Dialogue, Example  # noqa: E402
 

@@ -7,9 +7,8 @@ import re
 
 import pytest
 
-from rejoinder.figures.markup import Html, element, escaped, joined, printable
-from rejoinder.report.embedded import script_json
-from rejoinder.report.tables import html_table
+from rejoinder.show.html import html_table, script_json
+from rejoinder.show.markup import Html, element, escaped, joined, printable
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:

@@ -7,10 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rejoinder.figures.axes import Scale, fitted, span, tick_labels, ticks
-from rejoinder.figures.bins import bins_for
-from rejoinder.figures.panels import Curve
-from rejoinder.figures.plots import WIDTH, histogram, interval_plot, line_plot, scatter
+from rejoinder.show.figures import Curve, Scale, bins_for, fitted, span, tick_labels, ticks
+from rejoinder.show.plots import WIDTH, histogram, interval_plot, line_plot, scatter
 from rejoinder.stats.intervals import Interval
 
 NAN = float("nan")

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.cli.demo_text import examples_path
+from rejoinder.comparing.page import render_report
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.figures.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
-from rejoinder.figures.plots import drawn
-from rejoinder.figures.standalone import COLOURS, STYLE, Figure
-from rejoinder.report.demo import examples_path
-from rejoinder.report.html import render_report
-from rejoinder.report.meta import render_meta
+from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
+from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.page import render_meta
 
 PANELS: tuple[Panel, ...] = (
     IntervalPanel("Means <b>", (("good & bad", Interval(0.5, 0.4, 0.6)), ("other", Interval(-0.2, -0.3, 0.1)))),
@@ -39,7 +38,7 @@ def test_panels_are_whole_xml_with_their_titles() -> None:
 
 
 def test_the_colours_are_those_of_the_light_report() -> None:
-    page = (files("rejoinder.report") / "page.css").read_text(encoding="utf-8")
+    page = (files("rejoinder.show") / "page.css").read_text(encoding="utf-8")
     assert tuple(re.findall(r"--series-\d: light-dark\((#\w+),", page)) == COLOURS
 
 

@@ -18,7 +18,7 @@ from checked_reading import only_our_errors
 from damage import Damage, damages
 from fuzzing import fuzz, mutated
 from rejoinder.errors import LONGEST_MESSAGE, DataError, RejoinderError
-from rejoinder.loading.onnx_file import check_onnx
+from rejoinder.folders.onnx_file import check_onnx
 from rejoinder.registry import ENCODERS, EVALUATORS, REPLY_MODELS, SHIPPED
 from saved_folders import KINDS, WITH_TRANSFORMERS, copied_folder, saved_folder, use
 from tiny_onnx import field, inside, read_onnx, tensor_paths, tensors, tiny_network

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import foreign_records as foreign
 from checked_reading import check_example, only_our_errors
 from fuzzing import damaged, fuzz, mutated
-from rejoinder.data.converting.convert import convert
+from rejoinder.data.convert import convert
 from rejoinder.data.source import Source
 from rejoinder.errors import DataError
 from small_workbooks import table, write_workbook

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fuzzing import VALUES, damaged, fuzz, mutated
 from judge_server import completion, echo, token
-from rejoinder.evaluators.judge.answers import Usage, has_logprobs, letter_masses, usage_of, verdict_of
-from rejoinder.evaluators.judge.key import KeyCleaner
+from rejoinder.judge.prompt import Usage, has_logprobs, letter_masses, usage_of, verdict_of
+from rejoinder.judge.wire import KeyCleaner
 
 pytestmark = pytest.mark.slow
 

@@ -16,16 +16,13 @@ from hypothesis import strategies as st
 
 from checked_reading import check_example, only_our_errors
 from fuzzing import fuzz, mutated, repeating
-from rejoinder.config import metrics_of_file
-from rejoinder.data.dialogues import DialogueSource
-from rejoinder.data.judged import JudgedSource
-from rejoinder.data.preferences import PreferenceSource
-from rejoinder.data.source import OnError, Source
-from rejoinder.data.survey import survey
-from rejoinder.data.unanswered import UnansweredSource
+from rejoinder.data.dialogues import DialogueSource, UnansweredSource
+from rejoinder.data.judged import JudgedSource, PreferenceSource
+from rejoinder.data.source import OnError, Source, survey
 from rejoinder.errors import DataError
-from rejoinder.language_models.ngram import read_arpa
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
+from rejoinder.models.arpa import read_arpa
+from rejoinder.registry import metrics_of_file
 from rejoinder.text.vectors import load_vectors
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from checked_reading import only_our_errors
 from fuzzing import damaged, fuzz, mutated
-from rejoinder.data.record import FieldMap
-from rejoinder.data.results import inspect_log
-from rejoinder.meta.comparing.score_tables import read_score_table
+from rejoinder.comparing.systems import read_score_table
+from rejoinder.data import results
+from rejoinder.data.records import FieldMap
 
 pytestmark = pytest.mark.slow
 
@@ -76,9 +76,7 @@ def test_inspect(tmp_path: Path) -> None:
     pytest.importorskip("zstandard", reason="needs the extra inspect")
     plain = (FILES / "inspect-old.eval").read_bytes()
     with zipfile.ZipFile(FILES / "inspect-old.eval") as archive:
-        header, samples = (
-            json.loads(inspect_log._content(archive, name)) for name in ("header.json", "summaries.json")
-        )
+        header, samples = (json.loads(results._content(archive, name)) for name in ("header.json", "summaries.json"))
     beside = FILES / "inspect-new.eval"
     log = {**header, "samples": samples[:4]}
     check(tmp_path / "a.json", as_json(damaged([log], NAMES)), beside)

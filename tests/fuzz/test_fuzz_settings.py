@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from fuzzing import damaged, fuzz, mutated
 from rejoinder.errors import LONGEST_MESSAGE, CallError, RejoinderError
-from rejoinder.output.unfinished import UnfinishedRows, content_digest
+from rejoinder.folders.outputs import UnfinishedRows, content_digest
 from rejoinder.registry import load
-from rejoinder.reply_models.pool.run import _finished_tally
-from rejoinder.scoring.part_file import PartFile
-from rejoinder.scoring.score_file import read_scores
-from rejoinder.scoring.targets import FileTarget
+from rejoinder.replies.pool import _finished_tally
+from rejoinder.scoring.score import FileTarget
+from rejoinder.scoring.score_file import PartFile, read_scores
 from rejoinder.specs import format_spec, parse_spec
 
 pytestmark = pytest.mark.slow
@@ -122,8 +121,7 @@ def test_score_tables(tmp_path: Path) -> None:
 
 def test_studies(tmp_path: Path) -> None:
     pytest.importorskip("starlette", reason="needs the extra annotate")
-    from rejoinder.annotation.study import read_study
-    from rejoinder.annotation.template import study_text
+    from rejoinder.people.study import read_study, study_text
 
     path = tmp_path / "study.toml"
     plain = study_text(Path("replies.jsonl"), 20).encode()
@@ -157,7 +155,7 @@ def test_names_of_metrics() -> None:
 
 def test_gguf(tmp_path: Path) -> None:
     gguf = pytest.importorskip("gguf", reason="needs what training needs")
-    from rejoinder.language_models.causal import CausalModel
+    from rejoinder.models.causal import CausalModel
 
     path = tmp_path / "a.gguf"
     writer = gguf.GGUFWriter(path, "llama")

@@ -29,7 +29,7 @@ def case(deepeval: Any, **changed: Any) -> Any:
 
 
 def test_the_score_and_whether_it_passes(deepeval: Any) -> None:
-    from rejoinder.integrations.deepeval import ReplyMetric
+    from rejoinder.adapters.deepeval import ReplyMetric
 
     metric = ReplyMetric("rouge-l", threshold=0.5)
     expected = rejoinder.load("rouge-l").score([Example("1", ("Tea?",), REPLY, (REFERENCE,))])[0]
@@ -43,7 +43,7 @@ def test_the_score_and_whether_it_passes(deepeval: Any) -> None:
 
 
 def test_assert_test(deepeval: Any) -> None:
-    from rejoinder.integrations.deepeval import ReplyMetric
+    from rejoinder.adapters.deepeval import ReplyMetric
 
     deepeval.assert_test(case(deepeval), [ReplyMetric("rouge-l", threshold=0.5)], run_async=False)
     with pytest.raises(AssertionError, match="rejoinder rouge-l"):
@@ -53,7 +53,7 @@ def test_assert_test(deepeval: Any) -> None:
 
 
 def test_lower_scores_may_be_better(deepeval: Any) -> None:
-    from rejoinder.integrations.deepeval import ReplyMetric
+    from rejoinder.adapters.deepeval import ReplyMetric
 
     metric = ReplyMetric("repetition", threshold=0.5)
     metric.measure(case(deepeval, actual_output="tea tea tea tea tea"))

@@ -15,7 +15,7 @@ REPLIES, REFERENCES = ["Yes, tea please.", "No."], [["Yes, please."], ["No, than
 
 def test_the_mean_and_the_scores() -> None:
     peer("evaluate")
-    from rejoinder.integrations.evaluate import ReplyMetric
+    from rejoinder.adapters.evaluate import ReplyMetric
 
     found = ReplyMetric("rouge-l").compute(predictions=REPLIES, references=REFERENCES)
     examples = [Example(str(n), (), REPLIES[n], tuple(REFERENCES[n])) for n in range(2)]
@@ -26,7 +26,7 @@ def test_the_mean_and_the_scores() -> None:
 
 def test_batches_and_contexts() -> None:
     peer("evaluate")
-    from rejoinder.integrations.evaluate import ReplyMetric
+    from rejoinder.adapters.evaluate import ReplyMetric
 
     metric = ReplyMetric("default")
     for reply in REPLIES:

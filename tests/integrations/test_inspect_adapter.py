@@ -30,7 +30,7 @@ def run(tmp_path: Path) -> Any:
     )
     from inspect_ai.solver import generate
 
-    from rejoinder.integrations.inspect import reply_score
+    from rejoinder.adapters.inspect import reply_score
 
     def evaluate(metric: str, targets: list[Any]) -> Any:
         messages = [

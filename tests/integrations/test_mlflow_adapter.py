@@ -30,7 +30,7 @@ def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_scorer(mlflow: Any) -> None:
-    from rejoinder.integrations.mlflow import reply_scorer
+    from rejoinder.adapters.mlflow import reply_scorer
 
     scorer = reply_scorer("rouge-l")
     assert scorer.name == "rouge_l"
@@ -42,7 +42,7 @@ def test_the_scorer(mlflow: Any) -> None:
 
 
 def test_means_are_logged(mlflow: Any) -> None:
-    from rejoinder.integrations.mlflow import log_scores
+    from rejoinder.adapters.mlflow import log_scores
 
     table = table_of({"judge": [0.1, 0.2, 0.3, 0.6]}, ["a", "a", "b (new)", "b (new)"])
     with mlflow.start_run() as run:

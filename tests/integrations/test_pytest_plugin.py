@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from rejoinder.integrations.reply_checks import ReplyChecks, assert_not_worse
+from rejoinder.adapters.reply_checks import ReplyChecks, assert_not_worse
 
 BETTER, WORSE = "tea with milk please", "milk tea"
 
@@ -50,7 +50,7 @@ def run_pytest(folder: Path, tests: str, *options: str) -> tuple[int, str]:
     (folder / "test_replies.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "rejoinder.integrations.pytest_plugin", *options],
+        [sys.executable, "-m", "pytest", "-q", "-p", "rejoinder.adapters.pytest_plugin", *options],
         cwd=folder,
         # Where the package is installed, its entry point would register the plug-in a second time.
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},

@@ -6,8 +6,8 @@ import pytest
 
 import rejoinder
 from rejoinder import Example
+from rejoinder.adapters.single_reply import score_reply, single_reply_metric
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.integrations.single_reply import score_reply, single_reply_metric
 
 
 def test_the_score_is_that_of_the_metric() -> None:

@@ -15,7 +15,7 @@ REPLIES, REFERENCES = ["Yes, tea please.", "No.", "Maybe."], ["Yes, please.", ["
 
 def test_the_mean_over_batches() -> None:
     peer("torchmetrics")
-    from rejoinder.integrations.torchmetrics import ReplyMetric
+    from rejoinder.adapters.torchmetrics import ReplyMetric
 
     metric = ReplyMetric("rouge-l")
     metric.update(REPLIES[:2], REFERENCES[:2])

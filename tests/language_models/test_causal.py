@@ -14,9 +14,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast  # noqa: E402
 
 from rejoinder.errors import CallError  # noqa: E402
-from rejoinder.evaluators.am_fm.parts import Fm  # noqa: E402
-from rejoinder.language_models.causal import CausalModel  # noqa: E402
-from rejoinder.loading.foreign import checked_source  # noqa: E402
+from rejoinder.evaluators.am_fm_parts import Fm  # noqa: E402
+from rejoinder.folders.foreign import checked_source  # noqa: E402
+from rejoinder.models.causal import CausalModel  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 
 WORDS = ["<unk>", "<start>", *"we send you the order number thank and wait a long time".split()]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rejoinder.learning.batching import BATCH_COST, Encoded, buckets, by_length, padded
+from rejoinder.learning.data import BATCH_COST, Encoded, buckets, by_length, padded
 
 
 def rows(count: int = 300) -> list[Encoded]:

@@ -9,7 +9,7 @@ import pytest
 
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError
-from rejoinder.learning.candidates import KINDS, WORSE, candidates_of, kind_of, reply_vectors
+from rejoinder.evaluators.encoder.replay import KINDS, WORSE, candidates_of, kind_of, reply_vectors
 from tiny_encoder import dialogues
 
 

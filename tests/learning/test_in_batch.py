@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rejoinder.learning.in_batch import recall_in_batches
+from rejoinder.learning.torch_parts import recall_in_batches
 
 
 def test_recall_counts_rows_whose_own_column_is_highest() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rejoinder.learning.losses import centred, squared_error_with_contexts
+from rejoinder.learning.torch_parts import centred, squared_error_with_contexts
 
 
 def test_both_squared_errors_are_added() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.learning.parameters import check_least, check_rates, check_scale
+from rejoinder.options import check_least, check_rates, check_scale
 
 
 @dataclass

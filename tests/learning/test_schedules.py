@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.presets import PRESETS
+from rejoinder.evaluators.encoder.model import PRESETS
 from rejoinder.learning.schedules import Schedule
 
 

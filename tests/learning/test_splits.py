@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import NeedsError
-from rejoinder.learning.splits import drawn_groups, fold_of_groups, held_out
+from rejoinder.learning.data import drawn_groups, fold_of_groups, held_out
 
 GROUPS = np.repeat([f"context {number}" for number in range(40)], np.arange(40) % 4 + 1)
 

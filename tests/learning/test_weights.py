@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from rejoinder.errors import DataError
-from rejoinder.learning.saving import write_arrays
-from rejoinder.learning.weights import loaded_network, save_weights, seeded
+from rejoinder.folders.saved import write_arrays
+from rejoinder.learning.checkpoints import loaded_network, save_weights, seeded
 
 
 def linear(seed: int, width: int = 3) -> torch.nn.Linear:

@@ -18,13 +18,13 @@ import torch
 
 import rejoinder
 from rejoinder.errors import CallError, DataError, RejoinderError
-from rejoinder.evaluators.am_fm.am_fm import AmFm
+from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.evaluators.ruber.pooling import RuberRef
-from rejoinder.language_models.causal import CausalModel
-from rejoinder.learning.pretrained import pretrained
-from rejoinder.loading.foreign import checked_source, shaped
+from rejoinder.evaluators.ruber.unref import RuberRef
+from rejoinder.folders.foreign import checked_source, shaped
+from rejoinder.models.causal import CausalModel
+from rejoinder.models.text_encoder import pretrained
 from saved_folders import EXAMPLE, WITH_TRANSFORMERS, copied_folder, saved_folder
 from small_evaluators import dialogues, judged
 from tiny_causal import tiny_causal

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save
 
 import rejoinder
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.scale import OVERFLOW
+from rejoinder.evaluators.calibration import OVERFLOW
 from rejoinder.registry import load_folder
 from saved_folders import EXAMPLE, KINDS, copied_folder, saved_folder
 from small_evaluators import Lengthy, judged

@@ -10,7 +10,7 @@ from pathlib import Path
 import rejoinder
 
 ROOT = Path(rejoinder.__file__).parent
-LOADER = ROOT / "loading" / "foreign.py"
+LOADER = ROOT / "folders" / "foreign.py"
 
 CALLS = re.compile(
     r"(?:^|\.)(?:from_pretrained|from_config|for_model|snapshot_download|hf_hub_download|safe_open|load_file|"
@@ -21,8 +21,8 @@ CALLS = re.compile(
 )
 """Calls that open files with another library, or that run or ask something."""
 ELSEWHERE = {
-    ("loading/sources.py", "snapshot_download"),  # finds a folder in the cache, or downloads data into it
-    ("scoring/engines/channel.py", "pickle.load"),  # what a process of the same run has sent over its own pipe
+    ("folders/sources.py", "snapshot_download"),  # finds a folder in the cache, or downloads data into it
+    ("scoring/processes.py", "pickle.load"),  # what a process of the same run has sent over its own pipe
 }
 
 

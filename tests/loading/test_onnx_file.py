@@ -18,9 +18,9 @@ import onnx
 
 import rejoinder
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.widening import widened
-from rejoinder.evaluators.scale import OVERFLOW
-from rejoinder.loading.onnx_file import _MESSAGES, check_onnx
+from rejoinder.evaluators.calibration import OVERFLOW
+from rejoinder.evaluators.encoder.torch_model import widened
+from rejoinder.folders.onnx_file import _MESSAGES, check_onnx
 from rejoinder.registry import shipped_folder
 from rejoinder.types import Example
 from tiny_onnx import MODEL, TENSOR, field, inside, parts, tensor_paths, tiny_network, varint, write_tiny_network

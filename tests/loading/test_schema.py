@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError, DataError
-from rejoinder.loading.array_schema import Array, checked_arrays
-from rejoinder.loading.inside import plain_name
-from rejoinder.loading.schema import member, parsed_json, record
+from rejoinder.folders.array_schema import Array, checked_arrays
+from rejoinder.folders.schema import checked_member, parsed_json, plain_name, record
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,9 @@ def test_json_that_is_no_object_of_finite_numbers(text: str) -> None:
 
 
 def test_members() -> None:
-    assert member({"a": 2}, "a", float, "c.json") == 2
+    assert checked_member({"a": 2}, "a", float, "c.json") == 2
     with pytest.raises(DataError, match=r"c\.json: field 'learned\.b': is missing"):
-        member({"a": 2}, "b", float, "c.json")
+        checked_member({"a": 2}, "b", float, "c.json")
 
 
 EXPECTED = {

@@ -13,8 +13,8 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError, DataError
-from rejoinder.loading import sources
-from rejoinder.loading.sources import cached_pretrained, downloads, find_pretrained, offline
+from rejoinder.folders import sources
+from rejoinder.folders.sources import cached_pretrained, downloads, find_pretrained, offline
 from rejoinder.registry import SHIPPED
 
 

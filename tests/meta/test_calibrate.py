@@ -11,7 +11,7 @@ import pytest
 import rejoinder
 from rejoinder import registry
 from rejoinder.errors import CallError
-from rejoinder.meta.calibrate import calibrate
+from rejoinder.training.calibrate import calibrate
 from small_evaluators import Lengthy, judged
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.report.meta import render_meta
+from rejoinder.trust.page import render_meta
 
 
 def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]:

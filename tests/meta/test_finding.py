@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.meta.finding import finding
-from rejoinder.meta.meta import DimensionReport, MetaReport, meta_evaluate
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.trust import DimensionReport, MetaReport, finding, meta_evaluate
 
 
 @cache

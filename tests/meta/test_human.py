@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from rejoinder.meta.human import human_ceiling
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.data.judged import JudgedSet
+from rejoinder.trust.correlations import human_ceiling
 from rejoinder.types import Example, JudgedExample
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from rejoinder.comparing.compare import compare
+from rejoinder.comparing.labels import HumanDifference, human_means, labels_by_row
+from rejoinder.comparing.tests import ranking
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.compare import compare
-from rejoinder.meta.comparing.ranking import ranking
-from rejoinder.meta.human_means import HumanDifference, human_means, labels_by_row
-from rejoinder.meta.judged import JudgedSet
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.intervals import Interval
-from rejoinder.stats.labelling.prediction_powered import PredictionPowered
-from rejoinder.stats.multiple import holm
+from rejoinder.stats.predicted import PredictionPowered
+from rejoinder.stats.resampling import holm
 from rejoinder.types import Example, JudgedExample
 
 

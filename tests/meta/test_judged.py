@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.errors import DataError, UnknownNameError
-from rejoinder.meta.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.types import Example, JudgedExample
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.meta.judged import JudgedSet
+from rejoinder.data.judged import JudgedSet
 from rejoinder.types import Example, JudgedExample
 
 

@@ -10,13 +10,12 @@ import pytest
 import scipy.stats
 
 from places import JUDGED
+from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.meta.correlations import system_level, utterance_level, within_context
-from rejoinder.meta.human import outlier_note
-from rejoinder.meta.judged import JudgedSet, read_judged
-from rejoinder.meta.meta import meta_evaluate
-from rejoinder.meta.study import ScoredSet
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
+from rejoinder.stats.raters import krippendorff_alpha
+from rejoinder.trust.correlations import outlier_note, system_level, utterance_level, within_context
+from rejoinder.trust.study import ScoredSet
+from rejoinder.trust.trust import meta_evaluate
 from rejoinder.types import Example, JudgedExample
 
 

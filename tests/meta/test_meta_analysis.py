@@ -12,10 +12,10 @@ import pytest
 
 import rejoinder
 from rejoinder.cli import main
-from rejoinder.figures.panels import IntervalPanel
-from rejoinder.meta.meta_analysis import forest
-from rejoinder.report.meta_analysis import render_meta_analysis
+from rejoinder.show.figures import IntervalPanel
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.page import render_meta_analysis
+from rejoinder.trust.pooled import forest
 
 
 def judged(slope: float, seed: int, dimensions: tuple[str, ...] = ("overall",), n: int = 60) -> list[dict[str, Any]]:

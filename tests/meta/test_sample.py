@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from rejoinder.comparing.compare import compare
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.compare import compare
-from rejoinder.meta.sample import sample
+from rejoinder.people.sample import sample
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from rejoinder.errors import CallError
-from rejoinder.metrics.chrf import ChrF
+from rejoinder.metrics.overlap import ChrF
 from rejoinder.types import Example
 
 HOSTILE = [

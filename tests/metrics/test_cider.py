@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.metrics import ngram_hashes
+from rejoinder.metrics import hashes
 from rejoinder.metrics.cider import Cider
 from rejoinder.types import Example
 
@@ -51,7 +51,7 @@ def test_plain_variant_equals_its_formula(bundled: list[Example]) -> None:
 
 def test_frequencies_that_spill_to_disk_are_the_same(bundled: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = Cider().score(bundled)
-    monkeypatch.setattr(ngram_hashes, "_IN_MEMORY", 100)
+    monkeypatch.setattr(hashes, "_IN_MEMORY", 100)
     np.testing.assert_array_equal(Cider().score(bundled), expected)
 
 

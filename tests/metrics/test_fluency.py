@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.data.garbling import garbled
+from rejoinder.data.negatives import garbled
 from rejoinder.metrics.fluency import WINDOW, fluency, hashed, logits, shipped_weights, tokens_of, windows_of
 
 INTACT = [

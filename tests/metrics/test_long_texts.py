@@ -7,10 +7,10 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from rejoinder.arrays import Ragged
-from rejoinder.metrics import chrf, embedding, ngrams
-from rejoinder.metrics.chrf import ChrF
+from rejoinder.metrics import embedding, ngrams, overlap
 from rejoinder.metrics.cider import Cider
 from rejoinder.metrics.embedding import GreedyMatching
+from rejoinder.metrics.overlap import ChrF
 from rejoinder.types import Example
 
 
@@ -35,7 +35,7 @@ def test_chrf_equals_sacrebleu(long_examples: list[Example]) -> None:
 
 def test_chrf_by_sorting_equals_chrf_by_tables(bundled: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
     by_tables = ChrF().score(bundled)
-    monkeypatch.setattr(chrf, "_LONGEST_IN_TABLE", -1)
+    monkeypatch.setattr(overlap, "_LONGEST_IN_TABLE", -1)
     np.testing.assert_array_equal(ChrF().score(bundled), by_tables)
 
 

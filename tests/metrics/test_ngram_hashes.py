@@ -9,8 +9,8 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from rejoinder.metrics import ngram_hashes
-from rejoinder.metrics.ngram_hashes import FrequencyCounter, HashIndex
+from rejoinder.metrics import hashes as ngram_hashes
+from rejoinder.metrics.hashes import FrequencyCounter, HashIndex
 
 
 @pytest.fixture

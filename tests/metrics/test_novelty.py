@@ -5,11 +5,10 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError
-from rejoinder.metrics import novelty
+from rejoinder.metrics import diversity
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.metrics.diversity import Distinct
-from rejoinder.metrics.length import Length
-from rejoinder.metrics.novelty import Repetition, Specificity
+from rejoinder.metrics.diversity import Distinct, Repetition, Specificity
+from rejoinder.metrics.overlap import Length
 from rejoinder.types import Example
 
 
@@ -69,7 +68,7 @@ def test_repetition_by_sets_equals_repetition_by_tables(
     of: str, n: int, bundled: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_tables = Repetition(of=of, n=n).score(bundled)
-    monkeypatch.setattr(novelty, "LONGEST_IN_TABLE", -1)
+    monkeypatch.setattr(diversity, "LONGEST_IN_TABLE", -1)
     np.testing.assert_array_equal(Repetition(of=of, n=n).score(bundled), by_tables)
     assert np.nanmax(by_tables) > 0
 

@@ -7,8 +7,8 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from rejoinder.errors import CallError
-from rejoinder.metrics import rouge
-from rejoinder.metrics.rouge import RougeL
+from rejoinder.metrics import overlap
+from rejoinder.metrics.overlap import RougeL
 from rejoinder.types import Example
 
 
@@ -64,7 +64,7 @@ def test_more_different_tokens_than_there_are_characters() -> None:
 
 def test_codes_compare_as_characters_do(bundled: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
     by_characters = RougeL().score(bundled)
-    monkeypatch.setattr(rouge, "_CHARACTERS", 0)
+    monkeypatch.setattr(overlap, "_CHARACTERS", 0)
     np.testing.assert_array_equal(RougeL().score(bundled), by_characters)
 
 

@@ -15,13 +15,13 @@ from types import SimpleNamespace
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.output import locks
-from rejoinder.output.locks import locked
+from rejoinder.folders import outputs
+from rejoinder.folders.outputs import locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from rejoinder.output.locks import locked
+from rejoinder.folders.outputs import locked
 with locked(Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()
@@ -138,7 +138,7 @@ def test_many_runs_at_once_never_overlap(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from rejoinder.errors import CallError
-from rejoinder.output.locks import locked
+from rejoinder.folders.outputs import locked
 target, taken = Path(sys.argv[1]), 0
 for _ in range(400):
     try:
@@ -178,11 +178,11 @@ class Msvcrt:
 
 def test_the_calls_for_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only that they are made as documented: nothing here shows that Windows does what it documents."""
-    monkeypatch.setattr(locks, "sys", SimpleNamespace(platform="win32"))
-    monkeypatch.setattr(locks, "msvcrt", Msvcrt(), raising=False)
+    monkeypatch.setattr(outputs, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(outputs, "msvcrt", Msvcrt(), raising=False)
     target = tmp_path / "scores.jsonl"
     with locked(target):
-        monkeypatch.setattr(locks, "_held", set())  # as if it was another process
+        monkeypatch.setattr(outputs, "_held", set())  # as if it was another process
         with pytest.raises(CallError, match="is being written by another run"), locked(target):
             pass
         assert (tmp_path / ".scores.jsonl.lock").exists()
@@ -193,7 +193,7 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
     def lockf(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks, "fcntl", SimpleNamespace(lockf=lockf, LOCK_EX=2, LOCK_NB=4))
+    monkeypatch.setattr(outputs, "fcntl", SimpleNamespace(lockf=lockf, LOCK_EX=2, LOCK_NB=4))
     with pytest.warns(UserWarning, match="has no file locks"), locked(tmp_path / "scores.jsonl"):
         pass
     assert not list(tmp_path.iterdir())

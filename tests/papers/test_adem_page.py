@@ -20,9 +20,9 @@ from papers.published.zhao2020 import FULL
 from places import DOCS
 from rejoinder.arrays import Vectors
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.encoders.stored_vectors import StoredVectors, Text
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.models.sentence_encoders import StoredVectors, Text
 
 SEVERAL = ("zhao2020_dailydialog", "zhao2020_personachat")
 LABELS = [f"{label}, {name}" for name in encoders.ENCODERS for label in evaluators(name, "folder")]

@@ -16,11 +16,10 @@ from papers.judged.agreement import (
 )
 from papers.judged.raters import kappa_interval
 from papers.published import Correlations
-from rejoinder.stats.agreement.ceiling import one_against_rest, rest_means, split_half
-from rejoinder.stats.agreement.item_bootstrap import split_half_interval
-from rejoinder.stats.agreement.kappa import cohens_kappa
-from rejoinder.stats.bootstrap_correlation import bootstrap_correlations
+from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
+from rejoinder.stats.rater_intervals import split_half_interval
+from rejoinder.stats.raters import cohens_kappa, one_against_rest, rest_means, split_half
 
 RNG = np.random.default_rng(3)
 TRUTH = RNG.integers(1, 6, 60)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from papers.cache import Arrays, Cache
-from rejoinder.evaluators.am_fm.parts import Fm
+from rejoinder.evaluators.am_fm_parts import Fm
 from small_am_fm import SENTENCES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from papers.documents import Document, markdown_table
-from rejoinder.figures.standalone import panels, standalone
+from rejoinder.show.plots import panels, standalone
 
 
 def test_a_page_with_what_goes_beside_it(tmp_path: Path) -> None:

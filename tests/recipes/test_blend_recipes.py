@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from recipes import blend_results, default_blend, fluency, usage
 from rejoinder.metrics.fluency import fluency as scores_of
 from rejoinder.metrics.fluency import full_precision
-from rejoinder.text.usage import usage_of, words_of
+from rejoinder.text.words import usage_of, words_of
 
 TURNS = [
     "Would you like a cup of tea with lemon?",

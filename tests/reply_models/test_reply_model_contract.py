@@ -14,8 +14,7 @@ import pytest
 from interrupted import files_of, resumed
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.registry import EVALUATORS, REPLY_MODELS, build_reply_model, load_reply_model, reply_model_class
-from rejoinder.reply_models.base import ReplyModel
-from rejoinder.reply_models.decoding import Decoding
+from rejoinder.replies.base import Decoding, ReplyModel
 from rejoinder.types import Dialogue, Example, JudgedExample
 from small_dialogues import CONTEXTS, DIALOGUES, HOSTILE, LEXICAL, SMALL, small_parameters
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder.report import demo
-from rejoinder.report.demo import REPORTS, examples_path, tell_demo
+from rejoinder.cli import demo_text
+from rejoinder.cli.demo_text import REPORTS, examples_path, tell_demo
 
 
 def test_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = ["meteor", "bleu-2", "specificity", "length"]  # fast ones
-    monkeypatch.setattr(demo, "compare", lambda path, **rest: rejoinder.compare(path, metrics=metrics, **rest))
+    monkeypatch.setattr(demo_text, "compare", lambda path, **rest: rejoinder.compare(path, metrics=metrics, **rest))
     monkeypatch.setattr(
-        demo, "meta_evaluate", lambda path, **rest: rejoinder.meta_evaluate(path, metrics, resamples=20, **rest)
+        demo_text, "meta_evaluate", lambda path, **rest: rejoinder.meta_evaluate(path, metrics, resamples=20, **rest)
     )
     story = tell_demo(tmp_path)
     compared = rejoinder.compare(examples_path(), metrics=metrics)

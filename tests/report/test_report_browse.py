@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.meta.comparing.compare import compare_table
-from rejoinder.report.html import render_report
+from rejoinder.comparing.compare import compare_table
+from rejoinder.comparing.page import render_report
 
 pytestmark = pytest.mark.browser
 

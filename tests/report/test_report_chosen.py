@@ -8,8 +8,8 @@ from itertools import zip_longest
 import numpy as np
 import pytest
 
-from rejoinder.report.chosen import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
-from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.data.contexts import GroupFinder
+from rejoinder.scoring.replies_page import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
 from rejoinder.scoring.table import ScoreTable
 from scored_replies import NAN, random_table, table_of
 

@@ -13,12 +13,11 @@ from html.parser import HTMLParser
 import pytest
 
 from rejoinder._version import __version__
+from rejoinder.comparing.page import render_report
 from rejoinder.errors import CallError
-from rejoinder.figures.markup import Html
-from rejoinder.report.chosen import rows_to_show
-from rejoinder.report.html import render_report
-from rejoinder.report.page import SCRIPTS, Section, render_page
-from rejoinder.report.sections.thread import turns_of
+from rejoinder.scoring.replies_page import rows_to_show, turns_of
+from rejoinder.show.html import SCRIPTS, Section, render_page
+from rejoinder.show.markup import Html
 from rejoinder.types import Example
 from scored_replies import NAN, examples_for, hostile_table, random_table, table_of
 

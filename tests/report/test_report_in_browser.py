@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rejoinder.report.html import render_report
-from rejoinder.report.sections.browse import NEEDS_SCRIPT
-from rejoinder.scoring.grouping import Grouping
-from rejoinder.scoring.slices import Slices
-from rejoinder.scoring.table import ScoreTable
+from rejoinder.comparing.page import render_report
+from rejoinder.data.contexts import Grouping
+from rejoinder.scoring.replies_page import NEEDS_SCRIPT
+from rejoinder.scoring.table import ScoreTable, Slices
 from rejoinder.types import Example
 from scored_replies import HOSTILE, examples_for, hostile_table, random_table
 

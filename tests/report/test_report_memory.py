@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rejoinder.meta.comparing.compare import compare_table
-from rejoinder.report.chosen import rows_to_show
-from rejoinder.scoring.grouping import GroupFinder
+from rejoinder.comparing.compare import compare_table
+from rejoinder.data.contexts import GroupFinder
+from rejoinder.scoring.replies_page import rows_to_show
 from rejoinder.scoring.table import ScoreTable
 
 REPLIES = 200_000

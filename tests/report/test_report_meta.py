@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rejoinder.figures.panels import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
-from rejoinder.figures.plots import drawn
-from rejoinder.meta.meta import MetaReport, meta_evaluate
-from rejoinder.meta.studies import STUDIES
-from rejoinder.meta.study import StudyResult
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
-from rejoinder.report.meta import render_meta, render_studies
-from rejoinder.report.panels import panel_grid
+from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
+from rejoinder.show.html import panel_grid
+from rejoinder.show.plots import drawn
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.page import render_meta, render_studies
+from rejoinder.trust.studies import STUDIES
+from rejoinder.trust.study import StudyResult
+from rejoinder.trust.trust import MetaReport, meta_evaluate
 from scored_replies import HOSTILE
 
 WORDS = "cat dog tree house river cloud stone bread chair lamp road field".split()

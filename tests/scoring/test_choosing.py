@@ -10,13 +10,12 @@ import pytest
 
 import rejoinder
 from rejoinder import registry
-from rejoinder.data.source import Source
-from rejoinder.data.survey import Survey, survey
+from rejoinder.data.source import Source, Survey, survey
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.metrics.length import Length
-from rejoinder.scoring.choosing import DEFAULT_METRICS, Choice, choose
+from rejoinder.metrics.overlap import Length
+from rejoinder.scoring.score import DEFAULT_METRICS, Choice, choose
 from rejoinder.types import Example
 
 EXAMPLES = [

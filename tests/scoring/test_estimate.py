@@ -10,7 +10,7 @@ import pytest
 
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.estimate import Estimate, announced, estimate
+from rejoinder.scoring.run import Estimate, announced, estimate
 from rejoinder.types import Example, Scores
 
 
@@ -47,7 +47,7 @@ class Asked(Slow):
 
 @pytest.fixture
 def batch(monkeypatch: pytest.MonkeyPatch) -> Batch:
-    monkeypatch.setattr("rejoinder.scoring.estimate.time.perf_counter", lambda: Clock.now)
+    monkeypatch.setattr("rejoinder.scoring.run.time.perf_counter", lambda: Clock.now)
     return Batch([Example(str(n), ("Hello?",), f"reply {n}") for n in range(600)])
 
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
-from rejoinder.metrics.length import Length
-from rejoinder.scoring import grouping
-from rejoinder.scoring.engines.local import LocalRun
-from rejoinder.scoring.grouping import GroupFinder, Grouping
+from rejoinder.data import contexts as grouping
+from rejoinder.data.contexts import GroupFinder, Grouping
+from rejoinder.data.source import Source, survey
+from rejoinder.metrics.overlap import Length
+from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.types import Example
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rejoinder import registry
-from rejoinder.scoring.engines import local
-from rejoinder.metrics.length import Length
+from rejoinder.scoring import run as local
+from rejoinder.metrics.overlap import Length
 
 @dataclass(frozen=True, kw_only=True)
 class SlowLength(Length):

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from rejoinder.arrays import Ints
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
+from rejoinder.data.source import Source, survey
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.engines import local
-from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring import run as local
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import choose
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.types import Example, Scores

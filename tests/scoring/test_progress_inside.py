@@ -10,11 +10,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
+from rejoinder.data.source import Source, survey
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.engines.local import LocalRun
+from rejoinder.scoring.run import LocalRun
 from rejoinder.threads import in_threads
 from rejoinder.types import Example, Scores
 

@@ -11,7 +11,7 @@ import pytest
 
 from rejoinder.arrays import Bools
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.length import Length
+from rejoinder.metrics.overlap import Length
 from rejoinder.scoring.reliability import Doubt, DoubtCounter, reason
 from rejoinder.types import Example
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from rejoinder.scoring import replay
-from rejoinder.scoring.replay import Replay
+from rejoinder.data import replay
+from rejoinder.data.replay import Replay
 from rejoinder.types import Example
 
 EXAMPLES = [

@@ -17,9 +17,9 @@ from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.metrics.length import Length
-from rejoinder.scoring.choosing import DEFAULT_METRICS
-from rejoinder.scoring.engines import local
+from rejoinder.metrics.overlap import Length
+from rejoinder.scoring import run
+from rejoinder.scoring.score import DEFAULT_METRICS
 from rejoinder.types import Example, Scores
 
 EXAMPLES = [
@@ -65,7 +65,7 @@ def test_empty_replies_are_warned_of() -> None:
 def test_scores_keep_the_order_and_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [replace(EXAMPLES[n % 3], id=str(n)) for n in range(20)]
     in_one = rejoinder.score(many, ["bleu-2", "distinct-1"])
-    monkeypatch.setattr(local, "BATCH", 3)
+    monkeypatch.setattr(run, "BATCH", 3)
     in_many = rejoinder.score(many, ["bleu-2", "distinct-1"])
     assert in_many.ids == [str(n) for n in range(20)]
     for label in in_one.metrics:
@@ -146,7 +146,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("plugged")
 def test_a_plug_in_is_used_like_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", 2)
+    monkeypatch.setattr(run, "BATCH", 2)
     said = [("x", "A"), ("y", "B"), ("x", "B"), ("x", "A")]
     examples = [Example(str(n), (), text, system=name) for n, (text, name) in enumerate(said)]
     table = rejoinder.score(examples, ["rareness(power=2)", "length"])

@@ -7,7 +7,7 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError
-from rejoinder.scoring.slices import MOST_VALUES, SliceFinder
+from rejoinder.scoring.table import MOST_VALUES, SliceFinder
 from rejoinder.types import Example
 
 RECORDS = [

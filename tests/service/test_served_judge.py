@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from judge_server import Reply, asked_reply, completion, serving
-from rejoinder.evaluators.judge.judge import Judge
+from rejoinder.judge.judge import Judge
 from rejoinder.service.app import make_app
 
 

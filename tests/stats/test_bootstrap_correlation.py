@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rejoinder.stats.bootstrap_correlation import (
+from rejoinder.stats.correlation import KINDS, Concordance, correlate
+from rejoinder.stats.correlation_intervals import (
     _fisher_error,
     bootstrap_correlations,
     correlation_bounds,
     correlation_replicates,
 )
-from rejoinder.stats.concordance import Concordance
-from rejoinder.stats.correlation import KINDS, correlate
 from rejoinder.stats.resampling import bootstrap_counts
 
 PEERS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}

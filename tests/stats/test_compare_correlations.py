@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.compare_correlations import SWAPPED, compare_correlations, standardised, williams, williams_test
 from rejoinder.stats.correlation import KINDS, correlate
+from rejoinder.stats.correlation_tests import SWAPPED, compare_correlations, standardised, williams, williams_test
 
 
 def test_williams_on_steigers_example() -> None:

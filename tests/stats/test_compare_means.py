@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats import mean_tests, permutation
-from rejoinder.stats.compare_means import Equivalence, compare_paired, compare_unpaired
-from rejoinder.stats.effect_size import hedges_g, needed_examples, standardised, unpaired_outcomes
-from rejoinder.stats.intervals import Interval
+from rejoinder.stats import mean_tests, resampling
+from rejoinder.stats.intervals import Interval, Sums
 from rejoinder.stats.mean_tests import Draws, sign_flip_test
-from rejoinder.stats.permutation import permutation_p_value
-from rejoinder.stats.sums import Sums
+from rejoinder.stats.means import (
+    Equivalence,
+    compare_paired,
+    compare_unpaired,
+    hedges_g,
+    needed_examples,
+    standardised,
+    unpaired_outcomes,
+)
+from rejoinder.stats.resampling import permutation_p_value
 
 
 def test_the_sign_flip_test_agrees_with_all_sign_flips() -> None:
@@ -278,18 +284,18 @@ def test_the_p_value_counts_the_observed_one() -> None:
 
 
 def test_swaps_are_fair_and_memberships_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permutation, "CHUNK_VALUES", 100)
-    swaps = np.concatenate(list(permutation.swap_chunks(13, 5000, seed=0)))
+    monkeypatch.setattr(resampling, "CHUNK_VALUES", 100)
+    swaps = np.concatenate(list(resampling.swap_chunks(13, 5000, seed=0)))
     assert swaps.shape == (5000, 13)
     assert np.abs(swaps.mean(axis=0) - 0.5).max() < 0.03
     assert len(np.unique(swaps[:, :8], axis=0)) == 256, "each way to swap eight units occurs"
     for most in (1000, 10):
-        monkeypatch.setattr(permutation, "SORTED_UNITS", most)
-        members = np.concatenate(list(permutation.membership_chunks(16, 6, 3000, seed=0)))
+        monkeypatch.setattr(resampling, "SORTED_UNITS", most)
+        members = np.concatenate(list(resampling.membership_chunks(16, 6, 3000, seed=0)))
         assert (members.sum(axis=1) == 6).all()
         assert np.abs(members.mean(axis=0) - 6 / 16).max() < 0.03
     with pytest.raises(ValueError, match="n_permutations"):
-        next(permutation.swap_chunks(3, 0, seed=0))
+        next(resampling.swap_chunks(3, 0, seed=0))
 
 
 def test_the_detectable_difference_by_hand() -> None:
@@ -310,10 +316,10 @@ def test_five_losses_of_five_are_no_significant_difference() -> None:
 
 
 def test_few_units_are_permuted_in_every_way_but_one() -> None:
-    assert (permutation.n_swaps(4, 5000), permutation.n_memberships(6, 2, 5000)) == (15, 14)
-    (swaps,) = permutation.swap_chunks(4, 5000, seed=0)
+    assert (resampling.n_swaps(4, 5000), resampling.n_memberships(6, 2, 5000)) == (15, 14)
+    (swaps,) = resampling.swap_chunks(4, 5000, seed=0)
     assert {tuple(row) for row in swaps} == set(product((0.0, 1.0), repeat=4)) - {(0.0,) * 4}
-    (members,) = permutation.membership_chunks(6, 2, 5000, seed=0)
+    (members,) = resampling.membership_chunks(6, 2, 5000, seed=0)
     assert len({tuple(row) for row in members}) == 14
     assert (members.sum(axis=1) == 2).all()
     assert not (members[:, 4:] == 1).all(axis=1).any()  # the last two are those of the data

@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.compare_correlations import compare_correlations, permutation_p_values
-from rejoinder.stats.fixed_systems import FixedSystems, row_correlations
+from rejoinder.stats.correlation_tests import compare_correlations, permutation_p_values
+from rejoinder.stats.systems import FixedSystems, row_correlations
 
 
 def drawn(rng: np.random.Generator, quality: Floats, contexts: int, noise: float) -> FixedSystems:

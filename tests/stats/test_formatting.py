@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rejoinder.stats.formatting import (
+from rejoinder.show.text import (
     bounds_text,
     counted,
     decimals_of,

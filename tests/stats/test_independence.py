@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rejoinder.stats.correlation import KINDS, correlate
-from rejoinder.stats.independence import MOST_FOR_KENDALL, _block_permutations, independence_p_values
+from rejoinder.stats.correlation_intervals import MOST_FOR_KENDALL, _block_permutations, independence_p_values
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rejoinder.stats.multiple import holm, significance_clusters
+from rejoinder.stats.resampling import holm, significance_clusters
 
 
 def test_holm_on_a_hand_checked_case() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from rejoinder.stats.sums import Sums
-from rejoinder.stats.yes_no import share_interval, unpaired_bounds
+from rejoinder.stats.intervals import Sums, share_interval, unpaired_bounds
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (1.0, 5.0)])

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import uvicorn
 
-from rejoinder.annotation.server import Secrets, make_app
-from rejoinder.annotation.store import Store
-from rejoinder.annotation.study import Study, read_study
+from rejoinder.people.server import Secrets, make_app
+from rejoinder.people.store import Store
+from rejoinder.people.study import Study, read_study
 
 SECRETS = Secrets("s" * 32, "organisers-token")
 SCALES = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
-from rejoinder.reply_models.neural.recurrent import HredModel
+from rejoinder.replies.recurrent import HredModel
 from small_evaluators import dialogues
 
 

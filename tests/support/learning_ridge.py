@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
+from rejoinder.data.judged import JudgedSet
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.learning.data import TrainingData, labels
-from rejoinder.meta.judged import JudgedSet
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example, JudgedExample, Scores
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from rejoinder.arrays import Ints, Ragged
-from rejoinder.metrics.meteor.parameters import MeteorParameters
-from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.scoring import (
+from rejoinder.metrics.meteor.matching import MeteorParameters
+from rejoinder.metrics.meteor.metric import (
     Statistics,
     best_statistics,
     corpus_statistics,
     reference_statistics,
     score_from_statistics,
 )
+from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.types import Scores
 
 Encoded = tuple[list[str], Ragged, Ragged, Ints]

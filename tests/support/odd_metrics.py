@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.length import Length
+from rejoinder.metrics.overlap import Length
 from rejoinder.types import Scores
 
 

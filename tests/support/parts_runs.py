@@ -11,14 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import OnError, Source, survey
 from rejoinder.data.spans import SpanFinder
-from rejoinder.data.survey import survey
-from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.engines.local import LocalRun
-from rejoinder.scoring.engines.ray_cluster import Cluster
-from rejoinder.scoring.engines.ray_run import RayRun
-from rejoinder.scoring.parts.writing import PartsJob
+from rejoinder.scoring.parts import PartsJob
+from rejoinder.scoring.ray import Cluster, RayRun
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import choose
 
 WORDS = "some words go round and round until the end of a long day comes at last".split()
 PART = 20
@@ -100,7 +98,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> InTurn:
         yield cluster
 
     monkeypatch.setattr(Cluster, "joined", joined)
-    monkeypatch.setattr("rejoinder.scoring.engines.local.BATCH", PART)  # scores depend on the batch in the last bits
+    monkeypatch.setattr("rejoinder.scoring.run.BATCH", PART)  # scores depend on the batch in the last bits
     return cluster
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.encoders.stored_vectors import StoredVectors
+from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.types import Example, JudgedExample
 
 WIDTH = 12

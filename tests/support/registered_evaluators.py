@@ -10,7 +10,7 @@ from typing import Any
 
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.registry import trainable_class
-from rejoinder.reply_models.neural.recurrent import HredModel
+from rejoinder.replies.recurrent import HredModel
 from small_dialogues import tiny_encoder
 from small_evaluators import Familiar, Lengthy, dialogues
 from tiny_causal import tiny_causal

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from registered_evaluators import NETWORK, REGISTERED
-from rejoinder.encoders.sentence_encoders import PretrainedEncoder
-from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.calibration import Calibration
+from rejoinder.models.sentence_encoders import PretrainedEncoder, StoredVectors
 from rejoinder.registry import (
     EVALUATORS,
     REPLY_MODELS,
@@ -26,7 +25,7 @@ from rejoinder.registry import (
     shipped_folder,
     trainable_class,
 )
-from rejoinder.reply_models.base import ReplyModel
+from rejoinder.replies.base import ReplyModel
 from rejoinder.types import Example
 from small_dialogues import DIALOGUES, small_parameters, tiny_encoder
 from small_evaluators import dialogues, judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.evaluators.am_fm.am_fm import AmFm
+from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 TEXTS = [

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.meta.study import ScoredSet, StudyResult
+from rejoinder.data.judged import JudgedSet
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
+from rejoinder.trust.study import ScoredSet, StudyResult
 from rejoinder.types import Example, JudgedExample
 
 BLEU: Metric = load("bleu-2")

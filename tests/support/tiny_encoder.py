@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel
 
-from rejoinder.loading.foreign import quiet_transformers
+from rejoinder.folders.foreign import quiet_transformers
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 TOPICS = (

@@ -11,8 +11,8 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import TensorProto, helper
 
-from rejoinder.evaluators.encoder.branching import FEATURES
-from rejoinder.learning.saving import ENCODER, WEIGHTS
+from rejoinder.evaluators.encoder.reading import FEATURES
+from rejoinder.folders.saved import ENCODER, WEIGHTS
 from rejoinder.registry import shipped_folder
 
 MODEL, TENSOR = onnx.ModelProto.DESCRIPTOR, onnx.TensorProto.DESCRIPTOR

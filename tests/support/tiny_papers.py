@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from papers.published.am_fm import TABLE_1_SYSTEMS, TABLE_3
-from rejoinder.evaluators.skip_thought import SkipThought
+from rejoinder.evaluators.simple import SkipThought
 from rejoinder.registry import build_reply_model
 from rejoinder.types import Dialogue
 from small_dialogues import small_parameters

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
-from rejoinder.evaluators.adem.human_likeness import HumanLikeness
+from rejoinder.evaluators.adem.baselines import HumanLikeness
+from rejoinder.models.tweet2vec import Tweet2Vec
 from small_evaluators import dialogues
 
 torch.set_num_threads(1)  # no matrix here is worth a second one

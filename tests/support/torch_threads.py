@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.length import Length
+from rejoinder.metrics.overlap import Length
 from rejoinder.types import Scores
 
 

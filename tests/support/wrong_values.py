@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder import Dialogue, Example
-from rejoinder.arguments import MOST_RESAMPLES
+from rejoinder.options import MOST_RESAMPLES
 
 EXAMPLES = [
     Example(str(n), ("Tea?",), f"reply {n}", ("Yes.",), system="AB"[n % 2], context_id=str(n // 2)) for n in range(12)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from rejoinder.text.claims import Claims, claims_of
-from rejoinder.text.tokenise import tokenise
+from rejoinder.text.tokens import tokenise
 
 
 def claims(text: str) -> Claims:

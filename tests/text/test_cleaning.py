@@ -9,8 +9,8 @@ import pytest
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.metrics.bleu import Bleu
-from rejoinder.metrics.length import Length
-from rejoinder.text.cleaning import STOP_WORDS, dropped_words, parse_strip, strip_speakers
+from rejoinder.metrics.overlap import Length
+from rejoinder.text.tokens import STOP_WORDS, dropped_words, parse_strip, strip_speakers
 from rejoinder.types import Example
 
 

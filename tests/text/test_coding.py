@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rejoinder.text import coding
-from rejoinder.text.coding import coded, coded_lists, place_of_equal
+from rejoinder.text import tokens
+from rejoinder.text.tokens import coded, coded_lists, place_of_equal
 
 
 @settings(max_examples=50, deadline=None)
@@ -28,7 +28,7 @@ def test_strings_that_share_a_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -
     def all_alike(hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
         return np.zeros(len(hashes), np.int32)
 
-    monkeypatch.setattr(coding, "place_of_equal", all_alike)
+    monkeypatch.setattr(tokens, "place_of_equal", all_alike)
     words, codes = coded(pl.Series(["x", "y", "x"]))
     assert [words[int(code)] for code in codes] == ["x", "y", "x"]
 

@@ -11,8 +11,7 @@ import subprocess
 import pytest
 
 from places import ROOT
-from rejoinder.text.stemming import stem
-from rejoinder.text.wordnet import wordnet
+from rejoinder.text.words import stem, wordnet
 
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 

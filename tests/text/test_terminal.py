@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.text.grid import grid
-from rejoinder.text.terminal import terminal_safe
+from rejoinder.show.text import grid, terminal_safe
 
 ESCAPED = {
     "\x1b[2Jgone": r"\u001b[2Jgone",

@@ -18,7 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from places import JUDGED
 from rejoinder.errors import UnknownNameError
-from rejoinder.text.tokenise import TOKENISERS, token_codes, tokenise
+from rejoinder.text.tokens import TOKENISERS, token_codes, tokenise
 from rejoinder.types import Example
 
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rejoinder.errors import DataError
-from rejoinder.text import vector_files
-from rejoinder.text.vector_files import detect_layout, read_vector_file
+from rejoinder.text import vectors
+from rejoinder.text.vectors import detect_layout, read_vector_file
 
 WORDS = ["the", ",", "don't", "café", '"', "東京", "#", "1999"]
 MATRIX = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
@@ -75,8 +75,8 @@ def test_every_format_gives_the_same_set(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 60, 200])
 def test_chunk_borders_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(vector_files, "_CHUNK_BYTES", chunk)
-    monkeypatch.setattr(vector_files, "_BINARY_BLOCK", 1 + chunk % 3)
+    monkeypatch.setattr(vectors, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(vectors, "_BINARY_BLOCK", 1 + chunk % 3)
     for content in (glove(), fasttext(), word2vec_binary()):
         words, matrix = read_vector_file(write(tmp_path, content), quiet=True)
         assert words == WORDS
@@ -193,7 +193,7 @@ def test_a_fault_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_fault_far_into_the_file_knows_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_files, "_CHUNK_BYTES", 100)
+    monkeypatch.setattr(vectors, "_CHUNK_BYTES", 100)
     good = b"".join(b"w%d 1 2\n" % i for i in range(500))
     for header, line in ((b"", 501), (b"501 2\n", 502)):
         with pytest.raises(DataError, match=f":{line}: expected a word and 2 numbers, found 1 numbers"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from rejoinder.text.wordnet import synsets, wordnet
+from rejoinder.text.words import synsets, wordnet
 
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 DATABASE = ROOT / "models-cache" / "wordnet"

@@ -10,8 +10,7 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.errors import RejoinderError
-from rejoinder.training.distill import distill
-from rejoinder.training.student_check import StudentCheck, divide
+from rejoinder.training.distil import StudentCheck, distill, divide
 from rejoinder.types import Dialogue, Example
 from tiny_encoder import dialogues, write_encoder
 

@@ -11,7 +11,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.static.static import Static
-from rejoinder.training.distill import distill
+from rejoinder.training.distil import distill
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rejoinder.errors import CallError
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.registry import load
-from rejoinder.training.setup import opened, setup
+from rejoinder.training.train import opened, setup
 from small_dialogues import tiny_encoder
 from small_evaluators import judged
 from tiny_causal import tiny_causal

@@ -14,8 +14,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.learning.run import TrainingRun
-from rejoinder.training.input import TrainingInput
-from rejoinder.training.train import train
+from rejoinder.training.train import TrainingInput, train
 from small_dialogues import CONTEXTS, DIALOGUES, small_parameters
 from small_evaluators import judged
 from tiny_vectors import tiny_characters
@@ -76,7 +75,7 @@ def test_the_model_is_saved_and_checkpoints_are_removed(tmp_path: Path) -> None:
 
 def test_an_interrupted_training_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="needs what training needs")
-    from rejoinder.reply_models.neural.training import ReplyStage
+    from rejoinder.replies.neural_training import ReplyStage
 
     parameters = {**small_parameters("hred"), "epochs": 4, "batch": 2}
     whole = train("hred", DIALOGUES, **parameters)
@@ -98,7 +97,7 @@ def test_an_interrupted_training_is_resumed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_shorter_input_leaves_less_room_for_the_reply() -> None:
-    from rejoinder.training.output import build_model
+    from rejoinder.training.train import build_model
 
     assert build_model("encoder", {"encoder": "any", "max_length": 48}).max_response == 24
     assert build_model("encoder", {"encoder": "any", "max_length": 512}).max_response == 64

@@ -185,7 +185,7 @@ def notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
 
 
 def _fail(program: str, message: str, code: int) -> int:
-    from rejoinder.text.terminal import one_line
+    from rejoinder.show.text import one_line
 
     print(f"{program}: {one_line(message)}", file=sys.stderr)
     return code
@@ -194,7 +194,7 @@ def _fail(program: str, message: str, code: int) -> int:
 @contextmanager
 def _warnings_on_one_line(program: str) -> Iterator[None]:
     """Show warnings as this command shows errors: what they quote may come from outside."""
-    from rejoinder.text.terminal import one_line
+    from rejoinder.show.text import one_line
 
     def shown(message: Warning | str, *_: object, **__: object) -> str:
         return f"{program}: warning: {one_line(str(message))}\n"

@@ -28,9 +28,9 @@ from rejoinder.cli.releases.baseline import compare_with_baseline
 from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
-    from rejoinder.meta.comparing.comparison import Comparison
-    from rejoinder.scoring.choosing import Choice
-    from rejoinder.scoring.replay import Replay
+    from rejoinder.comparing.comparison import Comparison
+    from rejoinder.data.replay import Replay
+    from rejoinder.scoring.score import Choice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,8 +121,8 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     multiply_on_one_thread()
-    from rejoinder.meta.comparing.gate import gate
-    from rejoinder.output.targets import reserved
+    from rejoinder.comparing.comparison import gate
+    from rejoinder.folders.outputs import reserved
 
     if arguments.pairwise is not None and arguments.baseline is None:
         return run_pairwise(arguments)
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
     """The comparison, after its report has been written."""
-    from rejoinder.meta.comparing.compare import compare
+    from rejoinder.comparing.compare import compare
 
     def visit(found: Comparison, replies: Replay | None = None) -> None:
         if arguments.report:

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a file in our own format."""
-    from rejoinder.data.converting.convert import convert
+    from rejoinder.data.convert import convert
 
     names = ("every_turn", "drop_duplicates", "sample", "on_error", "seed", "quiet")
     options = {name: getattr(arguments, name) for name in names}

@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo."""
+    from rejoinder.cli.demo_text import REPORTS, examples_path, tell_demo
     from rejoinder.errors import CallError
-    from rejoinder.output.targets import Output, reserved
-    from rejoinder.report.demo import REPORTS, examples_path, tell_demo
-    from rejoinder.text.grid import wrapped
+    from rejoinder.folders.outputs import Output, reserved
+    from rejoinder.show.text import wrapped
 
     folder = Path(arguments.output)
     if not folder.is_dir():

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report what is installed; exit code 3 where something has to be put right."""
-    from rejoinder.scoring.installation import installation
+    from rejoinder.scoring.doctor import installation
 
     found = installation()
     if arguments.json:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import chosen_metrics
 
 if TYPE_CHECKING:
-    from rejoinder.data.source import Source
-    from rejoinder.data.survey import Survey
-    from rejoinder.scoring.choosing import Choice
-    from rejoinder.scoring.engines.run import ScoringRun
+    from rejoinder.data.source import Source, Survey
+    from rejoinder.scoring.run import ScoringRun
+    from rejoinder.scoring.score import Choice
     from rejoinder.scoring.table import ScoreTable
 
 
@@ -32,16 +31,16 @@ class Prepared:
 
 def choose_metrics(arguments: argparse.Namespace) -> Choice:
     """The metrics that the options name, before the data are read."""
-    from rejoinder.scoring.choosing import choose
+    from rejoinder.scoring.score import choose
 
     return choose(chosen_metrics(arguments))
 
 
 def prepared_local(source: Source, wanted: Choice, arguments: argparse.Namespace, stack: ExitStack) -> Prepared:
     """A run on this machine; what a report needs is closed with the stack."""
-    from rejoinder.data.survey import survey
-    from rejoinder.scoring.engines.local import LocalRun
-    from rejoinder.scoring.replay import Replay
+    from rejoinder.data.replay import Replay
+    from rejoinder.data.source import survey
+    from rejoinder.scoring.run import LocalRun
 
     replay = stack.enter_context(closing(Replay(source)))
     seen = survey(source, quiet=arguments.quiet)
@@ -52,11 +51,11 @@ def prepared_local(source: Source, wanted: Choice, arguments: argparse.Namespace
 
 def prepared_ray(source: Source, wanted: Choice, arguments: argparse.Namespace, _: ExitStack) -> Prepared:
     """A run on Ray."""
+    from rejoinder.data.source import survey
     from rejoinder.data.spans import SpanFinder
-    from rejoinder.data.survey import survey
     from rejoinder.errors import CallError
-    from rejoinder.learning.extras import require_extra
-    from rejoinder.scoring.engines.ray_run import RayRun, part_size
+    from rejoinder.folders.sources import require_extra
+    from rejoinder.scoring.ray import RayRun, part_size
 
     require_extra("scale", "--engine ray")
     spans = SpanFinder(source)

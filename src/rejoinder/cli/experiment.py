@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.arguments import whole
 from rejoinder.cli.options import (
     add_reading,
     add_running,
@@ -23,10 +22,11 @@ from rejoinder.cli.options import (
     say_skipped,
 )
 from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.options import whole
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
-    from rejoinder.meta.experiments.result import LearningResult
+    from rejoinder.trust.cross_validation import LearningResult
 
 STUDIES = ("cross-validation", "leave-one-system-out", "label-amounts", "low-resource", "transfer")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -140,14 +140,13 @@ def _add_of_some_studies(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study, and print its table."""
-    from rejoinder.output.targets import reserved
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import reserved, write_text
 
     _check_options(arguments)
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)), _resumable(arguments):
         result = _result(arguments)
         if arguments.report:
-            from rejoinder.report.meta import render_studies
+            from rejoinder.trust.page import render_studies
 
             write_text(Path(arguments.report), render_studies(result.title, [result], seed=arguments.seed))
     if arguments.json:
@@ -162,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _resumable(arguments: argparse.Namespace) -> Iterator[None]:
     """On an interrupt, print which fits are kept, and how to continue."""
-    from rejoinder.meta.experiments.store import FILE
+    from rejoinder.trust.experiments import FILE
 
     try:
         yield
@@ -189,13 +188,11 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _result(arguments: argparse.Namespace) -> LearningResult:
-    from rejoinder.meta.comparing.pairing import labels_of
-    from rejoinder.meta.experiments.amounts import label_amounts
-    from rejoinder.meta.experiments.cross_validation import cross_validate
-    from rejoinder.meta.experiments.left_out import leave_one_system_out
-    from rejoinder.meta.experiments.low_resource import low_resource
-    from rejoinder.meta.experiments.transfer import transfer
-    from rejoinder.meta.judged import read_judged
+    from rejoinder.comparing.systems import labels_of
+    from rejoinder.data.judged import read_judged
+    from rejoinder.trust.cross_validation import cross_validate, leave_one_system_out
+    from rejoinder.trust.label_curves import label_amounts, low_resource
+    from rejoinder.trust.transfer import transfer
 
     evaluators, dialogues = _evaluators(arguments.evaluator), _dialogues(arguments)
     fields, on_error = field_map(arguments), arguments.on_error
@@ -237,7 +234,7 @@ def _evaluators(given: Sequence[str]) -> dict[str, Evaluator]:
 
 def _dialogues(arguments: argparse.Namespace) -> Any:
     """The dialogues to learn from, of all sets or by set."""
-    from rejoinder.data.corpora import CorpusReader
+    from rejoinder.data.dialogues import CorpusReader
 
     reader = CorpusReader(arguments.on_error, None)
     files = _by_set(arguments.dialogues) if arguments.study == "transfer" else {}

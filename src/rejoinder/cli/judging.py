@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.options import open_source, print_json, put
 
 if TYPE_CHECKING:
-    from rejoinder.evaluators.judge.cost import Plan
-    from rejoinder.evaluators.judge.judge import Judge
-    from rejoinder.scoring.choosing import Choice
+    from rejoinder.judge.cost import Plan
+    from rejoinder.judge.judge import Judge
+    from rejoinder.scoring.score import Choice
     from rejoinder.types import Example
 
 
@@ -40,14 +40,14 @@ def add_max_cost(group: argparse._ActionsContainer) -> None:
 
 def prepare_judges(chosen: Choice | None, arguments: argparse.Namespace) -> None:
     """Apply --max-cost and --quiet to the judges among the metrics."""
-    from rejoinder.evaluators.judge.spending import judges_in
+    from rejoinder.judge.judge import judges_in
 
     apply_limits(judges_in(chosen.metrics.values() if chosen else ()), arguments)
 
 
 def apply_limits(judges: Sequence[Judge], arguments: argparse.Namespace) -> None:
     """Apply --max-cost and --quiet to judges."""
-    from rejoinder.evaluators.judge.spending import limit_cost
+    from rejoinder.judge.judge import limit_cost
 
     for judge in judges:
         judge.asker.quiet = arguments.quiet
@@ -69,7 +69,7 @@ def read_all(path: str, arguments: argparse.Namespace) -> list[Example]:
 
 def show_plans(chosen: Choice | None, examples: Sequence[Example], arguments: argparse.Namespace) -> int:
     """Print what each judge among the metrics would send, and the total; the exit code."""
-    from rejoinder.evaluators.judge.spending import judges_in, planned
+    from rejoinder.judge.judge import judges_in, planned
 
     put_plans(planned(judges_in(chosen.metrics.values() if chosen else ()), examples), arguments)
     return 0
@@ -77,7 +77,7 @@ def show_plans(chosen: Choice | None, examples: Sequence[Example], arguments: ar
 
 def put_plans(plans: Mapping[str, Plan], arguments: argparse.Namespace) -> None:
     """Print what each judge would send, and the total."""
-    from rejoinder.evaluators.judge.cost import Plan
+    from rejoinder.judge.cost import Plan
 
     total = Plan.total(plans.values())
     if arguments.json:

@@ -60,7 +60,7 @@ class LazyParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the message, which may quote what was given, and exit with code 2."""
         from rejoinder.errors import without_secrets
-        from rejoinder.text.terminal import one_line
+        from rejoinder.show.text import one_line
 
         self.exit(2, f"{self.prog}: {one_line(without_secrets(message))} (`{self.prog} --help` explains)\n")
 

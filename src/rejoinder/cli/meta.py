@@ -22,8 +22,8 @@ from rejoinder.errors import CallError
 from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
-    from rejoinder.meta.meta import MetaReport
-    from rejoinder.meta.meta_analysis import MetaAnalysis
+    from rejoinder.trust.pooled import MetaAnalysis
+    from rejoinder.trust.trust import MetaReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare metrics with human ratings."""
     multiply_on_one_thread()
-    from rejoinder.output.targets import reserved
+    from rejoinder.folders.outputs import reserved
 
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
         if len(arguments.judged) > 1:
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _over_one_set(arguments: argparse.Namespace) -> None:
-    from rejoinder.meta.meta import meta_evaluate
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import write_text
+    from rejoinder.trust.trust import meta_evaluate
 
     chosen = chosen_metrics(arguments)
     prepare_judges(chosen, arguments)
@@ -88,15 +88,15 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
         **run_settings(arguments),
     )
     if arguments.report:
-        from rejoinder.report.meta import render_meta
+        from rejoinder.trust.page import render_meta
 
         write_text(Path(arguments.report), render_meta(report))
     _show(report, arguments)
 
 
 def _over_several_sets(arguments: argparse.Namespace) -> None:
-    from rejoinder.meta.meta_analysis import meta_analyse
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import write_text
+    from rejoinder.trust.pooled import meta_analyse
 
     if arguments.scores or arguments.study:
         option = "--scores" if arguments.scores else "--study"
@@ -111,7 +111,7 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
         **run_settings(arguments),
     )
     if arguments.report:
-        from rejoinder.report.meta_analysis import render_meta_analysis
+        from rejoinder.trust.page import render_meta_analysis
 
         write_text(Path(arguments.report), render_meta_analysis(analysis))
     _show(analysis, arguments)

@@ -11,17 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rejoinder.arguments import SHARED, Check, whole
-from rejoinder.defaults import RESAMPLES
 from rejoinder.errors import shortened
+from rejoinder.options import RESAMPLES, SHARED, Check, whole
 
 if TYPE_CHECKING:
-    from rejoinder.data.record import FieldMap
+    from rejoinder.comparing.comparison import Comparison
+    from rejoinder.data.records import FieldMap
     from rejoinder.data.source import Source
-    from rejoinder.meta.comparing.comparison import Comparison
+    from rejoinder.folders.outputs import Output
     from rejoinder.metrics.base import Metric
-    from rejoinder.output.targets import Output
-    from rejoinder.scoring.choosing import Choice
+    from rejoinder.scoring.score import Choice
     from rejoinder.scoring.table import ScoreTable
 
 CHECK_FAILED = 3
@@ -176,7 +175,7 @@ def open_source(origin: str | list[Path], arguments: argparse.Namespace) -> Sour
 
 def field_map(arguments: argparse.Namespace) -> FieldMap:
     """The data's own names for our fields."""
-    from rejoinder.data.record import FieldMap
+    from rejoinder.data.records import FieldMap
 
     # A shell passes backslash-n as two characters.
     fields = FieldMap.parse(arguments.field, arguments.separator.replace("\\n", "\n").replace("\\t", "\t"))
@@ -185,8 +184,8 @@ def field_map(arguments: argparse.Namespace) -> FieldMap:
 
 def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
     """The metrics that -m and --config name; None where they name none."""
-    from rejoinder.config import metrics_of_file
-    from rejoinder.scoring.choosing import Choice, choose
+    from rejoinder.registry import metrics_of_file
+    from rejoinder.scoring.score import Choice, choose
 
     chosen = choose(arguments.metric) if arguments.metric else None
     if arguments.config:
@@ -197,7 +196,7 @@ def chosen_metrics(arguments: argparse.Namespace) -> Choice | None:
 
 def check_failed(reasons: Sequence[str], undecided: Sequence[str] = ()) -> int:
     """The exit code of checks; why each failed or is not decided is printed, also where notes are not wanted."""
-    from rejoinder.text.terminal import one_line
+    from rejoinder.show.text import one_line
 
     for told, sentences in (("check failed", reasons), ("check not decided", undecided)):
         for sentence in sentences:
@@ -211,8 +210,8 @@ _WRITTEN = {"output", "report", "write_arpa"}
 
 def files_read(arguments: argparse.Namespace) -> list[Any]:
     """All files that the options name, except those to write."""
-    from rejoinder.data.formats.folders import files_of
-    from rejoinder.output.named import named_files
+    from rejoinder.data.opening import files_of
+    from rejoinder.folders.outputs import named_files
 
     given = [value for name, value in vars(arguments).items() if name not in _WRITTEN]
     texts = [text for value in given for text in _as_list(value) if isinstance(text, str)]
@@ -251,10 +250,9 @@ def write_report(
     comparison: Comparison | None = None,
 ) -> None:
     """Write the report of a table of scores; without replies it has no texts, without metrics no reasons."""
-    from rejoinder.output.writing import write_text
-    from rejoinder.report.chosen import rows_to_show
-    from rejoinder.report.html import render_report
-    from rejoinder.report.reasons import reasons_of
+    from rejoinder.comparing.page import render_report
+    from rejoinder.folders.outputs import write_text
+    from rejoinder.scoring.replies_page import reasons_of, rows_to_show
 
     chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
     examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
@@ -265,14 +263,14 @@ def write_report(
 
 def report_outputs(path: str | None) -> list[Output]:
     """The report as an output to reserve, where one was asked for."""
-    from rejoinder.output.targets import Output, output_path
+    from rejoinder.folders.outputs import Output, output_path
 
     return [] if path is None else [Output(output_path(path), (".html",))]
 
 
 def say(message: str, arguments: argparse.Namespace) -> None:
     """Print a note on standard error, unless quiet."""
-    from rejoinder.text.terminal import one_line
+    from rejoinder.show.text import one_line
 
     if not arguments.quiet:
         put(one_line(message), file=sys.stderr)
@@ -280,7 +278,7 @@ def say(message: str, arguments: argparse.Namespace) -> None:
 
 def put(result: object, file: TextIO | None = None) -> None:
     """Print a result or a note; control characters that came with the data are shown as escapes."""
-    from rejoinder.text.terminal import terminal_safe
+    from rejoinder.show.text import terminal_safe
 
     print(terminal_safe(str(result), newlines=True), file=file)
 

@@ -17,7 +17,7 @@ _FOR_SCORES = (
 
 def run_pairwise(arguments: argparse.Namespace) -> int:
     """Compare systems by which of two replies a judge prefers."""
-    from rejoinder.meta.preferences.pairwise import compare_pairwise, judge_of, plan_pairwise
+    from rejoinder.comparing.pairwise import compare_pairwise, judge_of, plan_pairwise
 
     for option in _FOR_SCORES:
         if getattr(arguments, option, None):

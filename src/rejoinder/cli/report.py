@@ -14,7 +14,7 @@ from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
     from rejoinder.arrays import Ints
-    from rejoinder.report.chosen import ChosenRows
+    from rejoinder.scoring.replies_page import ChosenRows
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.types import Example
 
@@ -39,14 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a score file."""
-    from rejoinder.output.targets import reserved
-    from rejoinder.output.writing import write_text
-    from rejoinder.report.chosen import rows_to_show
-    from rejoinder.report.html import render_report
-    from rejoinder.scoring.parts.folder import is_parts_folder
-    from rejoinder.scoring.parts.reading import read_parts
-    from rejoinder.scoring.score_file import read_scores
-    from rejoinder.scoring.score_output import meta_path
+    from rejoinder.comparing.page import render_report
+    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.scoring.parts import is_parts_folder, read_parts
+    from rejoinder.scoring.replies_page import rows_to_show
+    from rejoinder.scoring.score_file import meta_path, read_scores
 
     target, scores = Path(arguments.output), Path(arguments.scores)
     with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
@@ -76,10 +73,10 @@ def _with_replies(
     """
     import numpy as np
 
-    from rejoinder.data.survey import survey
-    from rejoinder.report.chosen import rows_to_show
-    from rejoinder.scoring.grouping import GroupFinder
-    from rejoinder.scoring.replay import Replay
+    from rejoinder.data.contexts import GroupFinder
+    from rejoinder.data.replay import Replay
+    from rejoinder.data.source import survey
+    from rejoinder.scoring.replies_page import rows_to_show
     from rejoinder.scoring.score_file import digest_of_scored
 
     names = (table.system_names[code] for code in table.system_of)
@@ -116,10 +113,10 @@ def _places(wanted: Ints, keys: Ints) -> Ints:
 def _with_parts(table: ScoreTable, arguments: argparse.Namespace) -> tuple[ChosenRows, dict[int, Example]]:
     """The rows of scores in parts to show, and their texts, which are read from the parts of the replies that have
     them; a CallError where these are not the replies that were scored."""
+    from rejoinder.data.source import survey
     from rejoinder.data.spans import UNIT, SpanFinder, SpanReader
-    from rejoinder.data.survey import survey
-    from rejoinder.report.chosen import rows_to_show
-    from rejoinder.scoring.parts.folder import PartsFolder
+    from rejoinder.scoring.parts import PartsFolder
+    from rejoinder.scoring.replies_page import rows_to_show
 
     told = PartsFolder(Path(arguments.scores)).complete()
     with closing(open_source(arguments.replies, arguments)) as source:

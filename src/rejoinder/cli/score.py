@@ -30,9 +30,9 @@ from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
     from rejoinder.data.source import Source
-    from rejoinder.scoring.engines.run import ScoringRun
+    from rejoinder.scoring.run import ScoringRun
+    from rejoinder.scoring.score import Target
     from rejoinder.scoring.table import ScoreTable
-    from rejoinder.scoring.targets import Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
     multiply_on_one_thread()
-    from rejoinder.output.targets import reserved
-    from rejoinder.scoring.thresholds import Threshold, failures, undecided
+    from rejoinder.folders.outputs import reserved
+    from rejoinder.scoring.table import Threshold, failures, undecided
 
     _check_log(arguments.log)
     target, thresholds = _target(arguments), [Threshold.parse(text) for text in arguments.fail_under]
@@ -127,8 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _target(arguments: argparse.Namespace) -> Target | None:
     """Where the scores go; a CallError for options that need such a place where there is none."""
     from rejoinder.errors import CallError
-    from rejoinder.output.targets import output_path
-    from rejoinder.scoring.targets import FileTarget, FolderTarget
+    from rejoinder.folders.outputs import output_path
+    from rejoinder.scoring.score import FileTarget, FolderTarget
 
     if arguments.output is not None:
         path = output_path(arguments.output)
@@ -172,7 +172,7 @@ def _check_log(log: str | None) -> None:
 
 
 def _log(table: ScoreTable) -> None:
-    from rejoinder.integrations.mlflow import log_scores
+    from rejoinder.adapters.mlflow import log_scores
 
     log_scores(table)
 
@@ -186,8 +186,8 @@ def _show(
     *,
     is_new: bool,
 ) -> None:
-    from rejoinder.scoring.meaning import meaning
-    from rejoinder.text.grid import wrapped
+    from rejoinder.scoring.advice import meaning
+    from rejoinder.show.text import wrapped
 
     skipped = [str(error) for error in source.skipped.values()]
     if arguments.json:

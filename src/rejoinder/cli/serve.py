@@ -28,7 +28,7 @@ LIMITS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    from rejoinder.arguments import whole
+    from rejoinder.options import whole
     from rejoinder.service.limits import Limits
 
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal says to stop; what was accepted is finished."""
     multiply_on_one_thread()  # a thread that waits for its share of a small product keeps a core busy
-    from rejoinder.learning.extras import require_extra
-    from rejoinder.scoring.choosing import choose
+    from rejoinder.folders.sources import require_extra
+    from rejoinder.scoring.score import choose
 
     require_extra("serve", "the HTTP service")
     import uvicorn

@@ -1,28 +1,20 @@
-"""Reading and writing: files, frames and streams to examples, and back.
+"""Anything to examples: files, frames, streams and lists of any tool, read more than once.
 
 In reading order:
 
-formats      files that are not lines of text: JSON arrays, spreadsheets, folders
-rows         raw records of a file, each with its line number
-parquet      records of Parquet files and lazy frames
-values       single values of a record, checked
-messages     chat messages with roles to a context and a reply
-record       one record to an Example
-importers    records of other tools (chat logs, traces, tables with other column names) to records of ours
-results      result files of other evaluation tools to rows of scores
-source       all examples of a file, frame, stream or list, readable more than once
-survey       the first pass over a source: everything readable, ids unique, what the examples have
-judged       examples with human scores
-unanswered   contexts that wait for a reply
-dialogues    dialogues to train on
-sentences    sentences to train on
-corpora      training data in any supported form
-files        single files of a model folder
-output       writing files atomically, and the formats of score files
-spreadsheets text in a CSV file that a spreadsheet would run
-pairs        a context with one reply
-contexts     hashes of contexts, to keep training and test data apart
-negatives    unsuitable replies made from dialogues
-garbling     replies in broken language made from good ones
-digests      short hashes of data
+records    one record (a JSON object, a row of a table) to an Example, with every field checked
+opening    files and folders are opened here; what cannot be opened is an error in plain words
+files      the raw records of files, each with its line number: lines of JSON, whole documents, tables
+tables     records of Parquet files, lazy frames and workbooks, and text in CSV that a spreadsheet would run
+importers  records of other tools to records of ours: which tool wrote them, and what its fields are called
+chats      logs of chat services, conversations and traces to contexts with replies
+source     examples from any origin, readable more than once, and the first pass over them: the survey
+spans      parts of a source that another process reads
+replay     examples that are parsed once and read several times
+judged     judged sets and preferences: replies with what people said of them
+contexts   which replies share a context: by hashes for what a model was trained on, and by groups for pairing
+dialogues  dialogues, and contexts without replies, in any supported form
+negatives  unsuitable replies made from dialogues, and broken ones made from good replies
+results    result files of Inspect, the LM evaluation harness and promptfoo as rows of scores
+convert    A file of any tool to a file in our own format
 """

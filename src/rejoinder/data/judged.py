@@ -1,26 +1,36 @@
-"""Judged examples: replies with the scores that people gave them.
-
-`scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
-not rated); data with a single dimension may give only the number or the list. `raters` names who gave each score: one
-list for all dimensions, or an object with a list for each. `probability` is that with which the reply was chosen to be
-rated. `split` (train, valid, test) and `language` are optional.
-
-Ratings may also come as a long table with one row per rating: `id`, `system`, `rater`, `dimension`, `score`, `time`.
-"""
+"""Judged sets and preferences: replies with what people said of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from rejoinder.data.source import Source
-from rejoinder.data.values import FieldError, as_list, is_missing, kind_of, label_of, text_of
-from rejoinder.errors import shortened
-from rejoinder.loading.schema import RepeatedKeyError, json_value
-from rejoinder.types import Example, JudgedExample, Judgement
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Bools, Ints
+from rejoinder.data.files import TableRow
+from rejoinder.data.records import FieldError, Fields, as_list, is_missing, kind_of, label_of, text_of
+from rejoinder.data.source import OnError, Source
+from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
+from rejoinder.folders.schema import RepeatedKeyError, json_value
+from rejoinder.stats.raters import row_means, without_outliers
+from rejoinder.types import Example, JudgedExample, Judgement, Scores
+
+# Judged examples: replies with the scores that people gave them.
+#
+# `scores` of a record is an object that maps each dimension to a number, or to a list with one number per rater (null:
+# not rated); data with a single dimension may give only the number or the list. `raters` names who gave each score: one
+# list for all dimensions, or an object with a list for each. `probability` is that with which the reply was chosen to
+# be rated. `split` (train, valid, test) and `language` are optional.
+#
+# Ratings may also come as a long table with one row per rating: `id`, `system`, `rater`, `dimension`, `score`, `time`.
+
 
 ONLY_DIMENSION = "score"
 """The name of the dimension of data that has a single, unnamed one."""
@@ -265,3 +275,243 @@ def _rating(value: Any, name: str) -> float:
     if math.isinf(rating):
         raise FieldError(name, "expected a number, found one that is infinite or too large")
     return rating
+
+
+# Pairwise preferences: which of two systems' replies to one context a person prefers.
+#
+# A record has `a` and `b`, the names of the systems, and `winner`: one of the two names, "a" or "b", or a tie ("tie",
+# "draw", "both", "both good", "neither", "both bad", also as Chatbot Arena writes it: "model_a", "tie (bothbad)").
+# Optional are `context` or `context_id`, `rater`, `id`, and the replies `response_a` and `response_b`.
+
+
+OUTCOMES = ("a", "b", "tie", "both bad")
+TIES = frozenset({"tie", "tied", "draw", "equal", "same", "both", "both good"})
+BOTH_BAD = frozenset({"both bad", "neither", "none", "tie both bad"})
+_SIDES = {"a": "a", "b": "b", "model a": "a", "model b": "b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """One judgement of two replies to the same context."""
+
+    example: Example
+    """The id and the context; its response is empty."""
+    a: str
+    b: str
+    outcome: str
+    """"a", "b", "tie" or "both bad"."""
+    rater: str = ""
+    responses: tuple[str, str] | None = None
+    """The two replies, where the record has them."""
+
+
+class PreferenceSource(Source):
+    """A source of pairwise preferences."""
+
+    _preference: Preference
+
+    def preferences(self) -> Iterator[Preference]:
+        """The preferences in order."""
+        return (self._preference for _ in self.numbered())
+
+    def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, Preference):  # made by the caller, so its fields may contain anything
+            if record.outcome not in OUTCOMES or record.a == record.b:
+                raise FieldError("outcome", f"expected two systems and one of {', '.join(OUTCOMES)}")
+            self._preference = record
+            return record.example
+        if not isinstance(record, dict):
+            raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
+        # There is no single reply; the other fields are those of an example.
+        without_reply = {**record, self.fields.of("response"): ""}
+        example = super()._example(TableRow(without_reply) if isinstance(record, TableRow) else without_reply, number)
+        a, b = self._name(record, "a"), self._name(record, "b")
+        if a == b:
+            raise FieldError(self.fields.of("b"), f"is the same system as {self.fields.of('a')}: {shortened(a)}")
+        outcome = _outcome(self._label(record, "winner"), a, b, self.fields.of("winner"))
+        replies = [self._text(record, "response_a"), self._text(record, "response_b")]
+        both = None if None in replies else (replies[0] or "", replies[1] or "")
+        self._preference = Preference(example, a, b, outcome, self._label(record, "rater"), both)
+        return example
+
+    def _label(self, record: dict[str, Any], ours: str) -> str:
+        value = record.get(self.fields.of(ours))
+        return "" if is_missing(value) else label_of(value, self.fields.of(ours))
+
+    def _name(self, record: dict[str, Any], ours: str) -> str:
+        name = self._label(record, ours)
+        if not name:
+            raise FieldError(self.fields.of(ours), "is missing: expected the name of a system")
+        return name
+
+    def _text(self, record: dict[str, Any], ours: str) -> str | None:
+        value = record.get(self.fields.of(ours))
+        return None if value is None or is_missing(value) else text_of(value, self.fields.of(ours))
+
+
+def _outcome(winner: str, a: str, b: str, name: str) -> str:
+    """Who won; a system's name comes before the words for ties and sides."""
+    if winner in (a, b):
+        return "a" if winner == a else "b"
+    word = " ".join(re.findall("[a-z]+", winner.lower().replace("bothbad", "both bad")))
+    if word in _SIDES:
+        return _SIDES[word]
+    if word in BOTH_BAD:
+        return "both bad"
+    if word in TIES:
+        return "tie"
+    found = f"found {shortened(winner)}" if winner else "found nothing"
+    raise FieldError(name, f"expected {shortened(a)}, {shortened(b)}, 'tie' or 'both bad', {found}")
+
+
+# A set of judged replies, with its ratings as arrays.
+
+
+Ratings = NDArray[np.float64]  # (examples, raters); NaN: not rated
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """Examples with their human ratings."""
+
+    name: str
+    examples: tuple[Example, ...]
+    ratings: Mapping[str, Ratings]
+    """Dimension -> (examples, raters)."""
+    splits: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    """With what probability each example was chosen to be rated (NaN: unknown); empty where none is known."""
+    languages: tuple[str, ...] = ()
+    """The language of each example, "" where the data do not say it."""
+
+    @classmethod
+    def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
+        """The set of these examples."""
+        items = list(judged)
+        dimensions = dict.fromkeys(dimension for item in items for dimension in item.scores)
+        ratings = {dimension: _matrix([item.scores.get(dimension, ()) for item in items]) for dimension in dimensions}
+        splits, languages = tuple(item.split for item in items), tuple(item.language for item in items)
+        probabilities = tuple(item.probability for item in items)
+        known = () if all(map(math.isnan, probabilities)) else probabilities
+        return cls(name, tuple(item.example for item in items), ratings, splits, known, languages)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The names of what was judged."""
+        return tuple(self.ratings)
+
+    @cached_property
+    def systems(self) -> NDArray[np.str_]:
+        """The system of each example."""
+        return np.array([example.system for example in self.examples], dtype=np.str_)
+
+    @cached_property
+    def contexts(self) -> Ints:
+        """The number of each example's context, from 0: replies to one context are not independent of each other."""
+        codes: dict[tuple[object, ...], int] = {}
+        return np.array([codes.setdefault(context_key(example), len(codes)) for example in self.examples], np.int64)
+
+    def human(self, dimension: str) -> Scores:
+        """The mean rating of each example; NaN where nobody rated it."""
+        return row_means(self._known(dimension))
+
+    def take(self, rows: Ints) -> JudgedSet:
+        """The examples of the given rows."""
+        return JudgedSet(
+            self.name,
+            tuple(self.examples[row] for row in rows),
+            {dimension: matrix[rows] for dimension, matrix in self.ratings.items()},
+            tuple(self.splits[row] for row in rows) if self.splits else (),
+            tuple(self.probabilities[row] for row in rows) if self.probabilities else (),
+            tuple(self.languages[row] for row in rows) if self.languages else (),
+        )
+
+    def in_split(self, split: str) -> Bools:
+        """Which examples are in a split of the data: `train`, `valid` or `test`. (examples,)"""
+        names = self.splits or ("",) * len(self)
+        return np.array([name == split for name in names], np.bool_)
+
+    def part(self, split: str) -> JudgedSet:
+        """The examples of a split."""
+        return self.take(np.flatnonzero(self.in_split(split)))
+
+    def without_outliers(self, threshold: float = 1.0) -> JudgedSet:
+        """The same set without ratings that are far from their example's median (Zhao et al. 2020, section 4)."""
+        cleaned = {dimension: without_outliers(matrix, threshold) for dimension, matrix in self.ratings.items()}
+        return replace(self, ratings=cleaned)
+
+    def judged_examples(self) -> list[JudgedExample]:
+        """The set as single judged examples."""
+        return [
+            JudgedExample(
+                example,
+                {dimension: tuple(matrix[row].tolist()) for dimension, matrix in self.ratings.items()},
+                self.splits[row] if self.splits else "",
+                language=self.languages[row] if self.languages else "",
+            )
+            for row, example in enumerate(self.examples)
+        ]
+
+    def _known(self, dimension: str) -> Ratings:
+        if dimension not in self.ratings:
+            raise UnknownNameError("dimension", dimension, self.ratings)
+        return self.ratings[dimension]
+
+
+def read_judged(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> JudgedSet:
+    """The judged set in a file, a data frame or a list of records."""
+    if isinstance(origin, JudgedSet):
+        return origin
+    with closing(JudgedSource(origin, fields, on_error)) as source:
+        return _judged(source)
+
+
+def read_labels(origin: Any) -> JudgedSet:
+    """Human scores by id and system, as `read_judged` reads them; the texts may be missing."""
+    if isinstance(origin, JudgedSet):
+        return origin
+    with closing(LabelSource(origin)) as source:
+        return _judged(source)
+
+
+def _judged(source: JudgedSource) -> JudgedSet:
+    judged = JudgedSet.of(source.judged(), source.name)
+    if not len(judged):
+        raise DataError("has no judged examples: expected at least one", file=judged.name)
+    return judged
+
+
+def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:
+    """The requested dimension; by default overall, or all if there is none."""
+    if wanted == "all":
+        return judged.dimensions
+    if wanted is not None:
+        if wanted not in judged.ratings:
+            raise UnknownNameError(f"dimension of {judged.name}:", wanted, [*judged.ratings, "all"])
+        return (wanted,)
+    overall = tuple(dimension for dimension in judged.dimensions if dimension.lower().startswith("overall"))
+    return overall or judged.dimensions
+
+
+def context_key(example: Example) -> tuple[object, ...]:
+    """What identifies the example's context: its id or text; without a context its references, else itself."""
+    if example.context_id:
+        return ("context_id", example.context_id)
+    if example.context:
+        return ("context", example.context)
+    if example.references:
+        return ("references", example.references)
+    return ("id", example.id, example.system)
+
+
+def _matrix(rows: list[tuple[float, ...]]) -> Ratings:
+    width = max((len(row) for row in rows), default=0)
+    if width == 0:
+        raise CallError("a dimension has no ratings: expected at least one")
+    matrix = np.full((len(rows), width), np.nan)
+    for place, row in enumerate(rows):
+        matrix[place, : len(row)] = row
+    return matrix

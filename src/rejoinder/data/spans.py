@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pathlib import Path
 
-from rejoinder.data.formats.documents import is_document
-from rejoinder.data.formats.rows import Row, is_parquet, line_offsets, rows_after
-from rejoinder.data.importers.reading import Reading
-from rejoinder.data.record import FieldMap
-from rejoinder.data.source import Source
-from rejoinder.data.survey import bytes_of, in_batches
+from rejoinder.data.files import Row, is_document, is_parquet, line_offsets, rows_after
+from rejoinder.data.importers import Reading
+from rejoinder.data.records import FieldMap
+from rejoinder.data.source import Source, bytes_of, in_batches
 from rejoinder.errors import CallError, DataError
 from rejoinder.types import Example
 

@@ -1,8 +1,22 @@
-"""Learned metrics behind one interface: fit, score, save, load.
+"""Metrics that are fitted: what they share, and the small ones. Each family has a folder.
 
-`base` is that interface and `scale` the scale of human scores. Any evaluator can have a `calibration` (scores on the
-human scale with intervals, added to a saved model by `calibration_folder`) and a warning for replies unlike its
-training text (`out_of_domain`); `reference_points` helps to read the scores of those that come with the package.
-`pretrained` is the base of evaluators that use a model as it is, `saved_members` how those with members are saved.
-`distillation` trains small evaluators on the scores of larger ones. Every other module or package is one method.
+In reading order:
+
+base              A learned evaluator: a metric that is fitted on data before it scores
+calibration       from scores to human scores, with prediction intervals, and to a scale from 1 to 5:
+                  docs/guide/calibration.md
+familiarity       whether replies resemble the text that an evaluator was trained on: docs/guide/calibration.md
+bounds            the kinds of replies that an evaluator was fitted on
+reference_points  the mean scores of replies whose quality is known
+ensemble          several metrics as one: the weighted mean of their standardised scores, and how a saved one finds
+                  its members
+simple            evaluators over one pretrained model: the cosine of sentence vectors, the likelihood of a reply,
+                  skip-thought
+am_fm             AM-FM (D'Haro et al. 2019): the evaluator and its weights
+am_fm_parts       adequacy (`am`), by a semantic space, and fluency (`fm`), by a language model: the parts of AM-FM
+blend/            metrics and evaluators weighed by what people said: `default` is one
+encoder/          the evaluator of Zhao et al. 2020 over a pretrained encoder
+static/           `default-fast`, without a neural encoder
+ruber/            RUBER (Tao et al. 2018)
+adem/             ADEM (Lowe et al. 2017)
 """

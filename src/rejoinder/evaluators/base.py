@@ -23,31 +23,30 @@ import copy
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.arguments import checked
 from rejoinder.arrays import Bools
-from rejoinder.data.contexts import TrainedContexts
-from rejoinder.data.corpora import dialogues_in, judged_in
-from rejoinder.data.digests import digest_of
+from rejoinder.data.contexts import TrainedContexts, digest_of
+from rejoinder.data.dialogues import dialogues_in, judged_in
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.bounds import Bounds
-from rejoinder.evaluators.calibration import Calibration
-from rejoinder.evaluators.out_of_domain import Familiarity, OutOfDomainCounter
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST, Calibration
+from rejoinder.evaluators.familiarity import Familiarity, OutOfDomainCounter
+from rejoinder.folders.saved import read_arrays, replacing_folder, write_arrays, write_config
+from rejoinder.folders.schema import CONFIG, opening, values_of
+from rejoinder.folders.sources import downloads, offline
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import Learned, read_contexts
 from rejoinder.learning.run import TrainingRun, training_run
-from rejoinder.learning.saving import read_arrays, replacing_folder, write_arrays, write_config
-from rejoinder.loading.schema import opening, values_of
-from rejoinder.loading.sources import downloads, offline
 from rejoinder.metrics.base import Metric, Watcher
 from rejoinder.metrics.batch import Batch
-from rejoinder.model_folder import CONFIG
+from rejoinder.options import checked
+from rejoinder.specs import instance
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
 FAMILIAR = "familiarity.safetensors"
@@ -323,3 +322,29 @@ def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if "bounds" in config:
         found["bounds"] = Bounds.from_plain(config["bounds"], file)
     return found
+
+
+# Evaluators that use a pretrained model as it is. It may be large, so that several of them can share one.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pretrained(Evaluator):
+    """An evaluator that learns nothing: `fit()` loads the model."""
+
+    labels: ClassVar[Use] = "unused"
+    dialogues: ClassVar[Use] = "unused"
+
+    @property
+    @abstractmethod
+    def model_key(self) -> tuple[str, str]:
+        """The name or folder that the model was given by, and a hash of its weights."""
+
+    @abstractmethod
+    def learned_from(self, other: Self, folder: Path) -> Mapping[str, Any]:
+        """The value of each learned field, with the model of another one, which was saved in this folder."""
+
+    def with_parameters(self, parameters: Mapping[str, Any], folder: Path) -> Self:
+        """A fitted one with these parameters and the same model, which is not loaded again."""
+        other: Self = instance(self.name, type(self), {}, dict(parameters))
+        other._remember(other.learned_from(self, folder), self.fitted)
+        return other

@@ -13,9 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from rejoinder.arrays import Bools
-from rejoinder.evaluators.counted_texts import word_counts
-from rejoinder.evaluators.out_of_domain import Familiarity
-from rejoinder.loading.schema import check_range, checked_object, member
+from rejoinder.evaluators.familiarity import Familiarity, word_counts
+from rejoinder.folders.schema import check_range, checked_member, checked_object
 from rejoinder.metrics.batch import Batch, encodable
 
 SHARE_WITHIN = 0.99
@@ -68,7 +67,8 @@ class Bounds:
         """From the result of `plain`; `file` is where it was read."""
         given = checked_object(plain, file, "bounds")
         values: Mapping[str, Any] = {
-            key: member(given, key, kind, file, "bounds") for key, kind in (("most_words", int), ("language", str))
+            key: checked_member(given, key, kind, file, "bounds")
+            for key, kind in (("most_words", int), ("language", str))
         }
         check_range(values["most_words"], 1, 10**6, file, "bounds.most_words")
         return cls(**values)

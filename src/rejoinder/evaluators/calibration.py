@@ -1,12 +1,9 @@
-"""Calibration: from an evaluator's scores to human scores, with prediction intervals: docs/guide/calibration.md.
-
-A *raw* score is an evaluator's own; a *human* score is a mean rating on 1..5. A *group* is a context: replies to one
-context are not independent, so that folds consist of whole contexts, and the coverage guarantee is over contexts.
-"""
+"""From scores to human scores, with prediction intervals, and to a scale from 1 to 5: docs/guide/calibration.md."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -14,15 +11,59 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejoinder.arrays import Bools, Floats, Ints
-from rejoinder.defaults import LEVEL
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.scale import HIGHEST, LOWEST, ROUNDING, on_our_scale
-from rejoinder.learning.splits import fold_of_groups
-from rejoinder.loading.schema import checked_object, record
+from rejoinder.folders.schema import checked_object, record
+from rejoinder.learning.data import fold_of_groups, labels
+from rejoinder.options import LEVEL
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.intervals import Interval, check_confidence
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
-from rejoinder.types import Scores
+from rejoinder.types import JudgedExample, Scores
+
+# Calibration: from an evaluator's scores to human scores, with prediction intervals: docs/guide/calibration.md.
+#
+# A *raw* score is an evaluator's own; a *human* score is a mean rating on 1..5. A *group* is a context: replies to one
+# context are not independent, so that folds consist of whole contexts, and the coverage guarantee is over contexts.
+
+
+# The scale of scores that resemble human ratings, 1 to 5, and the mapping of ratings to it.
+
+
+LOWEST, HIGHEST = 1.0, 5.0
+OVERFLOW = "numbers that overflow in the model"
+"""Why a trained network may give no score (NaN) although the reply has all that it needs. Its weights are finite, which
+is checked when it is loaded, but may be so large that its output is not."""
+ROUNDING = 1e-9
+"""Ratings may lie outside their scale by this much."""
+
+
+def observed_scale(judged: Sequence[JudgedExample], dimension: str | None) -> tuple[float, float]:
+    """The lowest and the highest rating of any rater on a dimension."""
+    single = [
+        JudgedExample(item.example, {name: (rating,)})
+        for item in judged
+        for name, ratings in item.scores.items()
+        for rating in ratings
+    ]
+    _, human = labels(single, dimension)
+    lowest, highest = float(human.min()), float(human.max())
+    if lowest == highest:
+        raise CallError(f"every judged example has the score {lowest:g}: expected scores that differ, or a scale")
+    return lowest, highest
+
+
+def on_our_scale(ratings: ArrayLike, scale: tuple[float, float]) -> Scores:
+    """Ratings mapped linearly from `scale` to 1..5; CallError if one lies outside. NaN stays NaN."""
+    lowest, highest = scale
+    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
+        raise CallError(f"the scale must be the lowest rating and a higher one, not {lowest:g} and {highest:g}")
+    values = np.asarray(ratings, np.float64)
+    outside = values[(values < lowest - ROUNDING) | (values > highest + ROUNDING)]
+    if len(outside):
+        raise CallError(f"a judged reply has the score {outside[0]:g}: expected {lowest:g} to {highest:g}, the scale")
+    moved: Scores = LOWEST + (values - lowest) / (highest - lowest) * (HIGHEST - LOWEST)
+    return np.clip(moved, LOWEST, HIGHEST)
+
 
 FOLDS = 5
 FEWEST_CONTEXTS = 20

@@ -1,4 +1,4 @@
-"""Several evaluators and metrics as one: the weighted mean of their standardised scores."""
+"""Several metrics as one: the weighted mean of their standardised scores, and how a saved one finds its members."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.negatives import Negatives, places_of
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.saved_members import FIELD, saved_member, saved_place
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST
+from rejoinder.folders.schema import CONFIG, checked_member, checked_object, plain_name
 from rejoinder.learning.data import TrainingData
-from rejoinder.loading import schema
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch, encodable, even_batches
 from rejoinder.metrics.pragmatic import brief
-from rejoinder.model_folder import CONFIG
-from rejoinder.registry import load
+from rejoinder.registry import build, check_portable, load, load_evaluator
 from rejoinder.types import Example, Scores
+
+# Several evaluators and metrics as one: the weighted mean of their standardised scores.
+
 
 MOST_PLACES = 1000
 """Turns of the dialogues that means and deviations are computed on."""
@@ -128,7 +129,7 @@ class Ensemble(Evaluator):
         places = plain.get("members")
         if not isinstance(places, list):
             raise DataError("must be a list", file=file, field=FIELD)
-        numbers = [np.array(schema.member(plain, key, tuple[float, ...], file)) for key in ("centres", "spreads")]
+        numbers = [np.array(checked_member(plain, key, tuple[float, ...], file)) for key in ("centres", "spreads")]
         if not len(places) == len(self.members) == len(numbers[0]) - 1 == len(numbers[1]) - 1:
             wanted = "must have one entry per member, and centres and spreads one more"
             raise DataError(wanted, file=file, field=FIELD)
@@ -186,3 +187,35 @@ def _name(member: str | Metric) -> str:
 
 def _signed(member: Metric) -> float:
     return 1.0 if member.higher_is_better else -1.0
+
+
+# The members of a saved ensemble or blend: evaluators in folders within its own, and metrics by name.
+
+
+FIELD = "learned.members"
+"""Where config.json lists them."""
+
+
+def saved_place(member: Metric, folder: Path, number: int) -> dict[str, Any]:
+    """Where `saved_member` finds a member again; an evaluator is written into a folder within this one."""
+    if isinstance(member, Evaluator):
+        member.save(folder / f"member-{number}")
+        return {"folder": f"member-{number}"}
+    check_portable(member.name, member.parameters)
+    return {"metric": member.name, "parameters": member.parameters}
+
+
+def saved_member(place: object, home: Path) -> Metric:
+    """The member at a place that `saved_place` gave."""
+    file = str(home / CONFIG)
+    given = checked_object(place, file, FIELD)
+    if "folder" in given:
+        evaluator: Metric = load_evaluator(home / plain_name(given["folder"], file, FIELD), {})
+        return evaluator
+    name = checked_member(given, "metric", str, file, FIELD)
+    parameters = checked_object(given.get("parameters"), file, FIELD)
+    check_portable(name, parameters)
+    metric: Metric = build(name, parameters)
+    if not isinstance(metric, Metric) or isinstance(metric, Evaluator):
+        raise DataError(f"must be metrics, not {shortened(name)}", file=file, field=FIELD)
+    return metric

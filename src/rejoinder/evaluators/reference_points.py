@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from rejoinder.arguments import checked, text
-from rejoinder.data.files import read_text
+from rejoinder.data.dialogues import read_text
 from rejoinder.errors import DataError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.loading.schema import json_value
+from rejoinder.folders.schema import json_value
 from rejoinder.metrics.base import ScoreWarning
+from rejoinder.options import checked, text
 from rejoinder.registry import SHIPPED_FOLDERS, shipped_folder
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example

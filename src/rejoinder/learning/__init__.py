@@ -1,10 +1,12 @@
-"""Shared code of all trained models.
+"""What everything that is trained shares.
 
-- `learned`, `fitted`, `saving`, `weights`: parameters and learned fields; saving and loading.
-- `data`, `splits`: training data; held-out rows and folds that share no context.
-- `stages`, `schedules`, `run`, `loop`, `checkpoints`: the training loop, its inputs, and resuming an interrupted run.
-- `settings`, `parameters`: parameters that many models have, and checks of their values.
-- `batching`, `in_batch`, `losses`, `freezing`, `pretrained`: parts of training that several models use.
-- `candidates`: replies of many kinds, made from dialogues, for models that learn another's scores.
-- `extras`: optional dependencies.
+In reading order:
+
+learned      parameters, learned fields, fitting, and the folder: what evaluators and reply models have in common
+data         the data that an evaluator is fitted on, its splits, and its batches
+run          how training is carried out
+loop         the training loop: every network of the package is trained by `train`, stage by stage
+checkpoints  the state of training on disk, from which an interrupted run is resumed
+schedules    how long a stage runs, how large its steps are, and the settings that stages share
+torch_parts  small parts of training in torch: ranking within a batch, losses, frozen layers
 """

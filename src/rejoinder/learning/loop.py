@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,14 +21,12 @@ from accelerate.state import AcceleratorState  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
-from rejoinder.learning.checkpoints import Checkpoints, Progress
-from rejoinder.learning.freezing import frozen
+from rejoinder.learning.checkpoints import Checkpoints, Progress, plain_state
 from rejoinder.learning.run import TrainingRun, Validation
 from rejoinder.learning.schedules import Schedule
-from rejoinder.learning.stages import Stage
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.torch_parts import frozen
 from rejoinder.progress import bar
-from rejoinder.text.terminal import one_line
+from rejoinder.show.text import one_line
 from rejoinder.threads import use_thread_pools
 
 
@@ -268,3 +266,38 @@ def _nothing() -> dict[str, Tensor] | None:
 
 def _shown(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.3f}"
+
+
+# A stage: the training loop's interface to a model and its training data.
+
+
+class Forward(Protocol):
+    """The stage's network, as `accelerate` wraps it."""
+
+    def __call__(self, **inputs: Tensor) -> Tensor:
+        """The network's output."""
+
+
+class Stage(Protocol):
+    """A network, rows to train it on, and a loss."""
+
+    name: ClassVar[str]
+    """In progress bars and in the names of checkpoints."""
+    figure: ClassVar[str]
+    """The name of the figure that `validate` returns."""
+
+    @property
+    def network(self) -> nn.Module:
+        """What `loss` calls: the network, or a part of it."""
+
+    def __len__(self) -> int:
+        """The number of rows to learn from."""
+
+    def batches(self, epoch: int, size: int) -> list[list[int]]:
+        """The row numbers of each batch of an epoch, ceil(rows / size) batches; the same for the same epoch."""
+
+    def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:
+        """The loss of a batch. torch's random generator is seeded for each step, so that drawing from it is safe."""
+
+    def validate(self) -> float | None:
+        """A figure of merit on held-out rows, higher being better; None without held-out rows."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.arguments import fitting, flag, is_number, of_type, optional, path, texts, whole
 from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.options import fitting, flag, is_number, of_type, optional, path, texts, whole
 
 PRECISIONS = ("no", "bf16", "fp16")
 """Mixed precisions, as `accelerate` names them."""

@@ -1,11 +1,16 @@
-"""How long a stage of training runs, and how large its steps are."""
+"""How long a stage runs, how large its steps are, and the settings that stages share."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rejoinder.errors import CallError
+from rejoinder.options import check_least, check_number, check_rates
+
+# How long a stage of training runs, and how large its steps are.
+
 
 _LOWEST_RATE = 1e-7
 
@@ -86,3 +91,55 @@ class Schedule:
         if self.decay == "plateau":
             return self.learning_rate * 0.1**plateaus < _LOWEST_RATE
         return since_best >= self.patience
+
+
+# Parameters shared by all models that the training loop trains on dialogues.
+#
+# They are fields of a dataclass that reply models and evaluators inherit, so that one name means one thing.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How much of a dialogue is read, and how training runs."""
+
+    name: ClassVar[str]
+    retired: ClassVar[frozenset[str]] = frozenset({"minutes"})  # a time limit is now part of `TrainingRun`
+
+    turns: int = 40
+    """The number of a context's last turns that are read."""
+    longest: int = 60
+    """Tokens of a turn, including its end; what comes after them is neither read nor learned."""
+    batch: int = 16
+    """Dialogues per step."""
+    epochs: int = 10
+    """The largest number of epochs."""
+    patience: int = 2
+    """With validation dialogues, training stops after this many epochs without improvement."""
+    learning_rate: float = 1e-3
+    """The highest learning rate: it rises to it, then falls to 0."""
+    warm_up: float = 0.05
+    """The share of training in which the learning rate rises."""
+    clip: float = 1.0
+    """The largest norm of a gradient."""
+
+    def check(self) -> None:
+        """Raise a CallError for parameters that make no sense."""
+        check_least(self, self.least())
+        check_rates(self, "learning_rate")
+        for name, value in self.shares().items():
+            if not 0 <= check_number(self, name, value) < 1:
+                raise CallError(f"{self.name}: {name} must be from 0 to below 1, not {value}")
+
+    def least(self) -> dict[str, float]:
+        """Parameter -> its least value."""
+        return {"turns": 2, "longest": 2, "batch": 1, "epochs": 1, "patience": 1, "clip": 1e-6}
+
+    def shares(self) -> dict[str, float]:
+        """Parameters from 0 to below 1 -> their value."""
+        return {"warm_up": self.warm_up}
+
+    @property
+    def schedule(self) -> Schedule:
+        """How training runs."""
+        names = ("learning_rate", "batch", "epochs", "warm_up", "patience", "clip")
+        return Schedule(**{name: getattr(self, name) for name in names}, weight_decay=0.0, fused=True)

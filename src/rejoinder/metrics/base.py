@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Bools, Ints
-from rejoinder.building import check_fields
-from rejoinder.data.record import examples_in
+from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
-from rejoinder.specs import format_spec
-from rejoinder.text.cleaning import parse_strip
-from rejoinder.text.tokenise import TOKENISERS
+from rejoinder.specs import check_fields, format_spec
+from rejoinder.text.tokens import TOKENISERS, parse_strip
 from rejoinder.types import Example, Scores
 
 

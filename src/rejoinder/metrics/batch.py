@@ -15,9 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.data.formats.parquet import check_polars_threads
-from rejoinder.text.cleaning import dropped_words, parse_strip, strip_speakers, writable
-from rejoinder.text.tokenise import token_codes
+from rejoinder.data.tables import check_polars_threads
+from rejoinder.text.tokens import dropped_words, parse_strip, strip_speakers, token_codes, writable
 from rejoinder.types import Example
 
 T = TypeVar("T")

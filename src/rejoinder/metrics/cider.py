@@ -20,7 +20,7 @@ from rejoinder.arrays import Floats, Ints, Ragged
 from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import Observer, State, TextMetric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch, TextOptions
-from rejoinder.metrics.ngram_hashes import (
+from rejoinder.metrics.hashes import (
     FrequencyCounter,
     FrequencyTable,
     ngram_hashes,
@@ -29,7 +29,7 @@ from rejoinder.metrics.ngram_hashes import (
     reply_counts,
 )
 from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
-from rejoinder.text.coding import Hashes
+from rejoinder.text.tokens import Hashes
 from rejoinder.types import Scores
 
 _ORDERS = 4

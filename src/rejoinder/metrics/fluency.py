@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.loading.foreign import saved_arrays
+from rejoinder.folders.foreign import saved_arrays
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Scores

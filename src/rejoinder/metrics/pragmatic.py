@@ -16,7 +16,7 @@ from rejoinder.metrics.base import Metric, best_reference, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
 from rejoinder.text.claims import Claims, claims_of
-from rejoinder.text.tokenise import tokenise
+from rejoinder.text.tokens import tokenise
 from rejoinder.types import Scores
 
 NONE = "none"

@@ -1,12 +1,18 @@
-"""Scoring examples by several metrics: one loop, in the order in which its modules are read.
+"""From a source and metrics to a table of scores: in this process, in several, or on Ray.
 
-choosing    which metrics run, and which the data cannot serve
-scorer      one batch of examples in, one column of scores per metric out
-replay      examples that are parsed once and read several times
-local       the loop: all batches of a source on this machine
-part_file   finished rows on disk while the loop runs, from which an interrupted run resumes
-grouping    which replies answer the same context or belong to one dialogue
-table       the scores of all examples, with means and intervals
-score_file  a score file, read back into a table
-score       all of it in one call: `rejoinder.score`
+In reading order:
+
+score         the verb: which metrics, which targets, scoring and the table in one call
+run           A run of metrics over a source: settings, sizes, what resuming depends on, and the run in this process
+scorer        several metrics over one batch at a time
+processes     batches in several processes of this machine: the same scores as in one, in the same order
+ray           A run on Ray: parts of the input are scored by actors of a cluster into a folder
+parts         A folder of scores in parts: what it holds, how it is read and written
+score_file    A score file: written by `score -o`, in one piece or in parts, and read back into a table
+table         the scores of many examples by several metrics: means, slices, thresholds, and the metric that decides
+reliability   for how many replies a metric cannot be relied on
+check         what a file contains, and which metrics can score it
+advice        what to know before a metric is chosen: weaknesses, what a score means, how well it agreed with people
+doctor        what is installed, and whether it works
+replies_page  which replies a report shows and why, as chats and as a table that can be searched
 """

@@ -10,13 +10,12 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rejoinder.arguments import checked
-from rejoinder.data.converting.sampling import duplicate_key
-from rejoinder.data.record import Fields
-from rejoinder.data.source import OnError, Source
-from rejoinder.data.survey import survey
+from rejoinder.data.convert import duplicate_key
+from rejoinder.data.records import Fields
+from rejoinder.data.source import OnError, Source, survey
+from rejoinder.options import checked
 from rejoinder.registry import SHIPPED
-from rejoinder.scoring.choosing import ALL, choose
+from rejoinder.scoring.score import ALL, choose
 from rejoinder.types import Example
 
 _SHOWN = 3

@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.arrays import Ints
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
-from rejoinder.stats.formatting import counted, names_text
+from rejoinder.show.text import counted, names_text
 
 MOST_DOUBTFUL = 0.1
 """The share of a system's replies above which nothing is decided by the metric."""

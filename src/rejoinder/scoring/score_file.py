@@ -1,29 +1,44 @@
-"""A score file, as `score -o` writes it, read back into a table."""
+"""A score file: written by `score -o`, in one piece or in parts, and read back into a table."""
 
 from __future__ import annotations
 
+import glob
+import json
 import math
+import os
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arguments import HIGHEST_SEED, MOST_RESAMPLES
 from rejoinder.arrays import Texts
-from rejoinder.data.formats.rows import Row, rows_of_file
-from rejoinder.data.formats.spreadsheets import from_spreadsheet
-from rejoinder.defaults import RESAMPLES
+from rejoinder.data.contexts import Grouping
+from rejoinder.data.files import Row, rows_of_file
+from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet
 from rejoinder.errors import CallError, DataError, shortened
-from rejoinder.loading.schema import RepeatedKeyError, json_value
-from rejoinder.scoring.grouping import Grouping
+from rejoinder.folders.outputs import (
+    START_OVER,
+    Output,
+    UnfinishedRows,
+    check_same_run,
+    content_digest,
+    replacing,
+    replacing_file,
+    temporary_beside,
+)
+from rejoinder.folders.schema import RepeatedKeyError, json_value
+from rejoinder.options import HIGHEST_SEED, MOST_RESAMPLES, RESAMPLES
 from rejoinder.scoring.reliability import Doubt, Doubts
-from rejoinder.scoring.score_output import SCORE_SUFFIXES, meta_path, owner_of_meta
 from rejoinder.scoring.table import ScoreTable, interval_columns
-from rejoinder.types import Scores
+from rejoinder.types import Example, Scores
+
+# A score file, as `score -o` writes it, read back into a table.
 
 
 def read_scores(path: Path) -> ScoreTable:
@@ -269,3 +284,183 @@ def _doubts(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
     for label, systems in meta.get("doubts", {}).items():
         found = {name: Doubt(told["replies"], told["doubtful"], told["kinds"]) for name, told in systems.items()}
         yield label, found
+
+
+# Score files: one row per example, and meta data that make every number traceable.
+
+
+SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
+
+
+def score_output(path: Path) -> Output:
+    """The file for scores, with the other files that are written with it."""
+    unfinished = UnfinishedRows(path)
+
+    def check() -> None:
+        unfinished.check()
+        _check_meta(path)
+
+    shared = () if path.suffix == ".parquet" else (meta_path(path),)
+    return Output(path, SCORE_SUFFIXES, (unfinished.rows, unfinished.state), shared, check)
+
+
+def _check_meta(path: Path) -> None:
+    """Raise a CallError if the file for meta data was not written by this program, or belongs to other scores."""
+    meta_file = meta_path(path)
+    if path.suffix == ".parquet" or not os.path.lexists(meta_file):
+        return
+    try:
+        meta = json.loads(meta_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        meta = None
+    if not isinstance(meta, dict) or not isinstance(meta.get("signatures"), dict):
+        raise CallError(
+            f"{meta_file} is not the meta data of scores, but {path} would need it for its own: expected another name"
+        )
+    owner = owner_of_meta(path, meta)
+    if owner != path and owner.exists():
+        raise CallError(f"{meta_file} belongs to {owner}: expected another name than {path}, not only another suffix")
+
+
+def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
+    """One line of a score file: {"id", "system", "scores": {name: number or null}}."""
+    known = {label: None if math.isnan(value) else value for label, value in scores.items()}
+    return json.dumps({"id": example_id, "system": system, "scores": known}, ensure_ascii=False) + "\n"
+
+
+def meta_path(scores: Path) -> Path:
+    """Where signatures, seed and version go: scores.jsonl -> scores.meta.json."""
+    return scores.with_suffix(".meta.json")
+
+
+def owner_of_meta(scores: Path, meta: Mapping[str, Any]) -> Path:
+    """The score file that the meta data belong to: scores.csv and scores.jsonl share one meta data file.
+
+    Only the suffix is compared, since scores and meta data may have been renamed together.
+    """
+    name = meta.get("scores")
+    return scores.with_suffix(Path(name).suffix) if isinstance(name, str) else scores
+
+
+def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Sequence[str]) -> None:
+    """Convert finished JSON lines to the target's format and move them into place with their meta data."""
+    if target.suffix == ".jsonl":
+        _publish_with_meta(rows, target, meta)
+        return
+    import polars as pl
+
+    struct = pl.Struct(dict.fromkeys(labels, pl.Float64))
+    schema: dict[str, Any] = {"id": pl.String, "system": pl.String, "scores": struct}
+    # A file name is not a pattern, even if it contains a bracket.
+    frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
+    if target.suffix == ".parquet":
+        with replacing_file(target) as temporary:
+            frame.sink_parquet(temporary, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
+    else:
+        columns = {label: for_spreadsheet(label) for label in labels}
+        texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
+        with temporary_beside(target) as temporary:
+            frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(temporary)
+            _publish_with_meta(temporary, target, meta)
+    rows.unlink()
+
+
+def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) -> None:
+    """Delete the old meta data, then move the scores, then the new meta data: an interruption leaves scores without
+    meta data, never scores with those of another run."""
+    _check_meta(target)  # again: the run may have taken hours
+    about = {"scores": target.name, "content": content_digest(finished), **meta}
+    with replacing(meta_path(target)) as file:
+        file.write(json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        file.flush()
+        meta_path(target).unlink(missing_ok=True)
+        finished.replace(target)
+
+
+# Finished rows of scores: only a run over the same data, with the same metrics, seed and version, may resume them.
+
+
+_MOVED = {"rows": "moved into place"}
+"""Added to the state of an unfinished run before its rows become the score file."""
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """The rows of a run whose scores go into `target` when it is finished."""
+
+    target: Path
+    run: Mapping[str, Any]
+    """What the rows depend on: data, metrics, seed, version."""
+
+    @property
+    def _unfinished(self) -> UnfinishedRows:
+        return UnfinishedRows(self.target)
+
+    def start(self) -> None:
+        """Begin without any row."""
+        self._unfinished.start(self.run)
+
+    def appending(self) -> AbstractContextManager[IO[str]]:
+        """The file of rows, open for appending."""
+        return self._unfinished.appending()
+
+    def kept_only_for_resuming(self) -> AbstractContextManager[None]:
+        """Delete the rows if the block fails for a reason that resuming would not help with."""
+        return self._unfinished.kept_only_for_resuming()
+
+    def publish(self, meta: Mapping[str, Any], columns: Sequence[str]) -> None:
+        """Move the rows to where the scores go."""
+        self._unfinished.write_state({**self.run, **_MOVED})
+        publish_scores(self._unfinished.rows, self.target, meta, columns)
+        self._unfinished.discard()
+
+    def restore(self, columns: Mapping[str, Scores], count: int) -> int:
+        """Fill the columns with the scores of an interrupted run; return how many rows it had finished."""
+        rows, moved = self._unfinished.rows, lacks_only_metadata(self.target)
+        if not moved and not self._unfinished.exist():
+            return 0
+        state = self._unfinished.read_state() or {}
+        check_same_run({key: value for key, value in state.items() if key not in _MOVED}, self.run, rows)
+        if moved:
+            self.target.replace(rows)
+        done, end = 0, 0
+        with rows.open("r+b") as file:
+            for line in file:
+                if not line.endswith(b"}\n"):  # cut off in the middle of a row
+                    break
+                if done == count:
+                    problem = f"has more than {done} rows: expected one per example; {START_OVER}"
+                    raise DataError(problem, file=str(rows))
+                for label, value in _read_row(line, columns.keys(), str(rows), done + 1).items():
+                    columns[label][done] = value
+                done, end = done + 1, end + len(line)
+            file.truncate(end)
+        return done
+
+
+def lacks_only_metadata(target: Path) -> bool:
+    """Whether a run was killed after its rows became the score file, and before their metadata were there."""
+    unfinished = UnfinishedRows(target)
+    state = unfinished.read_state() or {}
+    is_moved = target.suffix == ".jsonl" and _MOVED.items() <= state.items() and not unfinished.rows.exists()
+    return is_moved and target.is_file() and not meta_path(target).exists()
+
+
+def score_rows(examples: Sequence[Example], columns: Mapping[str, Scores]) -> Iterable[str]:
+    """One line per example, with the number that each column has for it."""
+    lists = {label: column.tolist() for label, column in columns.items()}
+    for place, example in enumerate(examples):
+        yield score_row(example.id, example.system, {label: values[place] for label, values in lists.items()})
+
+
+def _read_row(line: bytes, labels: Set[str], file: str, number: int) -> dict[str, float]:
+    """The scores of a finished row: label -> number."""
+    try:
+        scores = json.loads(line)["scores"]
+        row = {label: math.nan if value is None else float(value) for label, value in scores.items()}
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        row = {}  # not a row that this package wrote
+    if row.keys() != labels:
+        problem = f"is damaged: expected a row with the scores of this run; {START_OVER}"
+        raise DataError(problem, file=file, line=number)
+    return row

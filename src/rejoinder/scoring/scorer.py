@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
-from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.reliability import DoubtCounter
-from rejoinder.scoring.slices import Slices
-from rejoinder.scoring.table import ScoreTable, interval_columns
+from rejoinder.scoring.table import ScoreTable, Slices, interval_columns
 from rejoinder.types import Example, Scores
 
 

@@ -1,8 +1,9 @@
-"""The scores of many examples by several metrics: the result of `score`, and the input of comparisons and reports."""
+"""The scores of many examples by several metrics: means, slices, thresholds, and the metric that decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,23 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.defaults import RESAMPLES
-from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.figures.numbers import decimals_for
-from rejoinder.figures.panels import HistogramPanel, IntervalPanel
-from rejoinder.figures.standalone import Figure
-from rejoinder.scoring.grouping import Grouping
-from rejoinder.scoring.reliability import Doubts, reason
-from rejoinder.scoring.slices import Slices
+from rejoinder.arrays import Ints
+from rejoinder.data.contexts import Grouping
+from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.metrics.base import Metric
+from rejoinder.options import RESAMPLES
+from rejoinder.scoring.reliability import REMEDY, Doubts, reason
+from rejoinder.show.figures import HistogramPanel, IntervalPanel
+from rejoinder.show.markup import decimals_for
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import NOTEBOOK_WIDTH, grid, number_text, text_html, wrapped
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
-from rejoinder.text.grid import grid, number, wrapped
-from rejoinder.text.notebook import NOTEBOOK_WIDTH, text_html
-from rejoinder.types import Scores
+from rejoinder.types import Example, Scores
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+# The scores of many examples by several metrics: the result of `score`, and the input of comparisons and reports.
+
 
 _MANY_ROWS = 1_000_000
 """Rows from which columns are summarised one by one."""
@@ -312,7 +316,7 @@ def interval_columns(label: str) -> tuple[str, str]:
 
 
 def _cell(summary: Summary) -> str:
-    mean, low, high = map(number, (summary.mean, summary.low, summary.high))
+    mean, low, high = map(number_text, (summary.mean, summary.low, summary.high))
     return mean if np.isnan(summary.high - summary.low) else f"{mean} [{low}, {high}]"
 
 
@@ -327,3 +331,182 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_json_value(item) for item in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+# Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The lowest mean of a metric that passes."""
+
+    metric: str
+    lowest: float
+
+    @classmethod
+    def parse(cls, text: str) -> Threshold:
+        """The threshold in text such as "default=3.2"; a name may contain = itself, as in "bleu(n=2)=0.1"."""
+        name, _, value = text.rpartition("=")
+        try:
+            lowest = float(value)
+        except ValueError:
+            lowest = math.nan
+        if not name.strip() or not math.isfinite(lowest):
+            raise CallError(f"a threshold must be NAME=NUMBER, such as default=3.2, not {shortened(text)}")
+        return cls(name.strip(), lowest)
+
+    def check_metric(self, metrics: Mapping[str, Metric]) -> None:
+        """Raise a CallError where the metric is not among those that run, or lower scores of it are better."""
+        if self.metric not in metrics:
+            raise UnknownNameError("metric of the threshold", self.metric, metrics)
+        if not metrics[self.metric].higher_is_better:
+            raise CallError(f"lower scores of {self.metric} are better: expected a metric of which higher ones are")
+
+    def failures(self, table: ScoreTable) -> Iterator[str]:
+        """One sentence per system whose mean is below the threshold, or unknown."""
+        for system, cell in table.summary()[self.metric].items():
+            whose = f" of {system}" if system else ""
+            if math.isnan(cell.mean):
+                yield f"{self.metric}{whose} is unknown: no reply could be scored"
+            elif cell.mean < self.lowest:
+                found = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
+                yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
+
+
+def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
+    """One sentence for each threshold whose metric cannot judge the replies."""
+    doubts = (table.doubt(threshold.metric) for threshold in thresholds)
+    return [f"{doubt}. {REMEDY}" for doubt in doubts if doubt]
+
+
+def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
+    """One sentence for each system and threshold that fails, of the metrics that can judge the replies."""
+    able = (threshold for threshold in thresholds if not table.doubt(threshold.metric))
+    return [failure for threshold in able for failure in threshold.failures(table)]
+
+
+# Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
+
+
+LENGTH, TURNS = "length", "turns"
+"""Slices that need no field of the data: words of the reply, and utterances of the context."""
+MISSING = "(none)"
+MOST_VALUES = 50
+"""Values of a field beyond which it is an identifier or a text, not a group."""
+_LENGTHS = ((0, "no words"), (5, "1-5 words"), (10, "6-10 words"), (20, "11-20 words"), (40, "21-40 words"))
+_MOST_TURNS = 6
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slice of each example by one field."""
+
+    field: str
+    values: tuple[str, ...]
+    codes: Ints
+    """One index into `values` per example."""
+
+
+@dataclass
+class SliceFinder:
+    """Collects the values of some fields; memory: some bytes per example and field."""
+
+    fields: tuple[str, ...] = ()
+    _codes: list[list[int]] = field(default_factory=list)
+    _values: list[dict[str, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._codes, self._values = [[] for _ in self.fields], [{} for _ in self.fields]
+
+    def add(self, examples: Iterable[Example]) -> None:
+        """Take examples into account."""
+        if not self.fields:
+            return
+        for example in examples:
+            self.add_values(self.values_of(example))
+
+    def values_of(self, example: Example) -> list[str]:
+        """The example's value of each field."""
+        return [slice_of(example, name, place) for place, name in enumerate(self.fields)]
+
+    def add_values(self, found: Sequence[str]) -> None:
+        """Take an example with these values of the fields into account."""
+        for name, values, codes, value in zip(self.fields, self._values, self._codes, found, strict=True):
+            codes.append(values.setdefault(value, len(values)))
+            if len(values) > MOST_VALUES:
+                raise CallError(
+                    f"the field {name!r} has more than {MOST_VALUES} different values: expected one that "
+                    "groups the replies, such as a topic or a language"
+                )
+
+    def found(self) -> tuple[Slices, ...]:
+        """The slices of all examples that were added."""
+        for name, values in zip(self.fields, self._values, strict=True):
+            if set(values) == {MISSING}:
+                raise CallError(f"no reply has a field {name!r}: expected a field of the data, length or turns")
+        return tuple(map(_ordered, self.fields, self._values, self._codes))
+
+
+def slice_of(example: Example, name: str, place: int) -> str:
+    """The example's value of a field; `place` is the field's place in `Example.slices`."""
+    given = example.slices[place] if place < len(example.slices) else ""
+    if given:
+        return given
+    return length_of(example) if name == LENGTH else turns_of(example) if name == TURNS else MISSING
+
+
+def length_of(example: Example) -> str:
+    """How many words the reply has, in ranges."""
+    words = len(example.response.split())
+    return next((name for most, name in _LENGTHS if words <= most), "over 40 words")
+
+
+def turns_of(example: Example) -> str:
+    """How many utterances the context has."""
+    turns = len(example.context)
+    return f"{turns}" if turns < _MOST_TURNS else f"{_MOST_TURNS} or more"
+
+
+def in_order(name: str, values: Iterable[str]) -> list[str]:
+    """The values as a reader expects them: lengths by size, others by alphabet, the missing one last."""
+    lengths = [label for _, label in _LENGTHS]
+    if name == LENGTH:
+        return sorted(values, key=lambda value: (lengths.index(value) if value in lengths else len(lengths), value))
+    return sorted(values, key=lambda value: (value == MISSING, value))
+
+
+def _ordered(name: str, values: dict[str, int], codes: Sequence[int]) -> Slices:
+    order = in_order(name, values)
+    place = np.empty(len(order), np.int64)
+    place[[values[value] for value in order]] = np.arange(len(order))
+    return Slices(name, tuple(order), place[np.array(codes, np.int64)])
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """The metric that decides, and why it was chosen."""
+
+    metric: str
+    reason: str
+
+    @classmethod
+    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> Primary:
+        """The metric that was wanted; else the first named one, else `default`, else the first that can be used."""
+        if wanted is not None:
+            if wanted not in table.metrics:
+                raise UnknownNameError("primary metric", wanted, table.metrics)
+            return cls(wanted, "as chosen")
+        if named:
+            return cls(named[0], "the first one named")
+        if "default" in table.metrics:
+            return cls("default", "the evaluator that comes with the package")
+        for label in table.metrics:
+            says_what_is_better = np.isfinite(table.ranges.get(label, (0.0, 1.0))[1])
+            if says_what_is_better and not np.isnan(table[label]).all():
+                return cls(label, "the first that these data allow")
+        return cls(table.metrics[0], "the first one")
+
+    def reason_given(self, metrics: Sequence[str]) -> Iterator[str]:
+        """A sentence about the choice, where there was one."""
+        if len(metrics) > 1:
+            yield f"Primary metric: {self.metric}, {self.reason}."

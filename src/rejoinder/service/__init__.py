@@ -1,12 +1,11 @@
-"""The HTTP service: `rejoinder serve`.
+"""The metrics over HTTP: docs/guide/service.md.
 
-limits         how much one request, and all that wait, may hold
-batcher        scores the replies of many requests together
-bodies         requests as examples, checked with the messages of the command line
-comparing      the comparison of systems
-why            why a reply got its scores
-description    the routes and the shapes of their JSON: routes and OpenAPI document are made from it
-access_log     headers, counters and the log, around every answer
-app            what the routes do
-pages          the page at /
+In reading order:
+
+app          the application: what each route does, and the access log
+description  the routes, and the shapes of their JSON
+bodies       the body of a request as examples, and two systems in one request compared
+batcher      requests that arrive together are scored together
+limits       how much one request may hold, how much may wait, and for how long
+why          why a reply got its scores
 """

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejoinder._version import __version__
-from rejoinder.arguments import HIGHEST_SEED
-from rejoinder.data.messages import ASIDE_ROLES, BODY, TURN_ROLES
+from rejoinder.data.records import ASIDE_ROLES, BODY, TURN_ROLES
+from rejoinder.options import HIGHEST_SEED
 from rejoinder.service.bodies import FAIL_IF
 from rejoinder.service.limits import Limits
 

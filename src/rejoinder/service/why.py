@@ -20,7 +20,7 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
 from rejoinder.scoring.scorer import finite
 from rejoinder.scoring.table import json_ready
-from rejoinder.text.grid import number
+from rejoinder.show.text import number_text
 from rejoinder.types import Example
 
 MOST_PARTS = 40
@@ -125,10 +125,10 @@ class _Reading:
         yield from self._of_context()
         yield from self._of_parts(batch.examples[0].response)
         if (bounds := self.interval(batch)) is not None and not math.isnan(bounds[0]):
-            low, high = (number(bound, 1) for bound in bounds)
+            low, high = (number_text(bound, 1) for bound in bounds)
             yield f"People's mean rating of this reply is expected to be between {low} and {high}."
         if points := points_of_signature(self.metric.signature):
-            known = ", ".join(f"{point.name} {number(point.mean, 2)}" for point in points)
+            known = ", ".join(f"{point.name} {number_text(point.mean, 2)}" for point in points)
             yield f"For orientation, means on other conversations: {known}."
         # What a judge counts are its requests, not this reply.
         if self.metric.name not in JUDGES and (watcher := self.metric.watcher()) is not None:
@@ -139,7 +139,7 @@ class _Reading:
         if abs(change := self.score - self.elsewhere) >= self._least:
             better = (change > 0) == self.metric.higher_is_better
             fits = "fits this context" if better else "fits this context no better than any other"
-            yield f"The reply {fits}: after unrelated turns its mean score is {number(self.elsewhere, 2)}."
+            yield f"The reply {fits}: after unrelated turns its mean score is {number_text(self.elsewhere, 2)}."
 
     def _of_parts(self, reply: str) -> Iterator[str]:
         known = [(self.score - score, part) for part, score in self.without if not math.isnan(score)]
@@ -147,7 +147,7 @@ class _Reading:
             return
         for word, (change, part) in (("raises", max(known, key=_change)), ("lowers", min(known, key=_change))):
             if (change if word == "raises" else -change) >= self._least:
-                without = number(self.score - change, 2)
+                without = number_text(self.score - change, 2)
                 yield f"“{reply[part.start : part.end]}” {word} it the most: without it the score is {without}."
 
     @property

@@ -1,33 +1,26 @@
-"""Statistics: arrays in, numbers out. Intervals, correlations, comparisons, agreement.
+"""Arrays in, numbers out.
 
 In reading order:
 
-| module | contents |
-|---|---|
-| `intervals` | `Interval`: an estimate with bounds, from bootstrap replicates |
-| `formatting` | intervals, p-values and counts as text |
-| `sums` | values summed by group, with the cluster-robust variance of their mean |
-| `yes_no` | intervals for scores with only two values |
-| `resampling` | cluster bootstrap counts; intervals of means |
-| `permutation` | random swaps and memberships, and the p-value of a permutation test |
-| `mean_tests` | permutation tests of a difference of means, and the intervals that agree with them |
-| `effect_size` | d_z, g, wins and losses, sample size for a given power |
-| `compare_means` | paired and unpaired comparison of two systems |
-| `multiple` | Holm's correction, significance clusters |
-| `correlation` | Pearson, Spearman, Kendall with p-values |
-| `concordance`, `weighted_correlation` | correlations of many resamples of the same data |
-| `bootstrap_correlation` | intervals of many metrics' correlations |
-| `independence` | p-values of correlations by permutation of contexts |
-| `compare_correlations` | Williams' test, permutation test of two metrics |
-| `fixed_systems` | correlations over the means of fixed systems |
-| `pairs` | acc_eq, tie calibration, tau within contexts |
-| `meta_evaluation` | accuracy over pairs of systems; random-effects means over several data sets |
-| `planning` | contexts, raters and items that an evaluation needs |
-| `preferences` | Bradley-Terry strengths with ties, rankings, win rates at equal lengths |
-| `agreement` | kappa, Krippendorff's alpha, intraclass correlation, outliers, the human ceiling |
-| `mixed` | means of systems with crossed random effects of contexts, replies and raters |
-| `aggregation` | one score per item from several raters |
-| `labelling` | which replies to label, with known probabilities; means from few labels and many automatic scores |
-
-Nothing is imported here: import what you need from its module. scipy is imported inside the functions that need it.
+intervals              an estimate with its interval; sums over groups; intervals of shares
+resampling             cluster bootstrap, permutations, and corrections for many tests
+means                  is B better than A, and by how much: two means, their effect size, and what a test can detect
+mean_tests             permutation tests of a difference of means
+correlation            Pearson, Spearman, Kendall and concordance, with and without weights
+correlation_intervals  intervals of correlations by cluster bootstrap, and tests against independence
+correlation_tests      does metric B agree with people better than metric A
+systems                agreement over the means of systems: correlations with fixed systems, and the accuracy of pairs
+pairs                  how often two replies are ordered as people order them
+random_effects         several data sets pooled into one
+raters                 how far raters agree: kappa, Krippendorff's alpha, intraclass correlation; unusual raters; the
+                       ceiling for metrics
+rater_intervals        intervals of these
+aggregation            one label or score from several raters: Dawid and Skene, MACE, weighted means
+mixed                  system means of ratings with items and raters drawn at random: a mixed model, its likelihood
+                       and its intervals
+labels                 which replies to label, each with a known probability, and means from such labels
+predicted              human means from automatic scores of all replies and labels of some (prediction-powered
+                       inference)
+planning               how many contexts, items and raters are needed for a power or a precision
+preferences            pairwise preferences: strengths, rankings, contests, control for length
 """

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.intervals import t_quantile
-from rejoinder.stats.permutation import membership_chunks, n_memberships, n_swaps, swap_chunks
-from rejoinder.stats.resampling import LARGE
-from rejoinder.stats.sums import ROUNDING, Sums
+from rejoinder.stats.intervals import ROUNDING, Sums, t_quantile
+from rejoinder.stats.resampling import LARGE, membership_chunks, n_memberships, n_swaps, swap_chunks
 
 FEW = 50
 """Groups below which skewed differences matter: of exponential ones with mean 0, sign flips alone reject 9.6 % in 10

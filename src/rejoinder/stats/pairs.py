@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.defaults import RESAMPLES
+from rejoinder.options import RESAMPLES
 from rejoinder.stats.correlation import jointly_known
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval

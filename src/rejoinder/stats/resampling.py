@@ -1,22 +1,33 @@
-"""Cluster bootstrap: whole groups of examples are drawn with replacement; intervals of means.
-
-Replies to one context are not independent, so contexts (*groups*) are drawn, not replies. A resample is represented by
-counts, how often each group was drawn, so that weighted sums for a thousand resamples are one matrix product.
-"""
+"""Cluster bootstrap, permutations, and corrections for many tests."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.defaults import RESAMPLES
-from rejoinder.stats.intervals import Interval, bootstrap_bounds, check_confidence, t_quantile
-from rejoinder.stats.sums import Sums
-from rejoinder.stats.yes_no import Values, share_interval, two_values
+from rejoinder.options import RESAMPLES
+from rejoinder.stats.intervals import (
+    Interval,
+    Sums,
+    Values,
+    bootstrap_bounds,
+    check_confidence,
+    share_interval,
+    t_quantile,
+    two_values,
+)
+
+# Cluster bootstrap: whole groups of examples are drawn with replacement; intervals of means.
+#
+# Replies to one context are not independent, so contexts (*groups*) are drawn, not replies. A resample is represented
+# by counts, how often each group was drawn, so that weighted sums for a thousand resamples are one matrix product.
+
 
 Groups = Sequence[Any] | NDArray[Any] | None
 
@@ -195,3 +206,126 @@ def _interval(values: Sums, replicates: Floats, confidence: float) -> Interval:
 def _ratio(top: Any, bottom: Any) -> Any:
     """top / bottom, and NaN where bottom is 0."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=np.asarray(bottom) > 0)[()]
+
+
+# Random swaps and shuffles, in chunks, and the p-value of a permutation test.
+#
+# Where there are no more different swaps or shuffles than were asked for, each comes once, except for the one that
+# changes nothing: the p-value is then exact.
+
+
+SORTED_UNITS = 1000
+"""Up to so many units, the members of many permutations are drawn at once, by sorting random numbers."""
+
+
+def swap_chunks(n_units: int, n_permutations: int, seed: int) -> Iterator[Floats]:
+    """For each permutation and unit 0 or 1 with equal probability, in chunks of shape (permutations, n_units)."""
+    if n_swaps(n_units, n_permutations) < n_permutations:
+        numbers = np.arange(1, 2**n_units)[:, None]
+        yield (numbers >> np.arange(n_units) & 1).astype(np.float64)
+        return
+    rng = np.random.default_rng(seed)
+    width = -(-n_units // 8)
+    for size in chunk_sizes(n_units, n_permutations):
+        random_bytes = rng.integers(0, 256, (size, width), dtype=np.uint8)
+        yield np.unpackbits(random_bytes, axis=1, count=n_units).astype(np.float64)
+
+
+def membership_chunks(n_units: int, n_members: int, n_permutations: int, seed: int) -> Iterator[Floats]:
+    """For each permutation 1 at `n_members` random units, else 0, in chunks of shape (permutations, n_units).
+
+    The last `n_members` units are those of the data.
+    """
+    if n_memberships(n_units, n_members, n_permutations) < n_permutations:
+        chosen = np.array(list(combinations(range(n_units), n_members)))[:-1]  # the last are those of the data
+        every = np.zeros((len(chosen), n_units))
+        np.put_along_axis(every, chosen, 1, axis=1)
+        yield every
+        return
+    rng = np.random.default_rng(seed)
+    for size in chunk_sizes(n_units, n_permutations):
+        chunk = np.zeros((size, n_units))
+        if n_units <= SORTED_UNITS:
+            chosen = rng.random((size, n_units)).argpartition(n_members - 1, axis=1)[:, :n_members]
+            np.put_along_axis(chunk, chosen, 1, axis=1)
+        else:
+            for row in chunk:
+                row[rng.choice(n_units, n_members, replace=False, shuffle=False)] = 1
+        yield chunk
+
+
+def n_swaps(n_units: int, n_permutations: int) -> int:
+    """How many swaps are drawn: at most all that change something."""
+    return min((1 << n_units) - 1, n_permutations)
+
+
+def n_memberships(n_units: int, n_members: int, n_permutations: int) -> int:
+    """How many memberships are drawn: at most all but that of the data."""
+    return min(math.comb(n_units, n_members) - 1, n_permutations)
+
+
+def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float:
+    """The two-sided p-value: the share of permuted statistics at least as extreme as the observed one.
+
+    The observed one counts as one of them: otherwise p could be 0, and the test would reject too often (Phipson and
+    Smyth 2010).
+    """
+    if np.isnan(observed):
+        return float("nan")
+    # A permutation that equals the data must count as extreme, although summing in another order may change its bits.
+    extreme = np.count_nonzero(np.abs(permuted) >= abs(observed) * (1 - 1e-9))
+    return float((extreme + 1) / (permuted.size + 1))
+
+
+def chunk_sizes(width: int, n_permutations: int) -> Iterator[int]:
+    """How many permutations to make at a time, so that memory stays bounded."""
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, not {n_permutations}")
+    rows = max(1, CHUNK_VALUES // max(width, 1))
+    for start in range(0, n_permutations, rows):
+        yield min(rows, n_permutations - start)
+
+
+# Many comparisons at once: corrected p-values, and clusters of items without significant differences.
+
+
+ALPHA = 0.05
+"""The significance level of every verdict."""
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """The p-values, corrected to control the probability of any false positive (Holm 1979); NaN stays NaN.
+
+    The k-th smallest of m is multiplied by m - k + 1, and the results are made non-decreasing.
+    """
+    given = np.asarray(p_values, np.float64)
+    adjusted = np.full(given.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(given.reshape(-1)))
+    flat = given.reshape(-1)[known]
+    order = np.argsort(flat, kind="stable")
+    steps = flat[order] * np.arange(flat.size, 0, -1)
+    adjusted.reshape(-1)[known[order]] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def significance_clusters(estimates: ArrayLike, p_values: ArrayLike, alpha: float = ALPHA) -> Ints:
+    """The cluster of each item, 1 for the best.
+
+    From the highest estimate down, a new cluster starts where an item is significantly worse than any item of the
+    current cluster, as in the metrics tasks of WMT (Freitag et al. 2022): no two items of one cluster differ
+    significantly, but items of different clusters may not differ either. `p_values[i, j]` is the p-value of the
+    difference between items i and j. An item without an estimate gets 0.
+    """
+    values, table = np.asarray(estimates, np.float64), np.asarray(p_values, np.float64)
+    if values.ndim != 1 or table.shape != (values.size, values.size):
+        raise ValueError(f"{values.shape} estimates need a square table of p-values, not {table.shape}")
+    clusters = np.zeros(values.size, np.int64)
+    members: list[int] = []
+    cluster = 1
+    for item in [int(i) for i in np.argsort(-values, kind="stable") if not np.isnan(values[i])]:
+        if (table[members, item] < alpha).any():
+            cluster += 1
+            members = []
+        clusters[item] = cluster
+        members.append(item)
+    return clusters

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from rejoinder.text.cleaning import STOP_WORDS
-from rejoinder.text.stemming import stem
+from rejoinder.text.tokens import STOP_WORDS
+from rejoinder.text.words import stem
 
 Entities = frozenset[tuple[str, str]]
 """Pairs of a kind (place, month, day, name) and the word itself."""

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from rejoinder.data.files import read_text
+from rejoinder.data.dialogues import read_text
 from rejoinder.errors import DataError
-from rejoinder.loading.foreign import tokeniser_of
-from rejoinder.text.cleaning import writable
+from rejoinder.folders.foreign import tokeniser_of
+from rejoinder.text.tokens import writable
 
 PAD, START, END, DROPPED = range(4)
 """Padding; the token before a reply; the end of a turn; the placeholder of a dropped word."""

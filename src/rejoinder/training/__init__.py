@@ -1,8 +1,9 @@
-"""Training by name: what `rejoinder.train`, `rejoinder.distill` and the commands of the same names call.
+"""`train`, `distill` and `calibrate`, by name.
 
-input    the training data that were read, before training starts
-output   the folder of a trained model, with the checkpoints of its training next to it
-train    `train`: fit and save anything by name
-setup    `setup`: a blend that comes with the package, but whose largest members do not
-distill  `distill`: a small evaluator that learns the scores of larger ones
+In reading order:
+
+train      from files or objects in memory to a fitted evaluator, reply model or sentence encoder, and set-up of
+           templates
+distil     A small evaluator that learns the scores of larger ones: docs/guide/distillation.md
+calibrate  calibration of an evaluator's scores to the human scale, and its quality: docs/guide/calibration.md
 """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rejoinder.encoders.tweet2vec.encoder import Tweet2Vec
 from rejoinder.evaluators.adem.adem import Adem
+from rejoinder.models.tweet2vec import Tweet2Vec
 from rejoinder.registry import load
 from small_evaluators import dialogues, judged
 from tiny_vectors import tiny_characters

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.language_models.ngram import read_arpa
+from rejoinder.evaluators.am_fm import AmFm
+from rejoinder.models.arpa import read_arpa
 from small_am_fm import EXAMPLES, SENTENCES, TEXTS, judged
 
 if TYPE_CHECKING:

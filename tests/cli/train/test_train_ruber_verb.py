@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.stages import RankingStage
+from rejoinder.evaluators.ruber.training import RankingStage
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.schedules import Schedule
 from topic_replies import labelled, questions, topics_in_order

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.data.formats import documents
-from rejoinder.data.formats.documents import document_rows, is_document
+from rejoinder.data import files
+from rejoinder.data.files import document_rows, is_document
 from rejoinder.errors import DataError
 
 RECORDS = [{"id": str(n), "response": f'a "quoted" \\ reply\n{n} ü 🙂 ]}},', "n": [n, {"x": None}]} for n in range(40)]
@@ -27,7 +27,7 @@ def written(path: Path, content: str | bytes) -> Path:
 def test_every_element_whatever_the_pieces_read(
     chunk: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "_CHUNK", chunk)
+    monkeypatch.setattr(files, "_CHUNK", chunk)
     path = written(tmp_path / "a.json", json.dumps(RECORDS, indent=indent, ensure_ascii=False))
     assert [record for _, record in document_rows(path, "a.json")] == RECORDS
 
@@ -92,8 +92,8 @@ def test_a_broken_document_is_refused_even_where_records_are_skipped(
 
 
 def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "LONGEST_LINE", 1 << 20)
-    monkeypatch.setattr(documents, "_CHUNK", 1 << 14)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(files, "_CHUNK", 1 << 14)
     path = written(tmp_path / "a.json", json.dumps([{"response": "a" * (8 << 20)}]))
     with pytest.raises(DataError, match="has a record longer than 1 MiB"):
         list(document_rows(path, "a.json"))

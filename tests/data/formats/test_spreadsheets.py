@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.data.formats.spreadsheets import column_for_spreadsheet, for_spreadsheet, from_spreadsheet
+from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet
 
 LINK = '=HYPERLINK("http://example.org/?"&A1,"open")'
 SIGNS = [

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rejoinder
-from rejoinder.data.formats import workbooks
-from rejoinder.data.formats.rows import rows_of_file
-from rejoinder.data.formats.workbooks import sheet_cells, write_sheet
+from rejoinder.data import tables
+from rejoinder.data.files import rows_of_file
 from rejoinder.data.source import Source
+from rejoinder.data.tables import sheet_cells, write_sheet
 from rejoinder.errors import DataError, MissingExtraError, RejoinderError
 from small_workbooks import cell, table, write_workbook
 
@@ -255,7 +255,7 @@ def test_sizes_are_read_before_anything_is_unpacked(part: str, tmp_path: Path, m
         rows += "".join(f'<row r="{number}"/>' for number in range(3, many))
     path = write_workbook(tmp_path / "a.xlsx", rows, shared=shared)
     assert read(path)[1:] == [(2, ["1", "hi"])]
-    monkeypatch.setattr(workbooks, "LARGEST_PART", 20_000)
+    monkeypatch.setattr(tables, "LARGEST_PART", 20_000)
     monkeypatch.setattr(zipfile.ZipFile, "open", _opened_but(part, zipfile.ZipFile.open))
     assert f"unpacks {part} to 0 MiB: expected at most" in refusal(path)
 
@@ -307,11 +307,11 @@ def test_other_formats_are_named(tmp_path: Path) -> None:
 def test_what_does_not_fit_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RejoinderError, match="has 32,768 characters and a cell at most 32,767"):
         rejoinder.convert([{"response": "a" * 32_768}], tmp_path / "a.xlsx")
-    monkeypatch.setattr(workbooks, "MOST_ROWS", 2)
+    monkeypatch.setattr(tables, "MOST_ROWS", 2)
     with pytest.raises(RejoinderError, match="a sheet has at most 2 rows"):
         rejoinder.convert([{"response": "a"}] * 2, tmp_path / "a.xlsx")
     monkeypatch.undo()
-    monkeypatch.setattr(workbooks, "LARGEST_PART", 1 << 10)
+    monkeypatch.setattr(tables, "LARGEST_PART", 1 << 10)
     with pytest.raises(RejoinderError, match="the sheet has more than 0 MiB and would not be read again"):
         rejoinder.convert([{"response": "a" * 2000}], tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())

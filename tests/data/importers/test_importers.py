@@ -11,13 +11,11 @@ import pytest
 
 import foreign_records as foreign
 import rejoinder
-from rejoinder.data.importers.columns import snake_case
-from rejoinder.data.importers.conversation import messages_of, reply_of, turns_of
-from rejoinder.data.importers.detection import SHAPES
-from rejoinder.data.importers.paths import value_at
+from rejoinder.data.chats import messages_of, reply_of, turns_of
+from rejoinder.data.importers import SHAPES, snake_case
 from rejoinder.data.judged import JudgedSource
+from rejoinder.data.records import FieldError, value_at
 from rejoinder.data.source import Source
-from rejoinder.data.values import FieldError
 from rejoinder.errors import DataError
 from rejoinder.types import Example
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.data.results.inspect_log import _content
-from rejoinder.data.results.reading import result_rows
+from rejoinder.data.results import _content, result_rows
 from rejoinder.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:

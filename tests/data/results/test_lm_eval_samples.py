@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.data.results.reading import result_rows
+from rejoinder.data.results import result_rows
 from rejoinder.errors import DataError
 
 FILES = Path(__file__).parent / "files" / "lm-eval"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.data.results.reading import result_rows
+from rejoinder.data.results import result_rows
 from rejoinder.errors import DataError
 
 if TYPE_CHECKING:

@@ -14,17 +14,16 @@ import pytest
 
 import small_evaluators as small
 from planted_scores import GIVEN, WIDTH, examples, human_of, judged, stored
-from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
-from rejoinder.evaluators.adem.dot import EncoderDot, Tweet2VecDot, VhredDot
-from rejoinder.evaluators.adem.length import LengthTrend
+from rejoinder.evaluators.adem.adem import Adem, ContextAdem, LengthTrend, ReferenceAdem
+from rejoinder.evaluators.adem.baselines import EncoderDot, Tweet2VecDot, VhredDot
 from rejoinder.evaluators.adem.vectors import Projection
 from rejoinder.evaluators.calibration import Calibration
-from rejoinder.meta.studies.length_bias import lengths_of
 from rejoinder.metrics.batch import Batch
+from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.registry import build_reply_model, load
 from rejoinder.stats.correlation import correlate
+from rejoinder.trust.probes import lengths_of
 from rejoinder.types import Example, JudgedExample
 from tiny_vectors import tiny_characters
 

@@ -9,8 +9,7 @@ import pytest
 
 from planted_scores import GIVEN, examples, judged, stored
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.adem.adem import Adem, ContextAdem, ReferenceAdem
-from rejoinder.evaluators.adem.length import LengthTrend
+from rejoinder.evaluators.adem.adem import Adem, ContextAdem, LengthTrend, ReferenceAdem
 
 
 @pytest.fixture(scope="module")

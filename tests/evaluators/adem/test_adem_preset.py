@@ -12,11 +12,10 @@ import pytest
 
 import small_evaluators as small
 from planted_scores import GIVEN, WIDTH, examples, human_of, judged, stored
-from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem
-from rejoinder.evaluators.adem.learning import Bilinear, descended
-from rejoinder.evaluators.adem.solvers import Compared
+from rejoinder.evaluators.adem.learning import Bilinear, Compared, descended
+from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.registry import load
 from rejoinder.types import Scores
 from tiny_vectors import tiny_characters

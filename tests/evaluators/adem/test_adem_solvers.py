@@ -7,15 +7,22 @@ import pytest
 
 from rejoinder.arrays import Floats
 from rejoinder.evaluators.adem.learning import (
+    Compared,
+    Descent,
+    Scale,
     Setting,
     anchored,
     chosen,
+    descend,
     descended,
     early_stopping_rows,
     learned,
+    objective,
+    path,
     settings_of,
+    solve,
+    squared_error,
 )
-from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale, descend, objective, path, solve, squared_error
 
 GAMMA = 0.02
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.encoders.stored_vectors import StoredVectors
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.adem.human_likeness import HumanLikeness, pooled, systems_of
+from rejoinder.evaluators.adem.baselines import HumanLikeness, pooled, systems_of
+from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.types import Example
 from tiny_vectors import tiny_characters
 

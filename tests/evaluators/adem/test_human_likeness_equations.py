@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.evaluators.adem.human_likeness import _features, _regression
+from rejoinder.evaluators.adem.baselines import _features, _regression
 from rejoinder.evaluators.adem.vectors import Reading
 
 pytest.importorskip("sklearn.linear_model", reason="learning human-likeness needs scikit-learn")

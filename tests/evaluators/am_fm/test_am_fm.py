@@ -13,12 +13,10 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.evaluators.am_fm.fluency import NgramFluency
-from rejoinder.evaluators.am_fm.parts import Am, Fm
-from rejoinder.evaluators.am_fm.semantic_space import SemanticSpace
-from rejoinder.language_models.ngram import write_arpa
+from rejoinder.evaluators.am_fm import AmFm
+from rejoinder.evaluators.am_fm_parts import Am, Fm, NgramFluency, SemanticSpace
 from rejoinder.metrics.base import ScoreWarning
+from rejoinder.models.arpa import write_arpa
 from rejoinder.types import Dialogue, Example, Scores
 from small_am_fm import EXAMPLES, REFERENCES, SENTENCES, TEXTS, judged
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from places import JUDGED
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.meta.judged import read_judged
+from rejoinder.data.judged import read_judged
+from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.types import Dialogue
 
 pytest.importorskip("sklearn", reason="learning a semantic space needs scikit-learn")

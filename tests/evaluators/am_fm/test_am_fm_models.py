@@ -11,10 +11,8 @@ import pytest
 
 from rejoinder.arrays import Ragged
 from rejoinder.errors import DataError, NeedsError
-from rejoinder.evaluators.am_fm.am_fm import AmFm
-from rejoinder.evaluators.am_fm.fluency import NGRAM, CausalFluency, NgramFluency, learned_fluency
-from rejoinder.evaluators.am_fm.parts import with_digest
-from rejoinder.evaluators.am_fm.weights import fitted_weights
+from rejoinder.evaluators.am_fm import AmFm, fitted_weights
+from rejoinder.evaluators.am_fm_parts import NGRAM, CausalFluency, NgramFluency, learned_fluency, with_digest
 
 
 def test_pruning_drops_pairs_of_words_only_if_it_is_wanted() -> None:

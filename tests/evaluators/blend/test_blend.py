@@ -14,8 +14,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.evaluators.blend.labelled import joined, rated_sets
-from rejoinder.evaluators.blend.member_scores import PART_WORDS, MemberScores, Parts
+from rejoinder.evaluators.blend.columns import PART_WORDS, MemberScores, Parts, joined, rated_sets
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -144,7 +143,7 @@ def test_scores_of_members_are_computed_once(tmp_path: Path) -> None:
 
 
 def test_scores_of_members_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.blend.member_scores.PIECE", 20)
+    monkeypatch.setattr("rejoinder.evaluators.blend.columns.PIECE", 20)
     examples = [item.example for item in rated("a", 60)]
 
     def interrupted(self: Sampled, batch: Batch) -> Scores:
@@ -185,7 +184,7 @@ def test_members_that_take_long_are_announced(
 ) -> None:
     monkeypatch.setattr("rejoinder.progress.FIRST_LINE", 0.0)
     monkeypatch.setattr("rejoinder.progress.LONG", 0.0)
-    monkeypatch.setattr("rejoinder.evaluators.blend.member_scores.PIECE", 5)
+    monkeypatch.setattr("rejoinder.evaluators.blend.columns.PIECE", 5)
     MemberScores([item.example for item in rated("a", 20)], None, quiet=False).columns(BOTH[0])
     said = capsys.readouterr().err
     assert said.startswith(f"note: scoring with {BOTH[0].name} will take about ")

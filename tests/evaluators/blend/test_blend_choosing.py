@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rejoinder.arrays import Floats
-from rejoinder.evaluators.blend import choosing
-from rejoinder.evaluators.blend.agreement import compared
-from rejoinder.evaluators.blend.labelled import Labelled
+from rejoinder.evaluators.blend import fitting
+from rejoinder.evaluators.blend.columns import Labelled
+from rejoinder.evaluators.blend.fitting import compared
 
 SETS, HUMAN = np.repeat(np.arange(3), 4), np.tile(np.arange(1.0, 5), 3)
 RIGHT, WRONG = np.arange(1.0, 5), np.arange(4.0, 0, -1) / 2  # the mean of both is in the right order
@@ -30,11 +30,11 @@ def predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     def given(data: Labelled, kinds: tuple[str], hold_out: str, seed: int) -> Floats:
         return PREDICTED[kinds[0]]
 
-    monkeypatch.setattr(choosing, "held_out_predictions", given)
+    monkeypatch.setattr(fitting, "held_out_predictions", given)
 
 
 def test_the_model_of_a_fold_is_chosen_on_all_other_folds() -> None:
-    found = choosing.choose(labelled(), ("ridge", "trees"), "sets", 0)
+    found = fitting.choose(labelled(), ("ridge", "trees"), "sets", 0)
     mean = (PREDICTED["ridge"] + PREDICTED["trees"]) / 2
     # Trees are right in sets 1 and 2, and so they are chosen for set 0. For the others only the mean is always right.
     np.testing.assert_array_equal(found.held_out, np.concatenate([PREDICTED["trees"][:4], mean[4:]]))
@@ -43,7 +43,7 @@ def test_the_model_of_a_fold_is_chosen_on_all_other_folds() -> None:
 
 
 def test_a_single_kind_is_chosen_as_it_is() -> None:
-    found = choosing.choose(labelled(), ("trees",), "sets", 0)
+    found = fitting.choose(labelled(), ("trees",), "sets", 0)
     assert found.kinds == ("trees",)
     np.testing.assert_array_equal(found.held_out, PREDICTED["trees"])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.evaluators.blend.ridge import Ridge
-from rejoinder.evaluators.blend.trees import RATE, TREES, Trees
+from rejoinder.evaluators.blend.fitting import RATE, TREES, Ridge, Trees
 from rejoinder.stats.correlation import spearman
 
 RNG = np.random.default_rng(0)

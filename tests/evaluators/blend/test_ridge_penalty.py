@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rejoinder.arrays import Bools, Floats
-from rejoinder.evaluators.blend.ridge import Ridge
+from rejoinder.evaluators.blend.fitting import Ridge
 
 
 def test_ridge_is_the_solution_with_the_best_penalty() -> None:

@@ -16,8 +16,8 @@ pytest.importorskip("torch")
 import rejoinder
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.language_models.causal import COPY, CausalModel
-from rejoinder.loading.foreign import checked_source
+from rejoinder.folders.foreign import checked_source
+from rejoinder.models.causal import COPY, CausalModel
 from saved_folders import copied_folder, saved_folder
 from small_dialogues import tiny_encoder
 from small_evaluators import judged

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from rejoinder.evaluators.blend.specificity import SPECIFICITY, specificity_columns
-from rejoinder.text.usage import shipped_usage, words_of
+from rejoinder.evaluators.blend.columns import SPECIFICITY, specificity_columns
+from rejoinder.text.words import shipped_usage, words_of
 from rejoinder.types import Example
 
 CONTEXT = ("What did you do last weekend?",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejoinder.evaluators.blend.stock_replies import StockReplyCounter
+from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
+from rejoinder.evaluators.blend.columns import SURFACE, surface_columns
 from rejoinder.types import Example
 
 

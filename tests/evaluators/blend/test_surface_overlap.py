@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
+from rejoinder.evaluators.blend.columns import SURFACE, surface_columns
 from rejoinder.types import Example
 
 

@@ -11,23 +11,23 @@ import torch
 
 from interruption import interrupted
 from rejoinder.errors import CallError
-from rejoinder.evaluators.distillation.encoder import distill, distill_stage
-from rejoinder.evaluators.distillation.stage import (
+from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.replay import WORSE, candidates_of
+from rejoinder.evaluators.encoder.stages import (
+    MOST_REPLIES,
     DistillStage,
     LossWeights,
     anchor_loss,
-    in_batch_loss,
     ranking_loss,
+    tower_in_batch_loss,
 )
-from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.scored_replies import MOST_REPLIES
-from rejoinder.evaluators.encoder.towers import TowerVectors
+from rejoinder.evaluators.encoder.torch_model import TowerVectors
 from rejoinder.evaluators.encoder.training import start_model
-from rejoinder.learning.candidates import WORSE, candidates_of
 from rejoinder.learning.loop import train
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.registry import load
+from rejoinder.training.distil import distill_encoder, distill_stage
 from tiny_encoder import dialogues, write_encoder
 
 SIZES = torch.tensor([2, 1])
@@ -61,7 +61,7 @@ def test_the_in_batch_loss_by_hand() -> None:
     # The first context does not meet its own second reply, which is not true.
     first = np.log(np.exp(cosines[0, [0, 2]]).sum()) - cosines[0, 0]
     second = np.log(np.exp(cosines[1]).sum()) - cosines[1, 2]
-    found = in_batch_loss(TowerVectors(contexts, contexts, replies), SIZES, TRUE)
+    found = tower_in_batch_loss(TowerVectors(contexts, contexts, replies), SIZES, TRUE)
     assert found.item() == pytest.approx(first + second, rel=1e-3)
 
 
@@ -115,16 +115,17 @@ def test_a_student_with_towers_learns_with_all_losses(tiny: Path, tmp_path: Path
         "schedule": SHORT,
     }
     teacher = load("default-fast")
-    whole = distill(student(tiny), teacher, dialogues(), **settings)  # type: ignore[arg-type]
+    whole = distill_encoder(student(tiny), teacher, dialogues(), **settings)  # type: ignore[arg-type]
     scores = whole.score(candidates_of(dialogues(), 5))
     assert np.ptp(scores) > 0
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
     with interrupted(DistillStage, 2):
-        distill(student(tiny), teacher, dialogues(), **settings, run=run)  # type: ignore[arg-type]
-    resumed = distill(student(tiny), teacher, dialogues(), **settings, run=replace(run, resume=True))  # type: ignore[arg-type]
+        distill_encoder(student(tiny), teacher, dialogues(), **settings, run=run)  # type: ignore[arg-type]
+    resumed = distill_encoder(student(tiny), teacher, dialogues(), **settings, run=replace(run, resume=True))  # type: ignore[arg-type]
     np.testing.assert_array_equal(resumed.score(candidates_of(dialogues(), 5)), scores)
+    settings["head_rate"] = 1.0
     with pytest.raises(CallError, match="another run"):
-        distill(student(tiny), teacher, dialogues(), **settings | {"head_rate": 1.0}, run=replace(run, resume=True))  # type: ignore[arg-type]
+        distill_encoder(student(tiny), teacher, dialogues(), **settings, run=replace(run, resume=True))  # type: ignore[arg-type]
 
 
 def test_an_anchor_keeps_cosines(tiny: Path) -> None:

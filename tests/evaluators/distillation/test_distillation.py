@@ -13,21 +13,19 @@ import torch
 
 from interruption import interrupted
 from rejoinder.errors import CallError
-from rejoinder.evaluators.distillation import teacher_scores as cache
-from rejoinder.evaluators.distillation.encoder import distill, distill_stage, teacher_of
-from rejoinder.evaluators.distillation.stage import DistillStage
-from rejoinder.evaluators.distillation.static import distill_static
-from rejoinder.evaluators.distillation.teacher_scores import teacher_scores
 from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.replay import candidates_of
+from rejoinder.evaluators.encoder.stages import DistillStage
 from rejoinder.evaluators.encoder.training import start_model
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.evaluators.static.stages import ScoreStage
 from rejoinder.evaluators.static.static import Static
-from rejoinder.learning.candidates import candidates_of
-from rejoinder.learning.losses import centred
+from rejoinder.evaluators.static.training import ScoreStage
 from rejoinder.learning.run import TrainingRun
+from rejoinder.learning.torch_parts import centred
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.training import distil
+from rejoinder.training.distil import distill_encoder, distill_stage, distill_static, teacher_of, teacher_scores
 from rejoinder.types import Example, Scores
 from tiny_encoder import TOPICS, dialogues, write_encoder
 
@@ -57,10 +55,10 @@ def student(tiny: Path, steps: int = 3) -> Encoder:
 
 @pytest.mark.slow
 def test_the_student_learns_what_the_teacher_says(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.evaluators.encoder import presets
+    from rejoinder.evaluators.encoder import model as presets
 
     monkeypatch.setattr(presets, "DISTILLATION", replace(presets.DISTILLATION, learning_rate=3e-3, epochs=100))
-    learned = distill(student(tiny, steps=100), Wordy(), dialogues(), contexts=30)
+    learned = distill_encoder(student(tiny, steps=100), Wordy(), dialogues(), contexts=30)
     examples = candidates_of(dialogues(), 30)
     ours, theirs = learned.score(examples), Wordy().score(examples)
     assert np.corrcoef(ours, theirs)[0, 1] > 0.6
@@ -72,9 +70,9 @@ def test_the_student_learns_what_the_teacher_says(tiny: Path, monkeypatch: pytes
 def test_the_loss_by_hand(tiny: Path) -> None:
     off = torch.tensor([1.0, 3.0, 5.0, -1.0])
     np.testing.assert_allclose(centred(off, torch.tensor([3, 1])), [-2, 0, 2, 0])
-    model = distill(student(tiny), Wordy(), dialogues(), contexts=5).model_
+    model = distill_encoder(student(tiny), Wordy(), dialogues(), contexts=5).model_
     pairs = [(example.context, (), example.response) for example in candidates_of(dialogues(), 2)][:4]
-    from rejoinder.data.pairs import Pair
+    from rejoinder.data.dialogues import Pair
 
     stage = DistillStage(model, [Pair(*pair) for pair in pairs], np.zeros(4), [[0, 1, 2], [3]], [], 0)  # type: ignore[arg-type]
     # The teacher says 0 of all, so the scores are what they are off: 9 + 25 + 49 + 9 of 4, and -2, 0, 2, 0 centred.
@@ -86,12 +84,12 @@ def test_the_loss_by_hand(tiny: Path) -> None:
 def test_own_candidates_take_the_place_of_made_ones(tiny: Path) -> None:
     own = [Example(str(n), (f"tell me about {topic}",), f"i like {topic}") for n, topic in enumerate(TOPICS)]
     odd = [Example("none", (), "no context"), Example("empty", ("hello",), " ")]
-    learned = distill(student(tiny), Wordy(), candidates=[*own, *odd])
+    learned = distill_encoder(student(tiny), Wordy(), candidates=[*own, *odd])
     assert learned.trained_contexts.holds(own).all()
     with pytest.raises(CallError, match="expected at least two replies in them"):
-        distill(student(tiny), Wordy())
+        distill_encoder(student(tiny), Wordy())
     with pytest.raises(CallError, match="can score none of the replies"):
-        distill(student(tiny), Wordy(), candidates=odd)
+        distill_encoder(student(tiny), Wordy(), candidates=odd)
 
 
 def test_contexts_with_the_same_end_are_held_out_together(tiny: Path) -> None:
@@ -115,7 +113,7 @@ def test_teachers() -> None:
 
 
 def test_scores_are_kept_and_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "AT_ONCE", 10)
+    monkeypatch.setattr(distil, "AT_ONCE", 10)
     examples, file = candidates_of(dialogues(), 8), tmp_path / "scores.jsonl"
     whole = teacher_scores(Wordy(), examples, None)
     np.testing.assert_array_equal(teacher_scores(Wordy(), examples, file), whole)
@@ -138,12 +136,12 @@ def test_scores_are_kept_and_not_made_again(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_interrupted_distillation_is_resumed(tiny: Path, tmp_path: Path) -> None:
     examples = candidates_of(dialogues(), 10)
-    whole = distill(student(tiny), Wordy(), dialogues(), contexts=10).score(examples)
+    whole = distill_encoder(student(tiny), Wordy(), dialogues(), contexts=10).score(examples)
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
     with interrupted(DistillStage, 2):
-        distill(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
+        distill_encoder(student(tiny), Wordy(), dialogues(), contexts=10, run=run)
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["distillation-00000002"]
-    again = distill(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
+    again = distill_encoder(student(tiny), Wordy(), dialogues(), contexts=10, run=replace(run, resume=True))
     np.testing.assert_array_equal(again.score(examples), whole)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rejoinder.data.pairs import Pair
-from rejoinder.evaluators.encoder import towers
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
-from rejoinder.evaluators.encoder.branching import FEATURES, padded_rows
+from rejoinder.data.dialogues import Pair
+from rejoinder.evaluators.encoder import torch_model
+from rejoinder.evaluators.encoder.networks import BranchEncoder
+from rejoinder.evaluators.encoder.reading import FEATURES, padded_rows
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from tiny_encoder import write_encoder
 
@@ -72,7 +72,7 @@ def test_vectors_of_contexts_read_in_parts_are_in_order(
     model: TorchModel, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contexts, replies = [pair.context for pair in PAIRS], [pair.response for pair in PAIRS]
-    whole = towers.tower_vectors([model], contexts, replies)
-    monkeypatch.setattr(towers, "_AT_ONCE", at_once)
-    for found, expected in zip(towers.tower_vectors([model], contexts, replies), whole, strict=True):
+    whole = torch_model.tower_vectors([model], contexts, replies)
+    monkeypatch.setattr(torch_model, "_AT_ONCE", at_once)
+    for found, expected in zip(torch_model.tower_vectors([model], contexts, replies), whole, strict=True):
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)

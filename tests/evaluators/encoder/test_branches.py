@@ -11,15 +11,14 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel
 
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
-from rejoinder.evaluators.encoder.branching import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN, padded_rows
-from rejoinder.evaluators.encoder.int8 import to_int8
-from rejoinder.evaluators.encoder.onnx_export import to_onnx
-from rejoinder.evaluators.encoder.onnx_model import OnnxModel
+from rejoinder.evaluators.encoder.networks import BranchEncoder
+from rejoinder.evaluators.encoder.onnx import OnnxModel
+from rejoinder.evaluators.encoder.onnx_export import to_int8, to_onnx
+from rejoinder.evaluators.encoder.reading import AFTER, ALONE, EARLIER, FEATURES, LAST_TURN, padded_rows
 from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.learning.pretrained import mean_over
+from rejoinder.models.text_encoder import mean_over
 from tiny_encoder import write_encoder
 from tolerance import assert_same_scores
 

@@ -11,10 +11,10 @@ import torch
 import transformers
 
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
-from rejoinder.learning.batching import Encoded, padded
-from rejoinder.learning.pretrained import longest_input, pretrained
-from rejoinder.loading.foreign import definition_of, quiet_transformers, shaped
+from rejoinder.evaluators.encoder.networks import CrossEncoder
+from rejoinder.folders.foreign import definition_of, quiet_transformers, shaped
+from rejoinder.learning.data import Encoded, padded
+from rejoinder.models.text_encoder import longest_input, pretrained
 
 # The DeBERTa of transformers uses it; none of our own code does.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")

@@ -171,7 +171,7 @@ def test_onnx_agrees_with_torch(fitted: Encoder, exported: Path) -> None:
 def test_the_number_of_cores_does_not_change_a_bit_of_an_exported_one(
     exported: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.encoder.onnx_model.BATCH_TOKENS", 128)  # many batches
+    monkeypatch.setattr("rejoinder.evaluators.encoder.onnx.BATCH_TOKENS", 128)  # many batches
     loaded, scores = Encoder.load(exported, precision=precision), []
     for cores in ("1", "3"):
         monkeypatch.setenv("REJOINDER_THREADS", cores)

@@ -10,25 +10,22 @@ import numpy as np
 import pytest
 import torch
 
+from rejoinder.data.dialogues import Pair
 from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
-from rejoinder.data.pairs import Pair
 from rejoinder.errors import CallError, DataError, RejoinderError
+from rejoinder.evaluators.calibration import observed_scale, on_our_scale
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.in_batch_stage import InBatchStage
-from rejoinder.evaluators.encoder.int8 import to_int8
-from rejoinder.evaluators.encoder.onnx_export import to_onnx
-from rejoinder.evaluators.encoder.presets import PRESETS
-from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
+from rejoinder.evaluators.encoder.model import PRESETS
+from rejoinder.evaluators.encoder.onnx_export import to_int8, to_onnx
+from rejoinder.evaluators.encoder.stages import InBatchStage, RankingStage, RegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage
-from rejoinder.evaluators.scale import observed_scale, on_our_scale
-from rejoinder.learning.checkpoints import Checkpoints
+from rejoinder.learning.checkpoints import Checkpoints, plain_state
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.in_batch import in_batch_loss, negatives_of
 from rejoinder.learning.loop import train
 from rejoinder.learning.run import TrainingRun, remove_checkpoints
 from rejoinder.learning.schedules import Schedule
-from rejoinder.learning.weights import plain_state
+from rejoinder.learning.torch_parts import in_batch_loss, negatives_of
 from rejoinder.types import Dialogue
 from tiny_encoder import dialogues, judged, write_encoder
 

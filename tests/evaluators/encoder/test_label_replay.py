@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
 from rejoinder.evaluators.encoder.encoder import Encoder
+from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.replay import lowered, replay_of
 from rejoinder.evaluators.encoder.training import learned_model, regression_stage, standardise_features, start_model
+from rejoinder.learning.checkpoints import plain_state
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.weights import plain_state
 from tiny_encoder import dialogues, judged, write_encoder
 
 LABELS = TrainingData(tuple(dialogues()), tuple(judged()))

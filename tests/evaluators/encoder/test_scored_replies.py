@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
 from rejoinder.evaluators.encoder.stages import RegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from tiny_encoder import write_encoder

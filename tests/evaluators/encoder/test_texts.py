@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from rejoinder.evaluators.encoder.texts import ContextIds, SeparateTexts
+from rejoinder.evaluators.encoder.reading import ContextIds, SeparateTexts
 
 WORDS = {word: number for number, word in enumerate(["[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "b", "c", "d", "e"])}
 MOST_CONTEXT, MOST_REPLY = 64, 32

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from rejoinder.data.pairs import Pair, by_replier
+from rejoinder.data.dialogues import Pair, by_replier
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.tokeniser import PairTokeniser, context_text
-from rejoinder.text.cleaning import writable
+from rejoinder.evaluators.encoder.reading import PairTokeniser, context_text
+from rejoinder.text.tokens import writable
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "me:", "you:", *(f"w{n}" for n in range(90))]
 

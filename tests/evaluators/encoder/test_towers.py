@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.texts import ContextIds
-from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.evaluators.encoder.towers import padded_contexts, padded_replies, tower_vectors
+from rejoinder.evaluators.encoder.reading import ContextIds
+from rejoinder.evaluators.encoder.torch_model import TorchModel, padded_contexts, padded_replies, tower_vectors
 from rejoinder.evaluators.encoder.training import start_model
 from tiny_encoder import write_encoder
 

@@ -11,11 +11,9 @@ import torch
 import rejoinder
 from rejoinder.errors import DataError
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.int8 import to_int8
-from rejoinder.evaluators.encoder.onnx_export import to_onnx
-from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.evaluators.encoder.widening import widened
-from rejoinder.learning.weights import plain_state
+from rejoinder.evaluators.encoder.onnx_export import to_int8, to_onnx
+from rejoinder.evaluators.encoder.torch_model import TorchModel, widened
+from rejoinder.learning.checkpoints import plain_state
 from rejoinder.registry import shipped_folder
 from rejoinder.types import Example
 from small_evaluators import judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.evaluators.judge.families import family_notes, family_of
+from rejoinder.judge.judge import family_notes, family_of
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, refusal, serving, token
 from rejoinder.errors import CallError, RejoinderError
-from rejoinder.evaluators.judge.judge import Judge
-from rejoinder.evaluators.judge.rubrics import load_rubric, rubric_names
-from rejoinder.evaluators.judge.wire import JudgeError, RefusedError
+from rejoinder.judge.judge import Judge
+from rejoinder.judge.prompt import load_rubric, rubric_names
+from rejoinder.judge.wire import JudgeError, RefusedError
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 from running import Run, WriteLines
@@ -140,7 +140,7 @@ FAULTS: dict[str, list[Reply]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_passing_fault_is_outlived(folder: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
 
     def respond(body: dict[str, Any], number: int) -> Reply:
         return FAULTS[fault][number] if number < len(FAULTS[fault]) else with_logprobs(body, number)
@@ -152,14 +152,14 @@ def test_a_passing_fault_is_outlived(folder: Path, fault: str, monkeypatch: pyte
 def test_a_lasting_fault_ends_with_one_line_that_says_how_to_resume(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
     with serving(lambda body, number: refusal(503, "down")) as server, pytest.raises(JudgeError, match="resumes"):
         judge(server.url).score([example("Fine.")])
     assert len(server.requests) == 3
 
 
 def test_a_time_out_is_a_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
 
     def respond(body: dict[str, Any], number: int) -> Reply:
         return Reply(b"{}", delay=5.0)
@@ -289,7 +289,7 @@ def test_the_key_is_nowhere(folder: Path, run: Run, write_lines: WriteLines, mon
     secret = "sk-very-secret-1234567890"
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     # A host is named once per process, and this server may have the port of an earlier test's.
-    monkeypatch.setattr("rejoinder.evaluators.judge.judge._NAMED", set())
+    monkeypatch.setattr("rejoinder.judge.judge._NAMED", set())
     replies = write_lines([{"id": "a", "context": ["Hi"], "response": "Hello."}])
 
     def respond(body: dict[str, Any], number: int) -> Reply:
@@ -344,7 +344,7 @@ def test_killed_in_the_middle_it_resumes_with_every_answer_that_was_paid_for(
 
 
 def test_a_jury_is_the_mean_of_its_judges(folder: Path) -> None:
-    from rejoinder.evaluators.judge.jury import Jury
+    from rejoinder.judge.judge import Jury
 
     with serving(with_logprobs) as one, serving(lambda body, number: completion("2")) as other:
         members = tuple(f'judge(model=m, url="{server.url}", samples=1)' for server in (one, other))
@@ -362,6 +362,6 @@ def test_a_jury_is_the_mean_of_its_judges(folder: Path) -> None:
 
 
 def test_an_endpoint_that_is_not_there_is_told_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
     with pytest.raises(RejoinderError, match="ConnectError"):
         judge("http://127.0.0.1:9/v1").score([example("Fine.")])

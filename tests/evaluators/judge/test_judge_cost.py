@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from judge_server import Reply, completion, refusal, serving, token
-from rejoinder.evaluators.judge.answers import Usage, usage_of
-from rejoinder.evaluators.judge.cost import Budget, Charge, CostLimitError, Meter, Plan, Prices
-from rejoinder.evaluators.judge.judge import Judge
+from rejoinder.judge.cost import Budget, Charge, CostLimitError, Meter, Plan, Prices
+from rejoinder.judge.judge import Judge
+from rejoinder.judge.prompt import Usage, usage_of
 from rejoinder.types import Example
 from running import Run, WriteLines
 
@@ -210,7 +210,7 @@ def test_an_endpoint_that_reports_now_and_then_is_estimated_where_it_does_not(fo
 
 
 def test_answers_that_were_lost_are_counted_and_refusals_are_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
     whole = with_usage({"prompt_tokens": 100, "completion_tokens": 1})
     faults = [Reply(b"<html>"), Reply(b"[]"), Reply(whole.body, cut=20), refusal(503, "down"), refusal(429, "busy")]
     with serving(lambda body, number: faults[number] if number < len(faults) else whole) as server:
@@ -221,7 +221,7 @@ def test_answers_that_were_lost_are_counted_and_refusals_are_not(folder: Path, m
 
 
 def test_lost_answers_stop_at_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
     with serving(lambda body, number: Reply(b"<html>")) as server:
         judge = Judge(model="m", url=server.url, price_written=1e6, max_cost=9.0)
         with pytest.raises(CostLimitError, match="8 so far"):
@@ -300,7 +300,7 @@ def test_pairs_and_cards_say_that_the_cost_is_estimated(run: Run, write_lines: W
 def test_progress_shows_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     import tqdm
 
-    from rejoinder.evaluators.judge import asking
+    from rejoinder.judge import asking
 
     shown = io.StringIO()
 

@@ -14,9 +14,8 @@ import pytest
 
 from judge_server import Reply, completion, echo, refusal, serving, token
 from rejoinder.errors import CallError, RejoinderError
-from rejoinder.evaluators.judge.judge import Judge
-from rejoinder.evaluators.judge.key import DEEPEST, SHORTEST_CLEANED, KeyCleaner
-from rejoinder.evaluators.judge.wire import Endpoint
+from rejoinder.judge.judge import Judge
+from rejoinder.judge.wire import DEEPEST, SHORTEST_CLEANED, Endpoint, KeyCleaner
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
 from rejoinder.types import Example
@@ -41,7 +40,7 @@ RECORDS: list[dict[str, Any]] = [{"id": str(n), "context": ["Hi"], "response": f
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("rejoinder.evaluators.judge.wire.random.uniform", lambda low, high: 0.01)
+    monkeypatch.setattr("rejoinder.judge.wire.random.uniform", lambda low, high: 0.01)
     return tmp_path
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from rejoinder.evaluators.judge.judge import Judge
-from rejoinder.evaluators.judge.pairs import preferred
+from rejoinder.comparing.pairwise import preferred
+from rejoinder.judge.judge import Judge
 from rejoinder.metrics.batch import Batch
 from rejoinder.types import Example
 

@@ -10,18 +10,17 @@ import pytest
 import torch
 
 import rejoinder
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.ruber.inputs import PairTable
-from rejoinder.evaluators.ruber.pooling import RuberPool, RuberRef, cosines, pooled_texts
+from rejoinder.evaluators.ruber.network import PairTable
 from rejoinder.evaluators.ruber.ruber import BLENDS, MinMaxRange, Ruber, blended
-from rejoinder.evaluators.ruber.start import from_hred
-from rejoinder.evaluators.ruber.unref import RuberUnref
+from rejoinder.evaluators.ruber.training import from_hred
+from rejoinder.evaluators.ruber.unref import RuberPool, RuberRef, RuberUnref, cosines, pooled_texts
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch, TextOptions
 from rejoinder.registry import load_reply_model
-from rejoinder.reply_models.neural.recurrent import HredModel
-from rejoinder.reply_models.retrieval.bm25 import Bm25
+from rejoinder.replies.lexical import Bm25
+from rejoinder.replies.recurrent import HredModel
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Dialogue, Example
 from tiny_encoder import TOPICS, dialogues, judged, write_encoder

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.pairs import Pair
-from rejoinder.evaluators.ruber.inputs import PairInput, PairTable, VectorInput
-from rejoinder.evaluators.ruber.network import UtteranceGru
-from rejoinder.evaluators.ruber.stages import RankingStage
+from rejoinder.data.dialogues import Pair
+from rejoinder.evaluators.ruber.network import PairInput, PairTable, UtteranceGru, VectorInput
+from rejoinder.evaluators.ruber.training import RankingStage
 
 
 class Fixed(torch.nn.Module):

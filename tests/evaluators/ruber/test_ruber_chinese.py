@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.words import tokenised
+from rejoinder.evaluators.ruber.unref import tokenised
 from rejoinder.metrics.batch import TextOptions
 from rejoinder.types import Dialogue, Example
 
@@ -117,7 +117,7 @@ import importlib.util, sys
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "jieba" else real(name, *rest)
 from rejoinder.errors import MissingExtraError
-from rejoinder.evaluators.ruber.pooling import RuberPool
+from rejoinder.evaluators.ruber.unref import RuberPool
 try:
     RuberPool(tokenise="jieba")
 except MissingExtraError as error:

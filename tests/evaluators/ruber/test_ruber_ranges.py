@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.encoders.word2vec import CORPUS
-from rejoinder.evaluators.ruber.pooling import RuberRef, cosines
 from rejoinder.evaluators.ruber.ruber import MinMaxRange, Ruber
+from rejoinder.evaluators.ruber.unref import RuberRef, cosines
 from rejoinder.metrics.batch import Batch
+from rejoinder.models.sentence_encoders import CORPUS
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Example, Scores
 

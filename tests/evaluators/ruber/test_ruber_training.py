@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
 from rejoinder.errors import CallError
-from rejoinder.evaluators.ruber.inputs import PairInput, PairTable, VectorInput
-from rejoinder.evaluators.ruber.network import PairNetwork, PairShape, QuadraticHead
+from rejoinder.evaluators.ruber.network import PairInput, PairNetwork, PairShape, PairTable, QuadraticHead, VectorInput
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.stages import RankingStage, RegressionStage
+from rejoinder.evaluators.ruber.training import RankingStage, RegressionStage
 from rejoinder.evaluators.ruber.unref import RuberUnref
 from rejoinder.learning.run import TrainingRun
 from rejoinder.types import Dialogue, Example, JudgedExample

@@ -14,21 +14,28 @@ import torch
 
 from rejoinder.arrays import Ragged
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.distillation.static import distill_static
-from rejoinder.evaluators.static import stages, training
+from rejoinder.evaluators.static import training
+from rejoinder.evaluators.static import training as stages
 from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
-from rejoinder.evaluators.static.stages import MatchingStage, ScoredReplies, ScoreStage, draw_places
 from rejoinder.evaluators.static.static import ARRAYS, Static
-from rejoinder.evaluators.static.trainable import Towers, TrainableNetwork
-from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
-from rejoinder.language_models.ngram.model import SPECIAL
+from rejoinder.evaluators.static.training import (
+    MatchingStage,
+    ScoredReplies,
+    ScoreStage,
+    Towers,
+    TrainableNetwork,
+    draw_places,
+)
+from rejoinder.folders.foreign import saved_arrays
+from rejoinder.folders.saved import write_arrays
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.in_batch import in_batch_loss
 from rejoinder.learning.run import TrainingRun
-from rejoinder.learning.saving import write_arrays
-from rejoinder.loading.foreign import saved_arrays
+from rejoinder.learning.torch_parts import in_batch_loss
+from rejoinder.models.ngram import SPECIAL, Counts, NgramModel
+from rejoinder.models.smoothing import kneser_ney
 from rejoinder.registry import load
 from rejoinder.text.vectors import load_vectors
+from rejoinder.training.distil import distill_static
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 TOPICS = "tea rain chess jazz bread snow tennis paint gold maps trains owls soup dance moons ships".split()

@@ -10,9 +10,9 @@ import torch
 
 from rejoinder.arrays import Ragged
 from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
-from rejoinder.evaluators.static.stages import ScoreStage
-from rejoinder.language_models.ngram import Counts, NgramModel, kneser_ney
-from rejoinder.language_models.ngram.model import END
+from rejoinder.evaluators.static.training import ScoreStage
+from rejoinder.models.ngram import END, Counts, NgramModel
+from rejoinder.models.smoothing import kneser_ney
 from rejoinder.types import Example
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from rejoinder.arrays import Ragged
 from rejoinder.errors import DataError
-from rejoinder.language_models.ngram import Counts, NgramModel, good_turing, kneser_ney, prune, read_arpa, write_arpa
-from rejoinder.language_models.ngram.model import ended
-from rejoinder.text.tokenise import token_codes
+from rejoinder.models.arpa import read_arpa, write_arpa
+from rejoinder.models.ngram import Counts, NgramModel, ended, prune
+from rejoinder.models.smoothing import good_turing, kneser_ney
+from rejoinder.text.tokens import token_codes
 
 RNG = np.random.default_rng(0)
 LARGER = [" ".join(RNG.choice(list("aaaaabbbccdefghij"), length % 7 + 1)) for length in range(60)]

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 from rejoinder.arrays import Ragged
-from rejoinder.language_models.ngram import Counts, NgramModel, good_turing, kneser_ney, prune
-from rejoinder.language_models.ngram.good_turing import discounts
-from rejoinder.language_models.ngram.model import ended
-from rejoinder.text.tokenise import token_codes
+from rejoinder.models.ngram import Counts, NgramModel, ended, prune
+from rejoinder.models.smoothing import good_turing, good_turing_discounts, kneser_ney
+from rejoinder.text.tokens import token_codes
 
 SMALL = ["c b c", "b", "c b", "c a"]
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -44,7 +43,7 @@ def test_discounts_of_good_turing() -> None:
     counts = counted(SMALL, 2).levels[1].counts
     assert sorted(counts.tolist()) == [1, 1, 1, 1, 1, 2, 2, 3]
     expected = {1: 1 / 2, 2: 3 / 8, 3: 1.0}
-    np.testing.assert_allclose(discounts(counts, 2), [expected[count] for count in counts.tolist()])
+    np.testing.assert_allclose(good_turing_discounts(counts, 2), [expected[count] for count in counts.tolist()])
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.comparing.compare import compare_table
+from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.compare import compare_table
-from rejoinder.metrics.length import Length
-from rejoinder.scoring.grouping import Grouping
+from rejoinder.metrics.overlap import Length
 from rejoinder.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_a_system_without_scores_is_ranked_last() -> None:
 
 def test_many_systems_can_still_differ_significantly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten comparisons and 99 permutations, as 528 and 9,999: no adjusted p-value below .1 without further ones."""
-    monkeypatch.setattr("rejoinder.meta.comparing.compare.FIRST_PERMUTATIONS", 99)
+    monkeypatch.setattr("rejoinder.comparing.compare.FIRST_PERMUTATIONS", 99)
     lengths = {system: (5 + 30 * (system == "A"), 0) for system in "ABCDE"}
     compared = rejoinder.compare(overlapping(0, **lengths), metrics=[Long()], resamples=2)
     assert len(compared.verdicts) == 10

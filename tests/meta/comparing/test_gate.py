@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rejoinder.comparing.compare import compare, compare_table
+from rejoinder.comparing.comparison import Comparison, FailIf, gate
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.compare import compare, compare_table
-from rejoinder.meta.comparing.comparison import Comparison
-from rejoinder.meta.comparing.gate import FailIf, gate
 from scored_replies import table_of
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.comparing import compare
+from rejoinder.comparing.compare import compare_table
+from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing import compare as comparing
-from rejoinder.meta.comparing.compare import compare_table
-from rejoinder.scoring.grouping import Grouping
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.stats.effect_size import needed_examples
-from rejoinder.text.grid import width
+from rejoinder.show.text import width
+from rejoinder.stats.means import needed_examples
 
 Records = list[dict[str, Any]]
 
@@ -113,7 +113,7 @@ def test_the_advice_uses_the_corrected_level() -> None:
 
 def test_turns_of_a_dialogue_are_permuted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """No difference, 20 dialogues of 10 turns, 200 data sets: 5 % plus three standard errors; by turn it is 40 %."""
-    monkeypatch.setattr(comparing, "FIRST_PERMUTATIONS", 199)
+    monkeypatch.setattr(compare, "FIRST_PERMUTATIONS", 199)
     rng = np.random.default_rng(3)
     of = np.repeat(np.arange(20), 10)
     wrong = {20: 0, 0: 0}
@@ -127,7 +127,7 @@ def test_turns_of_a_dialogue_are_permuted_together(monkeypatch: pytest.MonkeyPat
 
 def test_a_false_better_among_secondary_metrics_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No difference, 8 metrics, 200 data sets: 5 % plus three standard errors; without the correction 20 % and more."""
-    monkeypatch.setattr(comparing, "FIRST_PERMUTATIONS", 199)
+    monkeypatch.setattr(compare, "FIRST_PERMUTATIONS", 199)
     rng = np.random.default_rng(4)
     wrong, alone = 0, 0
     for _ in range(200):

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from rejoinder.comparing.systems import join, join_systems, labels_of
+from rejoinder.data.contexts import GroupFinder
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.pairing import join, join_systems, labels_of
-from rejoinder.scoring.grouping import GroupFinder
 from rejoinder.types import Example
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rejoinder
-from rejoinder.integrations.reply_checks import assert_not_worse
-from rejoinder.meta.comparing.comparison import Comparison
-from rejoinder.meta.comparing.gate import gate
-from rejoinder.report.html import render_report
+from rejoinder.adapters.reply_checks import assert_not_worse
+from rejoinder.comparing.comparison import Comparison, gate
+from rejoinder.comparing.page import render_report
 from rejoinder.types import Example
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from rejoinder.comparing.compare import compare_table
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.labels import human_means
+from rejoinder.comparing.page import render_report
+from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
-from rejoinder.meta.comparing.compare import compare_table
-from rejoinder.meta.comparing.comparison import Comparison
-from rejoinder.meta.human_means import human_means
-from rejoinder.report.html import render_report
-from rejoinder.scoring.grouping import Grouping
-from rejoinder.scoring.meaning import meaning
+from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.reliability import Doubt
 from rejoinder.scoring.table import ScoreTable
 

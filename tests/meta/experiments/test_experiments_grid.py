@@ -15,13 +15,11 @@ from learning_ridge import RidgeEvaluator, synthetic
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.folders.outputs import locked
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments.cells import Cell
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.grid import Grid
-from rejoinder.meta.experiments.leakage import refuse_trained
 from rejoinder.metrics.batch import Batch
-from rejoinder.output.locks import locked
+from rejoinder.trust.cross_validation import cross_validate
+from rejoinder.trust.experiments import Grid, GridCell, refuse_trained
 from rejoinder.types import Dialogue, Scores
 
 MADE = synthetic(contexts=20)
@@ -37,9 +35,9 @@ def fits() -> Iterator[list[TrainingData]]:
     RidgeEvaluator.fits.clear()
 
 
-def cell(**changes: Any) -> Cell:
+def cell(**changes: Any) -> GridCell:
     """A cell that learns from the first half and is tested on the second, but for what is changed."""
-    return replace(Cell("ridge", RidgeEvaluator(), TRAIN, TEST, train_set="made", test_set="made"), **changes)
+    return replace(GridCell("ridge", RidgeEvaluator(), TRAIN, TEST, train_set="made", test_set="made"), **changes)
 
 
 class PowerCut(BaseException):

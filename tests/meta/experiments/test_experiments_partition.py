@@ -10,9 +10,9 @@ import pytest
 from learning_ridge import synthetic
 from places import JUDGED
 from rejoinder.data.contexts import context_keys
+from rejoinder.data.judged import JudgedSet, context_key, read_judged
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.meta.experiments.partition import PUBLISHED, LabelledSet, context_groups, shares_context
-from rejoinder.meta.judged import JudgedSet, context_key, read_judged
+from rejoinder.trust.experiments import PUBLISHED, LabelledSet, groups_within_set, shares_context
 from rejoinder.types import Example
 
 
@@ -45,10 +45,10 @@ def test_contexts_are_the_same_by_id_by_text_by_their_end_and_through_a_third() 
     by_text = [Example("2", ("C ", "d!"), "r", context_id="8")]
     by_end = [Example("3", ("before", sea.title(), summer), "r", context_id="9")]
     alone = [Example("4", (summer,), "r"), Example("5", (sea, "c"), "r"), Example("6", (), "r")]
-    assert context_groups([*by_id, *by_text, *by_end, *alone]).tolist() == [0, 0, 0, 0, 1, 2, 3]
+    assert groups_within_set([*by_id, *by_text, *by_end, *alone]).tolist() == [0, 0, 0, 0, 1, 2, 3]
     # The one that joins two groups may come last.
-    assert context_groups([by_id[0], by_text[0], by_id[1]]).tolist() == [0, 0, 0]
-    assert context_groups([]).shape == (0,)
+    assert groups_within_set([by_id[0], by_text[0], by_id[1]]).tolist() == [0, 0, 0]
+    assert groups_within_set([]).shape == (0,)
 
 
 def test_ids_of_contexts_tell_only_within_one_set() -> None:

@@ -14,19 +14,16 @@ from scipy.stats import pearsonr, spearmanr
 from learning_ridge import RidgeEvaluator, synthetic
 from papers.published.adem import TABLE_14, left_out_figures
 from places import JUDGED
+from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameError
-from rejoinder.figures.panels import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.learning.data import TrainingData
-from rejoinder.meta.experiments.amounts import label_amounts
-from rejoinder.meta.experiments.cross_validation import cross_validate
-from rejoinder.meta.experiments.left_out import leave_one_system_out
-from rejoinder.meta.experiments.makers import Makers
-from rejoinder.meta.experiments.partition import PUBLISHED
-from rejoinder.meta.experiments.result import LearningResult
-from rejoinder.meta.experiments.transfer import transfer
-from rejoinder.meta.judged import JudgedSet
-from rejoinder.report.meta import render_studies
+from rejoinder.show.figures import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.cross_validation import LearningResult, cross_validate, leave_one_system_out
+from rejoinder.trust.experiments import PUBLISHED, Makers
+from rejoinder.trust.label_curves import label_amounts
+from rejoinder.trust.page import render_studies
+from rejoinder.trust.transfer import transfer
 from rejoinder.types import Dialogue
 
 MADE = synthetic(contexts=40)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from rejoinder.comparing.history import CAUTION, History
+from rejoinder.comparing.release import Release
 from rejoinder.errors import CallError
-from rejoinder.meta.history.history import CAUTION, History
-from rejoinder.meta.history.release import Release
 from rejoinder.scoring.table import ScoreTable
 
 if TYPE_CHECKING:

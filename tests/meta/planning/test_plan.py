@@ -12,7 +12,7 @@ import pytest
 import rejoinder
 from places import JUDGED
 from rejoinder.cli import main
-from rejoinder.stats.planning.power import contexts_needed
+from rejoinder.stats.planning import contexts_needed
 
 
 def pilot(contexts: int = 200, raters: int = 3, seed: int = 0, *, shared: bool = True) -> list[dict[str, Any]]:

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from judge_server import Reply, completion, serving, token
+from rejoinder.comparing.pairwise import compare_pairwise, preferred
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.judge.answers import letter_masses
-from rejoinder.evaluators.judge.judge import Judge
-from rejoinder.evaluators.judge.pairs import preferred
-from rejoinder.meta.preferences.pairwise import compare_pairwise
+from rejoinder.judge.judge import Judge
+from rejoinder.judge.prompt import letter_masses
 from rejoinder.types import Example
 from running import Run, WriteLines
 

@@ -13,8 +13,7 @@ import rejoinder
 from places import JUDGED
 from rated_items import RATINGS
 from rejoinder.errors import CallError, DataError
-from rejoinder.meta.raters.agreement import agreement
-from rejoinder.meta.raters.ratings import read_ratings
+from rejoinder.people.agreement import agreement, read_ratings
 from rejoinder.types import Judgement
 
 NAMES = ["ann", "bo", "cy", "dot"]

@@ -12,10 +12,10 @@ import pytest
 
 from places import DOCS, JUDGED
 from rejoinder.errors import UnknownNameError
-from rejoinder.meta.meta import MetaReport, meta_evaluate
-from rejoinder.meta.studies import STUDIES, run_study
-from rejoinder.meta.study import ScoredSet, StudyResult
 from rejoinder.registry import load
+from rejoinder.trust.studies import STUDIES, run_study
+from rejoinder.trust.study import ScoredSet, StudyResult
+from rejoinder.trust.trust import MetaReport, meta_evaluate
 from study_sets import cells, example, scored_set, words
 
 PAGE = DOCS / "reference" / "studies.md"

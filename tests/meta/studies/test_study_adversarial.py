@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.meta.studies import adversarial
-from rejoinder.meta.studies.adversarial import good_sample, study
-from rejoinder.meta.study import ScoredSet, StudyResult
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust import robustness
+from rejoinder.trust.robustness import adversarial_study, good_sample
+from rejoinder.trust.study import ScoredSet, StudyResult
 from rejoinder.types import Example
 from study_sets import cells, example, scored_set
 
@@ -42,7 +42,7 @@ def moves(result: StudyResult | None, metric: str, perturbation: str) -> Interva
 
 
 def test_a_bag_of_words_is_blind_to_order() -> None:
-    result = study(scored_by("bleu-1", "bleu-2", "length", examples=[*replies(), LONG]))
+    result = adversarial_study(scored_by("bleu-1", "bleu-2", "length", examples=[*replies(), LONG]))
     for blind in ("bleu-1", "length"):
         for perturbation in ("shuffle", "reversed"):
             row = cells(result, blind, perturbation)
@@ -56,7 +56,7 @@ def test_a_bag_of_words_is_blind_to_order() -> None:
 
 
 def test_length_likes_repetition() -> None:
-    result = study(scored_by("length", examples=[*replies(), LONG]))
+    result = adversarial_study(scored_by("length", examples=[*replies(), LONG]))
     row = cells(result, "length", "repetition")
     assert moves(result, "length", "repetition").low > 0
     assert (row["share raised"], row["share unchanged"]) == (1, 0)
@@ -67,7 +67,9 @@ def test_length_likes_repetition() -> None:
 
 
 def test_a_lower_is_better_metric_falls_when_it_rises() -> None:
-    result = study(scored_by("repetition(of=context)", examples=[*replies(), example(99, "the context number 99 ?")]))
+    result = adversarial_study(
+        scored_by("repetition(of=context)", examples=[*replies(), example(99, "the context number 99 ?")])
+    )
     assert moves(result, "repetition(of=context)", "echoed context").high < 0
 
 
@@ -76,13 +78,13 @@ def test_document_frequencies_are_those_of_the_judged_set() -> None:
     column = scored.scores["cider"]
     good = scored.human >= np.median(scored.human)
     expected = (column[good].mean() - column.mean()) / column.std(ddof=1)
-    assert cells(study(scored), "cider", "shuffle")["before"] == pytest.approx(expected)
+    assert cells(adversarial_study(scored), "cider", "shuffle")["before"] == pytest.approx(expected)
 
 
 def test_only_replies_that_people_like_are_perturbed_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     scored = scored_by("length")
     assert len(good_sample(scored).rows) == 36
-    monkeypatch.setattr(adversarial, "MOST", 10)
+    monkeypatch.setattr(robustness, "MOST", 10)
     sample = good_sample(scored)
     assert len(sample.rows) == len(set(sample.rows.tolist())) == 10
     assert (scored.human[sample.rows] >= 3).all()
@@ -98,7 +100,7 @@ def test_true_and_empty_replies_and_those_without_context_are_passed_over() -> N
     examples = [*replies(), *own, *empty, *homeless]
     metrics = {"length": load("length")}
     scored = scored_set(examples, human, {"length": np.r_[np.full(60, 7), np.full(37, 4.0)]}, metrics)
-    result = study(scored)
+    result = adversarial_study(scored)
     assert result is not None
     assert "20 replies that equal a reference are left out" in result.findings[0]
     changed = {row[1]: row[2] for row in result.rows}
@@ -108,8 +110,8 @@ def test_true_and_empty_replies_and_those_without_context_are_passed_over() -> N
 
 def test_scores_from_a_file_cannot_be_asked_again() -> None:
     scored = scored_by("length")
-    assert study(ScoredSet(scored.judged, "overall", scored.scores)) is None
+    assert adversarial_study(ScoredSet(scored.judged, "overall", scored.scores)) is None
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
-    assert str(study(scored_by("bleu-2"))) == str(study(scored_by("bleu-2")))
+    assert str(adversarial_study(scored_by("bleu-2"))) == str(adversarial_study(scored_by("bleu-2")))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
-from rejoinder.meta.meta import meta_evaluate
-from rejoinder.meta.study import StudyResult
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.study import StudyResult
+from rejoinder.trust.trust import meta_evaluate
 from running import Run, WriteLines
 
 CONTEXTS = 20

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from rejoinder.meta.studies.length_bias import lengths_of, study, welch_p_value
-from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.probes import length_bias_study, lengths_of, welch_p_value
+from rejoinder.trust.study import ScoredSet
 from study_sets import cells, example, scored_set, words
 
 REFERENCE = words(10, "reference")
@@ -31,7 +31,7 @@ def test_the_nearest_of_several_references_counts() -> None:
 
 
 def test_a_metric_made_of_lengths_has_a_bias_that_people_do_not_have() -> None:
-    result = study(lengthy())
+    result = length_bias_study(lengthy())
     biased, equal = cells(result, "closeness"), cells(result, "people too")
     beyond = biased["beyond people's"]
     assert isinstance(beyond, Interval)
@@ -46,7 +46,7 @@ def test_a_metric_made_of_lengths_has_a_bias_that_people_do_not_have() -> None:
 
 
 def test_a_bias_that_people_share_is_none_of_the_metric() -> None:
-    result = study(lengthy(people_care=True))
+    result = length_bias_study(lengthy(people_care=True))
     difference = cells(result, "people")["difference"]
     assert isinstance(difference, Interval)
     assert difference.estimate == pytest.approx(2)
@@ -57,7 +57,7 @@ def test_a_bias_that_people_share_is_none_of_the_metric() -> None:
 
 def test_means_are_of_the_two_groups_in_people_s_points() -> None:
     scored = lengthy(people_care=True)
-    row = cells(study(scored), "people")
+    row = cells(length_bias_study(scored), "people")
     assert (row["within 6 words"], row["others"]) == (pytest.approx(4), pytest.approx(2))
 
 
@@ -69,17 +69,17 @@ def test_replies_that_are_their_own_reference_are_left_out() -> None:
         [*scored.human, *[5.0] * 30],
         {"closeness": [*scored.scores["closeness"], *[0.0] * 30]},
     )
-    result = study(with_copies)
+    result = length_bias_study(with_copies)
     assert result is not None
     assert "30 replies that equal a reference are left out" in result.findings[0]
-    assert cells(result, "people")["within 6 words"] == cells(study(scored), "people")["within 6 words"]
+    assert cells(result, "people")["within 6 words"] == cells(length_bias_study(scored), "people")["within 6 words"]
 
 
 def test_without_references_or_without_both_groups_there_is_no_study() -> None:
     human = np.arange(30) % 5
-    assert study(scored_set([example(i, words(i + 1)) for i in range(30)], human, {"m": human})) is None
+    assert length_bias_study(scored_set([example(i, words(i + 1)) for i in range(30)], human, {"m": human})) is None
     near = [example(i, words(9), [REFERENCE]) for i in range(30)]
-    assert study(scored_set(near, human, {"m": human})) is None
+    assert length_bias_study(scored_set(near, human, {"m": human})) is None
 
 
 def test_welch_is_that_of_scipy() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from rejoinder.figures.panels import LinePanel
-from rejoinder.meta.studies.noise import SIGMAS, TRIALS, noisy_correlations, study
 from rejoinder.registry import load
+from rejoinder.show.figures import LinePanel
+from rejoinder.trust.robustness import SIGMAS, TRIALS, noise_study, noisy_correlations
 from study_sets import cells, example, scored_set
 
 
@@ -39,7 +39,7 @@ def test_table_and_curves() -> None:
     human = np.tile([1.0, 2, 3, 4, 5], 20)
     rng = np.random.default_rng(2)
     scores = {"people": human, "guess": rng.random(100), "r": -human}
-    result = study(scored_set([example(i) for i in range(100)], human, scores, {"r": load("repetition")}))
+    result = noise_study(scored_set([example(i) for i in range(100)], human, scores, {"r": load("repetition")}))
     row = cells(result, "people", "Pearson")
     assert row["exact"] == pytest.approx(1)
     assert row["rounded"] == pytest.approx(1)  # whole ratings stay whole
@@ -59,13 +59,13 @@ def test_table_and_curves() -> None:
 def test_noise_is_measured_in_steps_of_the_scale() -> None:
     human, scores = np.tile([1.0, 2, 3, 4, 5], 20), np.arange(100.0) % 7
     examples = [example(i) for i in range(100)]
-    small, large = (study(scored_set(examples, human * factor, {"m": scores})) for factor in (1, 2))
+    small, large = (noise_study(scored_set(examples, human * factor, {"m": scores})) for factor in (1, 2))
     assert cells(small, "m", "Pearson")["noise 0.5"] == pytest.approx(cells(large, "m", "Pearson")["noise 0.5"])
 
 
 def test_a_metric_that_tells_nothing_apart_has_no_correlation() -> None:
     human = np.tile([1.0, 2, 3, 4, 5], 20)
-    result = study(scored_set([example(i) for i in range(100)], human, {"flat": np.ones(100)}))
+    result = noise_study(scored_set([example(i) for i in range(100)], human, {"flat": np.ones(100)}))
     assert np.isnan(cells(result, "flat", "Spearman")["noise 0.5"])
     assert result is not None
     assert result.findings == (

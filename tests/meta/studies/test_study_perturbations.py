@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.meta.studies.perturbations import (
+from rejoinder.trust.robustness import (
     GENERIC,
     PERTURBATIONS,
     Perturbation,

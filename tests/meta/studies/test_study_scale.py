@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.meta.studies.human_scale import HumanScale, clipped, comparable, normalised, scale_of
-from rejoinder.meta.studies.true_replies import left_out, of_true_systems, own_references
-from rejoinder.meta.studies.wording import listed, listed_with
 from rejoinder.registry import load
+from rejoinder.trust.human_scale import (
+    HumanScale,
+    clipped,
+    comparable,
+    left_out,
+    listed,
+    listed_with,
+    normalised,
+    of_true_systems,
+    own_references,
+    scale_of,
+)
 from study_sets import BLEU, example, scored_set
 
 NAN = float("nan")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from rejoinder.meta.studies.without_true_replies import study
-from rejoinder.meta.study import ScoredSet
 from rejoinder.stats.intervals import Interval
+from rejoinder.trust.robustness import without_true_replies_study
+from rejoinder.trust.study import ScoredSet
 from study_sets import cells, example, scored_set
 
 
@@ -34,7 +34,7 @@ def recognising(n: int = 120, *, by_name: bool = False) -> ScoredSet:
 @pytest.mark.parametrize("by_name", [False, True])
 def test_correlations_with_and_without(by_name: bool) -> None:
     scored = recognising(by_name=by_name)
-    result = study(scored)
+    result = without_true_replies_study(scored)
     rest = np.arange(120) % 4 != 0
     human, scores = scored.human, scored.scores["overlap"]
     row = cells(result, "overlap")
@@ -57,5 +57,12 @@ def test_correlations_with_and_without(by_name: bool) -> None:
 
 def test_without_true_replies_or_with_nothing_else_there_is_no_study() -> None:
     human = np.arange(30) % 5
-    assert study(scored_set([example(i, f"reply {i}", ["x"]) for i in range(30)], human, {"m": human})) is None
-    assert study(scored_set([example(i, "x", ["x"]) for i in range(30)], human, {"m": human})) is None
+    assert (
+        without_true_replies_study(
+            scored_set([example(i, f"reply {i}", ["x"]) for i in range(30)], human, {"m": human})
+        )
+        is None
+    )
+    assert (
+        without_true_replies_study(scored_set([example(i, "x", ["x"]) for i in range(30)], human, {"m": human})) is None
+    )

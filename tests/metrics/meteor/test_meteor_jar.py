@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from meteor_cases import corpus_score, encoded, meteor_statistics
 from places import ROOT
-from rejoinder.metrics.meteor.lexicon import meteor_function_words
-from rejoinder.metrics.meteor.parameters import MeteorParameters
+from rejoinder.metrics.meteor.matching import MeteorParameters, meteor_function_words
+from rejoinder.metrics.meteor.metric import score_from_statistics
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.scoring import score_from_statistics
 
 JAR = ROOT / "models-cache" / "meteor" / "meteor-1.5.jar"
 JUDGED = ROOT.parent / "shared" / "data" / "judged"

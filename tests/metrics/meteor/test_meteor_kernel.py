@@ -20,11 +20,10 @@ import pytest
 
 from meteor_cases import corpus_score, encoded, meteor_scores, meteor_statistics
 from rejoinder.errors import DataError
-from rejoinder.metrics.meteor import beam, relation, scoring
-from rejoinder.metrics.meteor.metric import Meteor
-from rejoinder.metrics.meteor.parameters import TASKS, MeteorParameters
+from rejoinder.metrics.meteor import alignment, matching, metric
+from rejoinder.metrics.meteor.matching import TASKS, MeteorParameters
+from rejoinder.metrics.meteor.metric import Meteor, corpus_statistics, score_from_statistics
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
-from rejoinder.metrics.meteor.scoring import corpus_statistics, score_from_statistics
 from rejoinder.types import Example
 
 DEFAULT = MeteorParameters()
@@ -202,9 +201,9 @@ def test_a_batch_scores_what_its_pairs_score() -> None:
 
 
 def test_small_parts_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(relation, "_PAIRS_AT_ONCE", 10)
-    monkeypatch.setattr(beam, "_STEPS_AT_ONCE", 100)
+    monkeypatch.setattr(metric, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(matching, "_PAIRS_AT_ONCE", 10)
+    monkeypatch.setattr(alignment, "_STEPS_AT_ONCE", 100)
     test_a_batch_scores_what_its_pairs_score()
 
 

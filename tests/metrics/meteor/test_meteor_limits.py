@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.meteor import limits
+from rejoinder.metrics.meteor import metric
 from rejoinder.metrics.meteor.metric import Meteor
 from rejoinder.types import Example
 
@@ -54,7 +54,7 @@ def test_the_same_share_of_both_is_compared(reply: str, reference: str, expected
 def test_the_score_is_that_of_the_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(text(length, length), text(length + 9, -length)) for length in (3, 30, 90, 160, 300)]
     whole = [Example(str(number), (), reply, (reference,)) for number, (reply, reference) in enumerate(pairs)]
-    monkeypatch.setattr(limits, "MOST_MATCHES", 2000)
+    monkeypatch.setattr(metric, "MOST_MATCHES", 2000)
     lengths = compared(*pairs)
     assert lengths[:2] == [[3, 12], [30, 39]]
     assert lengths[-1] == [75, 77]
@@ -73,7 +73,7 @@ def test_the_score_is_that_of_the_beginnings(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_matches_by_stem_and_as_synonyms_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_MATCHES", 100)
+    monkeypatch.setattr(metric, "MOST_MATCHES", 100)
     assert compared(("car " * 20, "automobile " * 20)) == [[10, 10]]
     assert compared(("organize " * 20, "organizing " * 20)) == [[5, 5]]  # in both ways
     assert compared(("volcano " * 20, "tea " * 20)) == [[20, 20]]

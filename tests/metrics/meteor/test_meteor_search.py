@@ -10,13 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejoinder.arrays import Ragged
-from rejoinder.metrics.meteor.alignment import align, chunks
-from rejoinder.metrics.meteor.beam import _Search
-from rejoinder.metrics.meteor.lexicon import Lexicon
-from rejoinder.metrics.meteor.matching import Matches, word_matches
-from rejoinder.metrics.meteor.parameters import EXACT, PARAPHRASE, STEM, SYNONYM, MeteorParameters
-from rejoinder.text.stemming import stem
-from rejoinder.text.wordnet import synsets
+from rejoinder.metrics.meteor.alignment import _Search, align, chunks
+from rejoinder.metrics.meteor.matching import (
+    EXACT,
+    PARAPHRASE,
+    STEM,
+    SYNONYM,
+    Lexicon,
+    Matches,
+    MeteorParameters,
+    word_matches,
+)
+from rejoinder.text.words import stem, synsets
 
 # Forms of one word, synonyms of another, and a word that has neither.
 WORDS = ["like", "likes", "liked", "dog", "dogs", "hound", "the", "car", "automobile", "cars", "."]

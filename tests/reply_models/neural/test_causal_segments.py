@@ -10,8 +10,8 @@ from small_dialogues import DIALOGUES
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
-from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
-from rejoinder.reply_models.neural.causal_network import CausalReplies, ScriptTokens  # noqa: E402
+from rejoinder.models.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
+from rejoinder.replies.causal_network import CausalReplies, ScriptTokens  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 from tiny_causal import tiny_causal  # noqa: E402
 

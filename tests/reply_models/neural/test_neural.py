@@ -15,12 +15,12 @@ from small_dialogues import DIALOGUES, RECURRENT, small_parameters
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError  # noqa: E402
-from rejoinder.language_models.likelihood import Likelihood  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
+from rejoinder.models.language_model import Likelihood  # noqa: E402
 from rejoinder.registry import build_reply_model  # noqa: E402
-from rejoinder.reply_models.decoding import Decoding  # noqa: E402
-from rejoinder.reply_models.neural.base import NeuralReplyModel  # noqa: E402
-from rejoinder.reply_models.neural.recurrent import HredModel, VhredModel  # noqa: E402
+from rejoinder.replies.base import Decoding  # noqa: E402
+from rejoinder.replies.neural import NeuralReplyModel  # noqa: E402
+from rejoinder.replies.recurrent import HredModel, VhredModel  # noqa: E402
 from rejoinder.specs import parse_spec  # noqa: E402
 from rejoinder.types import Dialogue  # noqa: E402
 
@@ -121,10 +121,10 @@ def test_a_resumed_run_ends_with_the_same_weights(
     cls: type[NeuralReplyModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4)
-    from rejoinder.reply_models.neural import training as reply_training
+    from rejoinder.replies import neural_training
 
     calls = 0
-    measured = reply_training.likelihood
+    measured = neural_training.likelihood
 
     def interrupted(*given: Any) -> Likelihood:
         nonlocal calls
@@ -133,7 +133,7 @@ def test_a_resumed_run_ends_with_the_same_weights(
             raise KeyboardInterrupt
         return measured(*given)
 
-    monkeypatch.setattr(reply_training, "likelihood", interrupted)
+    monkeypatch.setattr(neural_training, "likelihood", interrupted)
     broken = TrainingRun(checkpoints=tmp_path, save_every=1)
     with pytest.raises(KeyboardInterrupt):
         tiny(cls).fit(DIALOGUES, valid=DIALOGUES[:2], seed=4, run=broken)

@@ -10,13 +10,20 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs what training needs")
 
-from rejoinder.language_models.recurrent.attention import BahdanauAttention, LuongAttention, Memory  # noqa: E402
-from rejoinder.language_models.recurrent.networks import ReplyNetwork, Sizes  # noqa: E402
-from rejoinder.language_models.recurrent.parts import Decoder, NormalisedGru  # noqa: E402
-from rejoinder.language_models.recurrent.softmax import FULL_UP_TO, NextToken  # noqa: E402
-from rejoinder.language_models.recurrent.token_dialogues import TokenDialogue, packed, packed_like  # noqa: E402
-from rejoinder.reply_models.neural.networks import Hred, LanguageModel, Seq2Seq  # noqa: E402
-from rejoinder.reply_models.neural.vhred import Gaussian, Vhred  # noqa: E402
+from rejoinder.models.recurrent import (  # noqa: E402  # noqa: E402  # noqa: E402  # noqa: E402
+    FULL_UP_TO,
+    BahdanauAttention,
+    Decoder,
+    LuongAttention,
+    Memory,
+    NextToken,
+    NormalisedGru,
+    ReplyNetwork,
+    Sizes,
+)
+from rejoinder.models.token_dialogues import TokenDialogue, packed, packed_like  # noqa: E402
+from rejoinder.replies.neural_training import Hred, LanguageModel, Seq2Seq  # noqa: E402
+from rejoinder.replies.vhred import Gaussian, Vhred  # noqa: E402
 from rejoinder.text.vocabulary import END, START  # noqa: E402
 
 SIZES = Sizes(tokens=12, embedding=6, hidden=8)

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from rejoinder.reply_models.decoding import Decoding
-from rejoinder.reply_models.neural.search import search
+from rejoinder.replies.base import Decoding
+from rejoinder.replies.search import search
 
 END, WORDS = 0, 4
 SEEDS = [11, 12, 13, 14, 15, 16]

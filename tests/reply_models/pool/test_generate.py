@@ -8,9 +8,8 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import CallError
-from rejoinder.reply_models.pool.generate import generate
-from rejoinder.reply_models.retrieval.bm25 import Bm25
-from rejoinder.reply_models.retrieval.tfidf import ResponseTfidf
+from rejoinder.replies.lexical import Bm25, ResponseTfidf
+from rejoinder.replies.pool import generate
 from small_dialogues import CONTEXTS, DIALOGUES
 
 MODEL = ResponseTfidf().fit(DIALOGUES)

@@ -10,15 +10,22 @@ from typing import Any
 
 import pytest
 
+from rejoinder.data.dialogues import UnansweredSource, each_once
 from rejoinder.data.source import read
-from rejoinder.data.unanswered import UnansweredSource, each_once
 from rejoinder.errors import CallError, DataError, UnknownNameError
-from rejoinder.reply_models.decoding import Decoding
-from rejoinder.reply_models.pool.offensive import MetricFilter, WordFilter, is_offensive
-from rejoinder.reply_models.pool.pool import Pool, Tally
-from rejoinder.reply_models.pool.run import PoolRun
-from rejoinder.reply_models.pool.systems import System, also_of, systems_of
-from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
+from rejoinder.replies.base import Decoding
+from rejoinder.replies.lexical import ContextTfidf, ResponseTfidf
+from rejoinder.replies.pool import (
+    MetricFilter,
+    Pool,
+    PoolRun,
+    System,
+    Tally,
+    WordFilter,
+    also_of,
+    is_offensive,
+    systems_of,
+)
 from rejoinder.types import Example
 from small_dialogues import DIALOGUES
 
@@ -132,7 +139,7 @@ class _Breaks:
 
 
 def test_a_resumed_run_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.reply_models.pool.run._BATCH", 1)
+    monkeypatch.setattr("rejoinder.replies.pool._BATCH", 1)
     pool = Pool(SYSTEMS, ["true", "random"], [WordFilter()], seed=2)
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
     expected = PoolRun(pool, contexts()).write(whole)

@@ -17,11 +17,16 @@ from rejoinder.arrays import Vectors  # noqa: E402
 from rejoinder.errors import CallError, DataError  # noqa: E402
 from rejoinder.learning.loop import train_stage  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.reply_models.retrieval.bilinear_training import BilinearHead, PairStage, VectorPairs  # noqa: E402
-from rejoinder.reply_models.retrieval.dual_encoder import DualEncoder  # noqa: E402
-from rejoinder.reply_models.retrieval.dual_encoder_rnn import RecurrentDualEncoder  # noqa: E402
-from rejoinder.reply_models.retrieval.dual_network import TokenPlace, pair_loss, wrong_replies  # noqa: E402
-from rejoinder.reply_models.retrieval.nearest import ExactIndex, GraphIndex, index_of  # noqa: E402
+from rejoinder.replies.corpus import ExactIndex, GraphIndex, index_of  # noqa: E402
+from rejoinder.replies.dual_encoder import DualEncoder, RecurrentDualEncoder  # noqa: E402
+from rejoinder.replies.dual_network import (  # noqa: E402
+    BilinearHead,
+    PairStage,
+    TokenPlace,
+    VectorPairs,
+    pair_loss,
+    wrong_replies,
+)
 from rejoinder.types import Dialogue  # noqa: E402
 
 

@@ -13,11 +13,9 @@ from papers.reply_models.recall import chance_of_rank, drawn_candidates, recall
 from rejoinder.arrays import Floats
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.reply_models.retrieval.base import Retrieval
-from rejoinder.reply_models.retrieval.bm25 import Bm25
-from rejoinder.reply_models.retrieval.rerank import RetrieveRerank
-from rejoinder.reply_models.retrieval.rerank_features import FEATURES
-from rejoinder.reply_models.retrieval.tfidf import ContextTfidf, ResponseTfidf
+from rejoinder.replies.corpus import Retrieval
+from rejoinder.replies.lexical import Bm25, ContextTfidf, ResponseTfidf
+from rejoinder.replies.rerank import FEATURES, RetrieveRerank
 from rejoinder.types import Dialogue
 from small_dialogues import DIALOGUES
 

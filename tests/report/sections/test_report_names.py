@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejoinder.report.sections.names import listed, system_badge, system_label
+from rejoinder.show.html import listed, system_badge, system_label
 
 
 def test_nameless_and_endless_systems_get_a_label() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from rejoinder.report.glossary import TERMS, explained, glossary
-from rejoinder.report.sections.verdict import answer, question_of
+from rejoinder.comparing.page import answer, question_of
+from rejoinder.show.html import TERMS, explained, glossary
 
 
 def plain(markup: str) -> str:

@@ -17,15 +17,14 @@ import pytest
 
 import rejoinder
 from odd_metrics import DyingLength, FailingLength, OneProcessLength, PrivateCounter
-from rejoinder.data.source import Source
-from rejoinder.data.survey import survey
+from rejoinder.data.source import Source, survey
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.metrics.base import Metric
-from rejoinder.scoring.choosing import choose
-from rejoinder.scoring.engines import local, sizes
-from rejoinder.scoring.engines.local import LocalRun
-from rejoinder.scoring.engines.processes import Processes
-from rejoinder.scoring.engines.sizes import processes_for
+from rejoinder.scoring import run as local
+from rejoinder.scoring import run as sizes
+from rejoinder.scoring.processes import Processes
+from rejoinder.scoring.run import LocalRun, processes_for
+from rejoinder.scoring.score import choose
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.threads import thread_limits, usable_cores
 from rejoinder.types import Example
@@ -220,7 +219,7 @@ def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 SCRIPT = """
 import sys
 import rejoinder
-from rejoinder.scoring.engines import local
+from rejoinder.scoring import run as local
 from odd_metrics import SlowLength
 
 local.BATCH = 16

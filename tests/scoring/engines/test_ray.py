@@ -22,8 +22,8 @@ from parts_runs import PART, rows, rows_of, runs, written
 from rejoinder import registry
 from rejoinder.data.spans import SpanFinder
 from rejoinder.errors import CallError, WorkerError
-from rejoinder.scoring.engines.ray_cluster import Cluster
-from rejoinder.scoring.parts.folder import PartsFolder
+from rejoinder.scoring.parts import PartsFolder
+from rejoinder.scoring.ray import Cluster
 from running import Run
 
 if find_spec("ray") is None:
@@ -44,7 +44,7 @@ def cluster() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.scoring.engines.local.BATCH", PART)
+    monkeypatch.setattr("rejoinder.scoring.run.BATCH", PART)
 
 
 @pytest.mark.usefixtures("one_blas_thread")
@@ -162,7 +162,7 @@ def test_what_the_command_line_refuses(run: Run, tmp_path: Path, monkeypatch: py
         assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
         assert expected in ran.err
     assert not (tmp_path / "s").exists()
-    monkeypatch.setattr("rejoinder.learning.extras.EXTRAS", {"scale": ("no_such_module",)})
+    monkeypatch.setattr("rejoinder.folders.sources.EXTRAS", {"scale": ("no_such_module",)})
     ran = run("score", "replies.jsonl", "-m", "length", "--engine", "ray", "-o", "s")
     assert (ran.code, "pip install '.[scale]'" in ran.err, ran.err.count("\n")) == (2, True, 1)
 
@@ -172,7 +172,7 @@ DRIVER = """
 import sys
 from rejoinder import registry
 from rejoinder.data import spans
-from rejoinder.scoring.engines import ray_run
+from rejoinder.scoring import ray as ray_run
 from rejoinder.cli import main
 
 if __name__ == "__main__":
@@ -225,7 +225,7 @@ def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
     before = {entry["part"]: folder.part(entry["part"]).stat().st_mtime_ns for entry in recorded}
     assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores is unfinished (")
     monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (10,))
-    monkeypatch.setattr("rejoinder.scoring.engines.ray_run.FAST_PART", 20)
+    monkeypatch.setattr("rejoinder.scoring.ray.FAST_PART", 20)
     monkeypatch.setitem(registry.metric_names(), "slow-length", "odd_metrics:SlowLength")
     resumed = run(*options, "--resume")
     assert resumed.code == 0, resumed.err

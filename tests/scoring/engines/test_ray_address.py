@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from rejoinder.errors import CallError
-from rejoinder.scoring.engines.ray_cluster import _connect, _host_and_port, _is_on_loopback, _outer_address
+from rejoinder.scoring.ray import _connect, _host_and_port, _is_on_loopback, _outer_address
 
 
 def listening(host: str) -> socket.socket:

@@ -14,8 +14,8 @@ import pytest
 
 from odd_metrics import SlowLength
 from parts_runs import PART, rows, rows_of, runs, written
-from rejoinder.scoring.engines import ray_cluster
-from rejoinder.scoring.parts.folder import PartsFolder
+from rejoinder.scoring import ray
+from rejoinder.scoring.parts import PartsFolder
 from running import Run
 
 if find_spec("ray") is None:
@@ -33,7 +33,7 @@ METRICS = {"slow": SlowLength(pause=0.5), "bleu": "bleu-2", "cider": "cider"}
 @pytest.fixture
 def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A cluster of two nodes with one CPU each, which RAY_ADDRESS names."""
-    for name, value in (ray_cluster._QUIET | ray_cluster._ON_LOOPBACK | ray_cluster._OWN_PRIORITY).items():
+    for name, value in (ray._QUIET | ray._ON_LOOPBACK | ray._OWN_PRIORITY).items():
         monkeypatch.setenv(name, value)
     from ray.cluster_utils import Cluster
 
@@ -42,7 +42,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     try:
         cluster.add_node(**settings)
         cluster.wait_for_nodes()
-        monkeypatch.setenv(ray_cluster.ADDRESS, cluster.address)
+        monkeypatch.setenv(ray.ADDRESS, cluster.address)
         yield cluster
     finally:
         cluster.shutdown()
@@ -67,7 +67,7 @@ def meanwhile(happens: Callable[[], bool], act: Callable[[], object]) -> tuple[T
 def test_a_node_that_dies_loses_and_doubles_nothing(
     nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.scoring.engines.local.BATCH", PART)
+    monkeypatch.setattr("rejoinder.scoring.run.BATCH", PART)
     local, on_ray = runs(written(tmp_path, rows(240)), METRICS)
     folder = PartsFolder(tmp_path / "scores")
     removed: list[int] = []

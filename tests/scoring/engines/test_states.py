@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from rejoinder.loading.foreign import array_archive
+from rejoinder.folders.foreign import array_archive
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import ALIASES, load, metric_names

@@ -11,9 +11,7 @@ import pytest
 
 from parts_runs import PART, InTurn, in_turn, rows, rows_of, runs, written
 from rejoinder.errors import CallError, DataError
-from rejoinder.scoring.parts.folder import Manifest, PartsFolder
-from rejoinder.scoring.parts.reading import read_parts
-from rejoinder.scoring.parts.writing import MOST_ATTEMPTS
+from rejoinder.scoring.parts import MOST_ATTEMPTS, Manifest, PartsFolder, read_parts
 from rejoinder.scoring.table import ScoreTable
 from running import Run
 

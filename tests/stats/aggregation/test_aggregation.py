@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from rated_items import RATINGS
-from rejoinder.stats.aggregation.dawid_skene import dawid_skene
-from rejoinder.stats.aggregation.mace import mace
-from rejoinder.stats.aggregation.scores import METHODS, aggregate, normalised_ratings
+from rejoinder.stats.aggregation import METHODS, aggregate, dawid_skene, mace, normalised_ratings
 
 # Expected scores by crowd-kit 1.4.2, in an environment of its own. Its MACE mixes up categories and raters that do not
 # appear in sorted order, so the rows are sorted first.

@@ -11,10 +11,17 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from places import JUDGED
-from rejoinder.stats.agreement.intraclass import intraclass_correlation
-from rejoinder.stats.agreement.kappa import cohens_kappa, fleiss_kappa
-from rejoinder.stats.agreement.krippendorff import LEVELS, krippendorff_alpha, perfect_correlation, reliability
-from rejoinder.stats.agreement.outliers import mad_outliers, without_outliers
+from rejoinder.stats.raters import (
+    LEVELS,
+    cohens_kappa,
+    fleiss_kappa,
+    intraclass_correlation,
+    krippendorff_alpha,
+    mad_outliers,
+    perfect_correlation,
+    reliability,
+    without_outliers,
+)
 
 NAN = math.nan
 ZHAO = JUDGED / "zhao2020_dailydialog.jsonl.gz"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.agreement.ceiling import half_means, one_against_rest, row_means, split_half
+from rejoinder.stats.raters import half_means, one_against_rest, row_means, split_half
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from rated_items import RATINGS
-from rejoinder.stats.agreement.ceiling import one_against_rest, split_half
-from rejoinder.stats.agreement.intraclass import intraclass_correlation
-from rejoinder.stats.agreement.item_bootstrap import alpha_interval, one_against_rest_interval, split_half_interval
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
+from rejoinder.stats.rater_intervals import alpha_interval, one_against_rest_interval, split_half_interval
+from rejoinder.stats.raters import intraclass_correlation, krippendorff_alpha, one_against_rest, split_half
 
 
 # krippendorff 0.9.0: krippendorff.alpha(RATINGS.T, level_of_measurement=level)
@@ -36,7 +34,7 @@ def test_intraclass_correlations_equal_pingouin() -> None:
 
 def test_sums_by_group_give_the_alphas_of_the_resampled_ratings() -> None:
     """On an interval scale alpha is computed from sums; leaving one group out must equal alpha without its rows."""
-    from rejoinder.stats.agreement.item_bootstrap import _alpha_of_sums, _alpha_sums
+    from rejoinder.stats.rater_intervals import _alpha_of_sums, _alpha_sums
 
     codes = np.arange(len(RATINGS)) // 2
     sums = _alpha_sums(RATINGS, codes, 8)

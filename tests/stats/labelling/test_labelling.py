@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 from benchmark_scripts import benchmark_script
-from rejoinder.stats.labelling.design import (
+from rejoinder.stats.labels import (
+    ChosenLabels,
     active_probabilities,
+    coverage_p_value,
     drawn,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
     stratum_sizes,
+    weighted_difference,
+    weighted_mean,
 )
-from rejoinder.stats.labelling.prediction_moments import LabelledScores
-from rejoinder.stats.labelling.prediction_powered import prediction_powered_mean
-from rejoinder.stats.labelling.weighted import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
+from rejoinder.stats.predicted import LabelledScores, prediction_powered_mean
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejoinder.stats.labelling.prediction_moments import LabelledScores
-from rejoinder.stats.labelling.prediction_powered import (
+from rejoinder.stats.predicted import (
+    LabelledScores,
     labels_needed,
     prediction_powered_difference,
     prediction_powered_mean,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t
 
 from r_oracle import r_numbers, r_vector
-from rejoinder.stats.meta_evaluation.random_effects import METHODS, pool_correlations, pool_effects
+from rejoinder.stats.random_effects import METHODS, pool_correlations, pool_effects
 
 SETS = {
     "heterogeneous": ([0.10, 0.55, 0.32, 0.71, 0.25], [0.01, 0.02, 0.005, 0.03, 0.012]),

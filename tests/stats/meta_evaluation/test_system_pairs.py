@@ -9,9 +9,8 @@ import pytest
 from scipy.stats import norm, t
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.fixed_systems import FixedSystems
-from rejoinder.stats.meta_evaluation.system_pairs import _resampled_p_values, pairwise_accuracies
 from rejoinder.stats.resampling import bootstrap_chunks
+from rejoinder.stats.systems import FixedSystems, _resampled_p_values, pairwise_accuracies
 
 
 def fixed(human: Floats, score: Floats) -> FixedSystems:

@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from benchmark_scripts import benchmark_script
-from rejoinder.stats.mixed.crossed import crossed_means
-from rejoinder.stats.mixed.reml import fit_reml
+from rejoinder.stats.mixed import crossed_means, fit_reml
 
 
 @pytest.fixture(scope="module")

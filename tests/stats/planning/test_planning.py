@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from rejoinder.arrays import Floats
-from rejoinder.stats.agreement.krippendorff import krippendorff_alpha
-from rejoinder.stats.compare_means import compare_paired
-from rejoinder.stats.planning.power import contexts_needed, detectable_difference, fewest_contexts, paired_power
-from rejoinder.stats.planning.precision import items_for_agreement, items_for_correlation
-from rejoinder.stats.planning.spread import Spread, pilot_spread, spread_of_icc
+from rejoinder.stats.means import compare_paired
+from rejoinder.stats.planning import (
+    Spread,
+    contexts_needed,
+    detectable_difference,
+    fewest_contexts,
+    items_for_agreement,
+    items_for_correlation,
+    paired_power,
+    pilot_spread,
+    spread_of_icc,
+)
+from rejoinder.stats.raters import krippendorff_alpha
 
 
 @pytest.mark.parametrize("effect", [0.15, 0.3, 0.5, 0.8])

@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 
 from r_oracle import r_numbers, r_vector
 from rejoinder.arrays import Floats, Ints
-from rejoinder.stats.preferences.bradley_terry import PRIOR, _prior, fit
-from rejoinder.stats.preferences.contests import LOSS, TIE, WIN, Contests, all_beaten_in_turn
+from rejoinder.stats.preferences import LOSS, PRIOR, TIE, WIN, Contests, _prior, all_beaten_in_turn, fit
 
 
 def simulated(k: int = 4, n: int = 300, log_ties: float = -0.5, seed: int = 0) -> tuple[Ints, Ints, Ints]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.stats.preferences.contests import LOSS, TIE, WIN, Contests
-from rejoinder.stats.preferences.length_control import length_controlled_win_rate
-from rejoinder.stats.preferences.ranking import rank
+from rejoinder.stats.preferences import LOSS, TIE, WIN, Contests, length_controlled_win_rate, rank
 
 
 def chain(n: int = 80) -> Contests:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rejoinder.cli.options import add_reading, add_scale, add_seed, field_map, say, show
-from rejoinder.defaults import LEVEL
+from rejoinder.options import LEVEL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Calibrate, save, and print how scores agree with people before and after."""
-    from rejoinder.meta.calibrate import calibrate
+    from rejoinder.training.calibrate import calibrate
 
     report = calibrate(
         arguments.model,

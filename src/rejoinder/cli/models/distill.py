@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import add_on_error, positive, say, say_skipped
 from rejoinder.cli.train.data import add_files
 from rejoinder.cli.train.running import add_output, add_running, faster_ways, run_of, say_finished, say_model
-from rejoinder.defaults import CANDIDATE_CONTEXTS
+from rejoinder.options import CANDIDATE_CONTEXTS
 
 if TYPE_CHECKING:
-    from rejoinder.training.input import TrainingInput
-    from rejoinder.training.student_check import StudentCheck
+    from rejoinder.training.distil import StudentCheck
+    from rejoinder.training.train import TrainingInput
 
 _ENCODER_PARAMETERS = ("steps", "max_length")
 
@@ -63,8 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score replies with the teachers, train the student on the scores, save it."""
-    from rejoinder.output.targets import output_path
-    from rejoinder.training.distill import distill, teacher_scores_beside
+    from rejoinder.folders.outputs import output_path
+    from rejoinder.training.distil import distill, teacher_scores_beside
 
     output, finished = output_path(arguments.output), list[Path]()
     try:

@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reply to a file of contexts."""
-    from rejoinder.output.unfinished import UnfinishedRows
-    from rejoinder.reply_models.pool.generate import generate
+    from rejoinder.folders.outputs import UnfinishedRows
+    from rejoinder.replies.pool import generate
 
     try:
         replies = generate(

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check the models, and write the folder."""
     import warnings
 
-    from rejoinder.training.setup import setup
+    from rejoinder.training.train import setup
 
     models = {key: getattr(arguments, key) for places in TEMPLATES.values() for key in places}
     with warnings.catch_warnings(record=True) as caught:

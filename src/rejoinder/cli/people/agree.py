@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure agreement, print it, and write one score per reply."""
-    from rejoinder.meta.raters.agreement import agreement
+    from rejoinder.people.agreement import agreement
 
     if arguments.aggregate and not arguments.output:
         raise CallError("--aggregate needs -o, the file to write the scores to")

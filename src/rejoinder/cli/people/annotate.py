@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import positive, put, say
 
 if TYPE_CHECKING:
-    from rejoinder.annotation.store import Store
-    from rejoinder.annotation.study import Study
+    from rejoinder.people.store import Store
+    from rejoinder.people.study import Study
 
 TOOLS = ("label-studio", "potato", "batch")
 """Other tools that a study can be given to."""
@@ -88,12 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _new(arguments: argparse.Namespace) -> None:
     import os
 
-    from rejoinder.annotation.items import context_groups
-    from rejoinder.annotation.template import study_text
     from rejoinder.data.source import read
     from rejoinder.errors import CallError
-    from rejoinder.output.targets import Output, output_path, reserved
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import Output, output_path, reserved, write_text
+    from rejoinder.people.items import context_groups
+    from rejoinder.people.study import study_text
 
     target = output_path(arguments.output)
     reads = [arguments.replies, *([arguments.pilot] if arguments.pilot else [])]
@@ -111,7 +110,7 @@ def _new(arguments: argparse.Namespace) -> None:
 def _planned(arguments: argparse.Namespace, systems: int, contexts: int) -> tuple[int, int]:
     """How many contexts (0: all) and raters per item a study needs; three raters where nothing is said."""
     from rejoinder.errors import CallError
-    from rejoinder.meta.planning.plan import plan
+    from rejoinder.people.plan import plan
 
     if arguments.difference is None:
         if arguments.pilot or arguments.sd is not None or arguments.icc is not None:
@@ -133,8 +132,8 @@ def _planned(arguments: argparse.Namespace, systems: int, contexts: int) -> tupl
 def _links(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.security import new_token, token_hash
-    from rejoinder.text.terminal import one_line
+    from rejoinder.people.server import new_token, token_hash
+    from rejoinder.show.text import one_line
 
     _, store = _opened(arguments)
     with closing(store):
@@ -148,8 +147,8 @@ def _links(arguments: argparse.Namespace) -> None:
 def _serve(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.server import Secrets, make_app
-    from rejoinder.learning.extras import require_extra
+    from rejoinder.folders.sources import require_extra
+    from rejoinder.people.server import Secrets, make_app
 
     require_extra("annotate", "collecting ratings")
     import uvicorn
@@ -167,12 +166,17 @@ def _serve(arguments: argparse.Namespace) -> None:
 def _export(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.assignment import Assigner
-    from rejoinder.annotation.export import exported
-    from rejoinder.annotation.interchange import batches, label_studio, potato
-    from rejoinder.annotation.store import latest
-    from rejoinder.output.targets import Output, output_path, reserved
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import Output, output_path, reserved, write_text
+    from rejoinder.people.export import (
+        batch,
+        exported,
+        label_studio_configuration,
+        label_studio_tasks,
+        potato_configuration,
+        potato_records,
+    )
+    from rejoinder.people.queue import Assigner
+    from rejoinder.people.store import latest
 
     target = output_path(arguments.output)
     study, store = _opened(arguments)
@@ -192,29 +196,33 @@ def _export(arguments: argparse.Namespace) -> None:
             return
         answers = [one for one in latest(store.answers()).values() if one.rater not in set(arguments.without)]
         if arguments.to == "label-studio":
-            write_text(target, _json(label_studio.tasks(study, items, answers), indent=1) + "\n")
-            write_text(beside[0], label_studio.configuration(study))
+            write_text(target, _json(label_studio_tasks(study, items, answers), indent=1) + "\n")
+            write_text(beside[0], label_studio_configuration(study))
         elif arguments.to == "potato":
-            write_text(target, "".join(_json(record) + "\n" for record in potato.records(study, items)))
-            write_text(beside[0], potato.configuration(study, target.name))
+            write_text(target, "".join(_json(record) + "\n" for record in potato_records(study, items)))
+            write_text(beside[0], potato_configuration(study, target.name))
         else:
-            write_text(target, batches.batch(study, items))
+            write_text(target, batch(study, items))
     say(f"for {arguments.to}: {', '.join(str(path) for path in (target, *beside))}", arguments)
 
 
 def _import(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.assignment import Assigner
-    from rejoinder.annotation.interchange import batches, label_studio, potato
-    from rejoinder.annotation.interchange.results import add_results
     from rejoinder.errors import CallError
+    from rejoinder.people.export import (
+        add_results,
+        batch_results,
+        label_studio_results,
+        potato_results,
+    )
+    from rejoinder.people.queue import Assigner
 
     path = Path(arguments.results)
     if not path.exists():
         raise CallError(f"{path} does not exist: expected results of {arguments.tool}")
     study, store = _opened(arguments)
-    read = {"label-studio": label_studio.results, "potato": potato.results, "batch": batches.results}[arguments.tool]
+    read = {"label-studio": label_studio_results, "potato": potato_results, "batch": batch_results}[arguments.tool]
     with closing(store):
         answers = list(read(study, path))
         count = add_results(study, store, Assigner(study, store).items, answers, arguments.tool, str(path))
@@ -224,11 +232,10 @@ def _import(arguments: argparse.Namespace) -> None:
 def _datasheet(arguments: argparse.Namespace) -> None:
     from contextlib import closing
 
-    from rejoinder.annotation.assignment import Assigner
-    from rejoinder.annotation.datasheet import datasheet
-    from rejoinder.annotation.progress import state_of
-    from rejoinder.output.targets import Output, output_path, reserved
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import Output, output_path, reserved, write_text
+    from rejoinder.people.datasheet import datasheet
+    from rejoinder.people.progress import state_of
+    from rejoinder.people.queue import Assigner
 
     target = output_path(arguments.output)
     study, store = _opened(arguments)
@@ -245,8 +252,8 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _opened(arguments: argparse.Namespace) -> tuple[Study, Store]:
-    from rejoinder.annotation.store import open_store
-    from rejoinder.annotation.study import read_study
+    from rejoinder.people.store import open_store
+    from rejoinder.people.study import read_study
 
     path = Path(arguments.study)
     study = read_study(path)

@@ -10,7 +10,7 @@ from rejoinder.cli.options import add_reading, field_map, files_read, positive, 
 from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
-    from rejoinder.meta.planning.result import Plan, PrecisionPlan
+    from rejoinder.people.plan import Plan, PrecisionPlan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _precision(arguments: argparse.Namespace) -> PrecisionPlan:
-    from rejoinder.meta.planning.plan import plan_precision
+    from rejoinder.people.plan import plan_precision
 
     for name in ("pilot", "difference", "report"):
         if getattr(arguments, name):
@@ -87,9 +87,8 @@ def _precision(arguments: argparse.Namespace) -> PrecisionPlan:
 
 
 def _comparison(arguments: argparse.Namespace) -> Plan:
-    from rejoinder.meta.planning.plan import plan
-    from rejoinder.output.targets import reserved
-    from rejoinder.output.writing import write_text
+    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.people.plan import plan
 
     if arguments.difference is None:
         raise CallError("plan needs the smallest difference that would matter: --difference D")
@@ -101,7 +100,7 @@ def _comparison(arguments: argparse.Namespace) -> Plan:
             fields=field_map(arguments),
         )
         if arguments.report:
-            from rejoinder.report.plan import render_plan
+            from rejoinder.people.plan import render_plan
 
             write_text(Path(arguments.report), render_plan(result))
     return result

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rank the systems."""
-    from rejoinder.meta.preferences.rank import preferences
+    from rejoinder.comparing.preferences import preferences
 
     report = preferences(
         arguments.preferences,

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose replies, write them, and print how many of each system."""
-    from rejoinder.meta.sample import sample
+    from rejoinder.people.sample import sample
 
     chosen = sample(
         arguments.replies,

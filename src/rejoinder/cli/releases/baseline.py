@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.options import open_source, origin_of
 
 if TYPE_CHECKING:
-    from rejoinder.meta.comparing.comparison import Comparison
-    from rejoinder.scoring.choosing import Choice
+    from rejoinder.comparing.comparison import Comparison
+    from rejoinder.scoring.score import Choice
 
 _NOT_WITH_IT = ("scores", "labels", "pairwise", "pair_by", "cluster", "by", "dimension", "predictor")
 
 
 def compare_with_baseline(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
     """The comparison of the replies with a release; without -m, by the metrics that the release was scored by."""
+    from rejoinder.comparing.history import baseline_of, check_comparable, compare_releases
+    from rejoinder.comparing.release import scored_release
+    from rejoinder.comparing.systems import labels_of
     from rejoinder.errors import CallError
-    from rejoinder.meta.comparing.pairing import labels_of
-    from rejoinder.meta.history.folder import baseline_of
-    from rejoinder.meta.history.joining import check_comparable, compare_releases
-    from rejoinder.meta.history.release import scored_release
-    from rejoinder.scoring.choosing import choose
+    from rejoinder.scoring.score import choose
 
     for name in _NOT_WITH_IT:
         if getattr(arguments, name):

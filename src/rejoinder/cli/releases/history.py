@@ -37,12 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record a release, where one is given, and show the history."""
     multiply_on_one_thread()
+    from rejoinder.comparing.history import History, releases_in, render_history
     from rejoinder.errors import CallError
-    from rejoinder.meta.history.folder import releases_in
-    from rejoinder.meta.history.history import History
-    from rejoinder.output.targets import reserved
-    from rejoinder.output.writing import write_text
-    from rejoinder.report.history import render_history
+    from rejoinder.folders.outputs import reserved, write_text
 
     folder = Path(arguments.folder)
     if bool(arguments.replies) != bool(arguments.name):
@@ -62,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _record(folder: Path, arguments: argparse.Namespace) -> None:
     """Score the replies and write the release."""
-    from rejoinder.meta.history.folder import new_in, release_output, release_path
-    from rejoinder.meta.history.release import scored_release, write_release
-    from rejoinder.output.targets import reserved
-    from rejoinder.scoring.choosing import choose
+    from rejoinder.comparing.history import new_in, release_output, release_path
+    from rejoinder.comparing.release import scored_release, write_release
+    from rejoinder.folders.outputs import reserved
+    from rejoinder.scoring.score import choose
 
     path = release_path(folder, arguments.name)
     chosen = choose(chosen_metrics(arguments))

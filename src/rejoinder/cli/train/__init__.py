@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.cli.train.data import say_read
     from rejoinder.cli.train.options import parameters_of
     from rejoinder.cli.train.running import faster_ways, resumable, run_of, say_finished, say_model
-    from rejoinder.learning.extras import require_extra
-    from rejoinder.output.targets import output_path, reserved
+    from rejoinder.folders.outputs import output_path, reserved
+    from rejoinder.folders.sources import require_extra
     from rejoinder.registry import trainable_class
     from rejoinder.training.train import train
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.errors import CallError
-from rejoinder.output.targets import Output, output_path
+from rejoinder.folders.outputs import Output, output_path
 
 
 def _nothing(*_: Any) -> None:
@@ -52,7 +52,7 @@ def extra_outputs(arguments: argparse.Namespace) -> list[Output]:
 
 
 def _check_n_grams(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> None:
-    from rejoinder.evaluators.am_fm.fluency import NGRAM, is_arpa
+    from rejoinder.evaluators.am_fm_parts import NGRAM, is_arpa
 
     lm = parameters.get("lm", NGRAM)
     if arguments.write_arpa and lm != NGRAM and not is_arpa(lm):
@@ -67,7 +67,7 @@ def _check_am_fm(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -
 
 def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.write_arpa:
-        from rejoinder.language_models.ngram import write_arpa
+        from rejoinder.models.arpa import write_arpa
 
         write_arpa(model.model_.model, arguments.write_arpa)
         yield f"n-grams: {arguments.write_arpa}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.options import add_on_error, say, say_skipped
 
 if TYPE_CHECKING:
-    from rejoinder.training.input import TrainingInput
+    from rejoinder.training.train import TrainingInput
 
 
 def add_files(group: Any, *names: str, purpose: str, required: bool = False) -> None:
@@ -55,7 +55,7 @@ def _counts(name: str, parameters: Mapping[str, Any], given: TrainingInput) -> l
     cls = trainable_class(name)
     judged = given.judged or []
     if cls.learns_systems:
-        from rejoinder.evaluators.adem.human_likeness import HUMAN, systems_of
+        from rejoinder.evaluators.adem.baselines import HUMAN, systems_of
 
         people, models = systems_of([item.example for item in judged], parameters.get("human", HUMAN))
         return [f"{people} replies by people", f"{models} by models"]

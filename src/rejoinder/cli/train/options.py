@@ -19,7 +19,7 @@ from itertools import pairwise
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from rejoinder.building import alternatives, field_types
+from rejoinder.specs import alternatives, field_types
 
 _PREFIX = "parameter:"
 """Prefix that separates parameters from the shared options in the parsed arguments."""

@@ -81,7 +81,7 @@ def run_of(arguments: argparse.Namespace, faster: tuple[str, ...] = ()) -> Train
 @contextmanager
 def resumable(output: Path, arguments: argparse.Namespace) -> Iterator[None]:
     """If the training in the block is interrupted, print how to resume it."""
-    from rejoinder.training.output import checkpoints_beside
+    from rejoinder.training.train import checkpoints_beside
 
     try:
         yield

@@ -1,15 +1,9 @@
-"""The evaluators ADEM, C-ADEM and R-ADEM (Lowe et al. 2017).
-
-    score = (c^T M r^ + r^T N r^ - alpha) / beta
-
-c, r and r^ are an encoder's vectors of context, reference and reply, reduced to a few principal components. The encoder
-is frozen; M and N are learned. C-ADEM has the first term only, R-ADEM the second.
-"""
+"""The evaluators ADEM, C-ADEM and R-ADEM (Lowe et al. 2017), with their control for length."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +16,9 @@ from rejoinder.evaluators.adem.learning import (
     COMPONENTS,
     TOWARDS,
     Bilinear,
+    Compared,
+    Descent,
+    Scale,
     Setting,
     chosen,
     descended,
@@ -29,8 +26,6 @@ from rejoinder.evaluators.adem.learning import (
     learned,
     settings_of,
 )
-from rejoinder.evaluators.adem.length import LengthTrend
-from rejoinder.evaluators.adem.solvers import Compared, Descent, Scale
 from rejoinder.evaluators.adem.vectors import (
     PROJECTION,
     Projection,
@@ -44,16 +39,23 @@ from rejoinder.evaluators.adem.vectors import (
     row_products,
 )
 from rejoinder.evaluators.base import Use
-from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW, observed_scale, on_our_scale
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW, observed_scale, on_our_scale
+from rejoinder.folders.array_schema import Array
+from rejoinder.folders.saved import read_arrays, write_arrays
+from rejoinder.folders.schema import CONFIG, checked_member, record
 from rejoinder.learning.data import TrainingData, labels
-from rejoinder.learning.parameters import check_least, check_rates, check_scale
-from rejoinder.learning.saving import read_arrays, write_arrays
-from rejoinder.loading.array_schema import Array
-from rejoinder.loading.schema import member, record
 from rejoinder.metrics.base import check_choice
-from rejoinder.metrics.batch import Batch
-from rejoinder.model_folder import CONFIG
+from rejoinder.metrics.batch import Batch, TextOptions, encodable
+from rejoinder.options import check_least, check_rates, check_scale
 from rejoinder.types import Example, Scores
+
+# The evaluators ADEM, C-ADEM and R-ADEM (Lowe et al. 2017).
+#
+#     score = (c^T M r^ + r^T N r^ - alpha) / beta
+#
+# c, r and r^ are an encoder's vectors of context, reference and reply, reduced to a few principal components. The
+# encoder is frozen; M and N are learned. C-ADEM has the first term only, R-ADEM the second.
+
 
 PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
@@ -320,12 +322,16 @@ class Adem(VectorEvaluator):
         encoder, projection = super().load_learned(folder, plain), Projection(arrays["mean"], arrays["axes"])
         check_width(encoder["encoder_"], projection, str(path))
         setting = dict(
-            zip(("components", "gamma", "towards"), member(plain, "setting", tuple[Any, ...], file), strict=False)
+            zip(
+                ("components", "gamma", "towards"),
+                checked_member(plain, "setting", tuple[Any, ...], file),
+                strict=False,
+            )
         )
         length, scale = plain.get("length"), record(Scale, plain, file, "learned")
         if scale.beta == 0:
             raise DataError("must not be 0", file=file, field="learned.beta")
-        means = member(plain, "means", tuple[float, ...], file) if "means" in plain else ()
+        means = checked_member(plain, "means", tuple[float, ...], file) if "means" in plain else ()
         return {
             **encoder,
             "projection_": projection,
@@ -384,3 +390,65 @@ class ReferenceAdem(Adem):
     measures: ClassVar[str] = "the human score of a reply, predicted from its reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = f"no references, or {OVERFLOW}"
+
+
+# The trend of scores with reply length, which can be removed (Lowe et al. 2017, section 5: people's own bias).
+#
+# Ratings, and so scores learned from them, depend on length: short replies are often generic and then never wrong. The
+# trend is a least-squares fit over log(1 + words) and its square and, with references, over the distance from the
+# length of the nearest reference. It is fitted to the scores of the training replies; its deviation from their mean
+# is subtracted. Replies that equal a reference are left out of the fit: they score high for that reason, and not
+# because of their length.
+
+
+@dataclass(frozen=True, slots=True)
+class LengthTrend:
+    """A least-squares fit of scores over lengths."""
+
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    """The mean of each column over the training replies."""
+    apart: bool
+    """Whether the distance from the nearest reference's length is one of the columns."""
+
+    @classmethod
+    def of(cls, batch: Batch, scores: Scores, *, apart: bool) -> LengthTrend:
+        """Fitted to these replies' scores."""
+        own = np.array([example.response in example.references for example in batch.examples])
+        used = np.flatnonzero(~own) if apart and not own.all() else np.arange(len(batch))
+        columns, scores = _columns(batch, apart=apart)[used], scores[used]
+        means = columns.mean(axis=0)
+        weights, *_ = np.linalg.lstsq(columns - means, scores - scores.mean(), rcond=None)
+        return cls(tuple(weights.tolist()), tuple(means.tolist()), apart)
+
+    def excess(self, batch: Batch) -> Scores:
+        """How far each reply is above the mean score because of its length."""
+        off = _columns(batch, apart=self.apart) - np.array(self.means)
+        above: Scores = (off * np.array(self.weights)).sum(axis=1)
+        return above
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """For config.json."""
+        return asdict(self)
+
+    @classmethod
+    def of_plain(cls, plain: object, file: str) -> LengthTrend:
+        """From config.json."""
+        made = record(cls, plain, file, "learned.length")
+        if not len(made.weights) == len(made.means) == (3 if made.apart else 2):
+            raise DataError("must have one weight and one mean per column", file=file, field="learned.length")
+        return made
+
+
+def _columns(batch: Batch, *, apart: bool) -> Floats:
+    """Log length, its square and, if `apart`, the log distance from the nearest reference's. (replies, columns)"""
+    batch = encodable(batch)
+    tokens = batch.tokens(TextOptions())
+    length = np.log1p(tokens.responses.lengths)
+    columns = [length, length**2]
+    if apart:
+        off = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
+        starts = np.cumsum(batch.reference_counts) - batch.reference_counts
+        columns.append(np.log1p(np.minimum.reduceat(off, starts)))
+    return np.stack(columns, axis=1)

@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats, Ints, Vectors, offsets_of
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.encoders.sentence_encoders import (
+from rejoinder.errors import CallError, DataError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.folders.array_schema import Array
+from rejoinder.learning.run import TrainingRun
+from rejoinder.models.sentence_encoders import (
     SentenceEncoder,
+    StoredVectors,
     encoder_digest,
     is_ours,
     opened_folder,
     sentence_encoder,
     signature_digest,
 )
-from rejoinder.encoders.stored_vectors import StoredVectors
-from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.base import Evaluator
-from rejoinder.learning.run import TrainingRun
-from rejoinder.loading.array_schema import Array
 from rejoinder.progress import bar_inside
 from rejoinder.types import Example, Scores
 

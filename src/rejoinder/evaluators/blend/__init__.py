@@ -2,16 +2,10 @@
 
 In reading order:
 
-surface        what can be counted in a reply and its context
-specificity    how much a reply says
-members        what can be a member, and how a saved blend finds its members again
-member_scores  the scores of the members, computed once per reply
-labelled       the rows that a blend is fitted on: columns of numbers, and ratings of several sets joined
-ridge          the linear model
-trees          boosted regression trees, kept as arrays
-choosing       cross-validation, and the choice of a model
-agreement      correlation with people, averaged over sets
-watching       notes about replies that were not read whole
-report         what was found: agreement, what each member adds, in which direction it acts
-blend          the evaluator
+columns  the columns of a blend: scores of its members, what can be counted in a reply, and the rated rows it learns
+         from
+fitting  the models of a blend, ridge regression and boosted trees, and the choice between them by cross-validation
+notes    what a blend says about replies that it did not read whole, unfamiliar text and stock replies
+report   agreement with people, what each member adds, and in which direction
+blend    the evaluator `blend`: metrics, evaluators and surface features, weighed by what people said
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -14,31 +14,38 @@ import numpy as np
 from rejoinder.arrays import Floats
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, shortened
-from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.blend.choosing import HOLD_OUT, KINDS, Models, choose
-from rejoinder.evaluators.blend.labelled import Labelled, RatedSet, labelled_rows, rated_sets
-from rejoinder.evaluators.blend.member_scores import SCORE, MemberScores, member_columns
-from rejoinder.evaluators.blend.members import load_member, member_name, members_at, places_of, unversioned
+from rejoinder.evaluators.base import Evaluator, Pretrained, Use
+from rejoinder.evaluators.blend.columns import (
+    SCORE,
+    SPECIFICITY,
+    SURFACE,
+    Labelled,
+    MemberScores,
+    RatedSet,
+    labelled_rows,
+    member_columns,
+    rated_sets,
+    specificity_columns,
+    surface_columns,
+)
+from rejoinder.evaluators.blend.fitting import HOLD_OUT, KINDS, Models, Ridge, Trees, choose
+from rejoinder.evaluators.blend.notes import BlendWatcher
 from rejoinder.evaluators.blend.report import BlendReport, report_on
-from rejoinder.evaluators.blend.ridge import Ridge
-from rejoinder.evaluators.blend.specificity import SPECIFICITY, specificity_columns
-from rejoinder.evaluators.blend.surface import SURFACE, surface_columns
-from rejoinder.evaluators.blend.trees import Trees
-from rejoinder.evaluators.blend.watching import BlendWatcher
-from rejoinder.evaluators.calibration import Calibration
-from rejoinder.evaluators.out_of_domain import Familiarity
-from rejoinder.evaluators.saved_members import FIELD
-from rejoinder.evaluators.scale import HIGHEST, LOWEST
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST, Calibration
+from rejoinder.evaluators.ensemble import FIELD, saved_member, saved_place
+from rejoinder.evaluators.familiarity import Familiarity
+from rejoinder.folders.array_schema import Array, checked_arrays
+from rejoinder.folders.foreign import saved_arrays
+from rejoinder.folders.saved import write_arrays
+from rejoinder.folders.schema import CONFIG, checked_member, checked_object, plain_name
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.learned import ARRAYS
 from rejoinder.learning.run import TrainingRun
-from rejoinder.learning.saving import write_arrays
-from rejoinder.loading.array_schema import Array, checked_arrays
-from rejoinder.loading.foreign import saved_arrays
-from rejoinder.loading.schema import member as checked_member
 from rejoinder.metrics.base import Metric, Watcher, check_choice
 from rejoinder.metrics.batch import Batch, encodable
-from rejoinder.model_folder import CONFIG
+from rejoinder.metrics.pragmatic import brief
+from rejoinder.registry import SHIPPED_FOLDERS, load, load_evaluator, shipped_folder
+from rejoinder.specs import parse_spec
 from rejoinder.types import Example, Scores
 
 _LOGISTIC = 1.702
@@ -299,3 +306,111 @@ def _calibration(rows: Labelled, held_out: Floats, seed: int) -> Calibration | N
         return Calibration.fit(on_scale(held_out), rows.human, rows.groups, seed=seed)
     except CallError:  # too few contexts, or one score for all
         return None
+
+
+# The members of a blend: by name, from a folder, or as objects; and how a saved blend finds them again.
+
+
+def load_member(member: str | Metric) -> Metric:
+    """The member, ready to score; CallError if it cannot be a member."""
+    found = load(member) if isinstance(member, str) else member
+    if not isinstance(found, Metric):
+        raise CallError(f"blend: {member} does not score replies: expected a metric or an evaluator")
+    if not found.is_fitted:
+        raise CallError(f"blend: {member} is not trained: expected the folder of a trained one")
+    if found.observer() is not None:
+        raise CallError(
+            f"blend: {member_name(member)} has to see all replies before it scores one, so that it cannot be a member"
+        )
+    return _uncalibrated(found)
+
+
+def _uncalibrated(member: Metric) -> Metric:
+    """An evaluator with its own scores: the blend has a calibration of its own."""
+    return member.with_calibration(None) if isinstance(member, Evaluator) else member
+
+
+def member_name(member: str | Metric) -> str:
+    """What `load` takes; for a trained evaluator given as an object, its kind and a hash."""
+    if isinstance(member, str):
+        return member
+    return brief(member) if isinstance(member, Evaluator) else member.spec
+
+
+def unversioned(member: Metric) -> str:
+    """A member's signature without the version of the package, which changes more often than scores do."""
+    return member.signature.rpartition("|v:")[0]
+
+
+def places_of(given: Sequence[str | Metric], members: Sequence[Metric], folder: Path) -> list[dict[str, Any]]:
+    """Where a saved blend finds its members: in the package, in a folder within its own, or by a metric's name.
+
+    Members that have a pretrained model in common are written once, with the parameters of the others.
+    """
+    places: list[dict[str, Any]] = []
+    written: dict[Hashable, str] = {}
+    for number, (name, member) in enumerate(zip(given, members, strict=True)):
+        if _shipped(name) is not None:
+            places.append({"shipped": name, "signature": unversioned(member)})
+            continue
+        key = (member.name, *member.model_key) if isinstance(member, Pretrained) else None
+        if key in written:
+            places.append({"folder": written[key], "parameters": member.parameters})
+            continue
+        places.append(saved_place(member, folder, number))
+        if key is not None:
+            written[key] = places[-1]["folder"]
+    return places
+
+
+def members_at(places: Sequence[object], home: Path) -> tuple[Metric, ...]:
+    """The members at places that `places_of` gave; a pretrained model that several have is loaded once."""
+    opened: dict[str, Metric] = {}
+    return tuple(_uncalibrated(_at_place(place, home, opened)) for place in places)
+
+
+def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
+    file = str(home / CONFIG)
+    given = checked_object(place, file, FIELD)
+    if "shipped" in given:
+        return _shipped_member(given, home)
+    if "folder" not in given:
+        return saved_member(given, home)
+    name = plain_name(given["folder"], file, FIELD)
+    if name not in opened:
+        opened[name] = saved_member({"folder": name}, home)
+    found = opened[name]
+    if "parameters" not in given:
+        return found
+    if not isinstance(found, Pretrained):
+        raise DataError(f"gives parameters for {name}, which has its own: expected none", file=file, field=FIELD)
+    parameters = checked_object(given["parameters"], file, FIELD)
+    try:
+        return found.with_parameters(parameters, home / name)
+    except CallError as error:
+        raise DataError(str(error), file=file, field=FIELD) from error
+
+
+def _shipped(given: str | Metric) -> tuple[str, dict[str, Any]] | None:
+    """Name and parameters of an evaluator that comes with the package; None for any other member."""
+    try:
+        name, parameters = parse_spec(given) if isinstance(given, str) else ("", {})
+    except CallError:  # a folder's name may be anything
+        return None
+    return (name, parameters) if name in SHIPPED_FOLDERS else None
+
+
+def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
+    file = str(home / CONFIG)
+    given = checked_member(place, "shipped", str, file, FIELD)
+    named = _shipped(given)
+    if named is None:
+        wanted = "expected an evaluator that comes with the package"
+        raise DataError(f"names {shortened(given)}: {wanted}", file=file, field=FIELD)
+    found: Metric = load_evaluator(shipped_folder(named[0]), named[1])
+    if unversioned(_uncalibrated(found)) != checked_member(place, "signature", str, file, FIELD):
+        raise CallError(
+            f"{home} was fitted with another version of {given}, which gave other scores: "
+            "expected the one that it was fitted with, or a new fit"
+        )
+    return found

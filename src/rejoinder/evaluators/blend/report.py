@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Floats
-from rejoinder.evaluators.blend.agreement import compared, mean_agreement
-from rejoinder.evaluators.blend.choosing import Choice, Models, held_out_predictions
-from rejoinder.evaluators.blend.labelled import Labelled
-from rejoinder.stats.formatting import interval_text
+from rejoinder.evaluators.blend.columns import Labelled
+from rejoinder.evaluators.blend.fitting import Choice, Models, compared, held_out_predictions, mean_agreement
+from rejoinder.show.text import grid, interval_text, number_text
 from rejoinder.stats.intervals import Interval
-from rejoinder.text.grid import grid, number
 
 _RISE = (25.0, 75.0)
 """A member's score is raised from the first to the second of these percentiles for the check of its direction."""
@@ -83,13 +81,13 @@ class BlendReport:
                 line.name,
                 str(line.replies),
                 interval_text(line.blend, 2),
-                f"{number(line.best_agreement, 2)} {line.best}",
+                f"{number_text(line.best_agreement, 2)} {line.best}",
                 interval_text(line.gain, 2, sign=True),
             ]
             for line in self.sets
         ]
         parts = [
-            [line.name, number(line.alone, 2), interval_text(line.adds, 3, sign=True), f"{line.rising:.0%}"]
+            [line.name, number_text(line.alone, 2), interval_text(line.adds, 3, sign=True), f"{line.rising:.0%}"]
             for line in self.members
         ]
         return "\n".join(

@@ -1,31 +1,18 @@
-"""The evaluator of Zhao et al. 2020 ("Designing Precise and Robust Dialogue Response Evaluators", section 5.3):
+"""The evaluator of Zhao et al. 2020 over any pretrained encoder: docs/reference/encoder-evaluator.md.
 
-    score = 4 * sigmoid(MLP(encoder([context; response]))) + 1
+In reading order:
 
-over any pretrained encoder: a network that reads context and reply and says from 1 to 5 how well the reply fits. It is
-trained on dialogues, by ranking true replies above others, then on human scores. In reading order:
-
-encoder          the evaluator: parameters, fit, predict, save, load, export
-model            the interface of a trained model, in PyTorch or ONNX, and the files of its folder
-
-cross_encoder    the network of the equation
-tokeniser        a context and a reply as its input
-
-texts            contexts and replies as separate texts
-branching        a context with all its replies in one row
-branch_encoder   the network that reads such rows (`towers=True`): context and reply together and apart
-
-training         the model to start from and the stages in order
-presets          how long each stage runs
-towers           the encoder as two towers, whose cosines say which reply belongs to which context
-in_batch_stage   stage 1, dialogues: the towers learn with the other replies of a batch as negatives
-stages           stages 2 and 3: true replies above others on dialogues; human scores
-scored_replies   what stages share that learn scores
-replay           replies that keep their scores while human scores are learned
-
-torch_model      the model in torch
-onnx_model       the model in ONNX Runtime
-onnx_export      from the first to the second
-int8             its weights as int8
-widening         from int8 weights back to a model that can be trained further
+reading      A context and a reply as the token ids that an encoder reads, in one sequence or in branches
+model        the interface of a trained model, in PyTorch or ONNX, and the presets of its parameters
+encoder      the evaluator
+networks     the networks: the cross-encoder of Zhao et al. 2020, and one that reads a context once for all its
+             replies
+torch_model  A model in torch, which can be trained: network, tokeniser and settings, towers for ranking, longer
+             positions
+onnx         a model in ONNX Runtime, without torch
+onnx_export  A trained model for ONNX Runtime, in full precision, in int8, or both
+replay       replies from dialogues with the scores that the model gives them, trained on so that it keeps what it
+             knows
+stages       the stages of training: ranking true replies above others, human scores, and scores of a teacher
+training     the model to start from, and the stages in order
 """

@@ -15,24 +15,23 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
-from rejoinder.data.pairs import pair_of
+from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Fit
-from rejoinder.evaluators.encoder.branching import FEATURES
-from rejoinder.evaluators.encoder.model import POOLINGS, Model, Settings
-from rejoinder.evaluators.encoder.onnx_model import OnnxModel
-from rejoinder.evaluators.encoder.presets import PRESETS
-from rejoinder.evaluators.out_of_domain import Familiarity
-from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
+from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, Settings
+from rejoinder.evaluators.encoder.onnx import OnnxModel
+from rejoinder.evaluators.encoder.reading import FEATURES
+from rejoinder.evaluators.familiarity import Familiarity
+from rejoinder.folders.saved import ENCODER, WEIGHTS
+from rejoinder.folders.schema import CONFIG, read_config
+from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.extras import require_extra
-from rejoinder.learning.parameters import check_least, check_number, check_scale
-from rejoinder.learning.saving import ENCODER, WEIGHTS
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import Batch
-from rejoinder.model_folder import CONFIG, read_config
+from rejoinder.options import check_least, check_number, check_scale
 from rejoinder.registry import shipped_folder
-from rejoinder.text.cleaning import writable
+from rejoinder.text.tokens import writable
 from rejoinder.types import Scores
 
 NETWORK = "default@1"

@@ -1,27 +1,31 @@
-"""The interface of a trained model, in PyTorch or ONNX: it scores pairs, and is saved in a folder.
-
-tokenizer.json     the tokeniser
-encoder.json       the shape of the pretrained encoder         } to continue training:
-model.safetensors  the weights                                 } needs torch and transformers
-model.onnx         the model for ONNX Runtime
-model.int8.onnx    the same with int8 weights
-"""
+"""The interface of a trained model, in PyTorch or ONNX, and the presets of its parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair
+from rejoinder.data.negatives import NegativeMixture
 from rejoinder.errors import DataError
-from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
-from rejoinder.loading.schema import check_range, record
-from rejoinder.model_folder import CONFIG
+from rejoinder.evaluators.encoder.reading import PairTokeniser
+from rejoinder.folders.schema import CONFIG, check_range, record
+from rejoinder.learning.schedules import Schedule
+
+# The interface of a trained model, in PyTorch or ONNX: it scores pairs, and is saved in a folder.
+#
+# tokenizer.json     the tokeniser
+# encoder.json       the shape of the pretrained encoder         } to continue training:
+# model.safetensors  the weights                                 } needs torch and transformers
+# model.onnx         the model for ONNX Runtime
+# model.int8.onnx    the same with int8 weights
+
 
 POOLINGS = ("match", "mean", "cls")
 
@@ -84,3 +88,56 @@ class Settings:
         """The tokeniser with these limits."""
         own_types = self.pooling != "match"
         return PairTokeniser(definition, self.max_length, self.max_response, self.speaker_marks, own_types, self.towers)
+
+
+# How long each stage of training runs, and at what learning rate.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """The schedule of each stage, the pooling, and the negatives of ranking."""
+
+    ranking: Schedule
+    regression: Schedule
+    in_batch: Schedule
+    in_batch_steps: int = 0
+    """Steps of in-batch ranking at most; 0 leaves it out."""
+    pooling: str = "mean"
+    negatives: int = 1
+    """Replies that do not fit, for each true one."""
+    margin: float = 1.0
+    """By how many points the true reply should score above one that does not fit."""
+    mixture: NegativeMixture = field(default_factory=NegativeMixture)
+
+
+_LIGHT: dict[str, Any] = {"dropout": False, "frozen_embeddings": True}
+
+
+_IN_BATCH = Schedule(learning_rate=5e-5, batch=32, epochs=3, validate_every=250, **_LIGHT)
+
+
+DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, validate_every=250, **_LIGHT)
+"""For the student of a distillation; a batch is four contexts, each with all its replies."""
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        # For a small encoder on a few cores: a few hours at most.
+        "cpu": Preset(
+            ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, validate_every=250, **_LIGHT),
+            regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
+            in_batch=_IN_BATCH,
+            in_batch_steps=1000,
+            pooling="match",
+        ),
+        # Zhao et al. 2020, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives
+        # neither margin nor pooling, nor which weights are kept: these are ours. It has no in-batch ranking.
+        "paper": Preset(
+            ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau", fused=True),
+            regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau", fused=True),
+            in_batch=_IN_BATCH,
+            mixture=NegativeMixture(random=1, same_dialogue=0, echo=0, generic=0, shuffled=0, truncated=0, neighbour=0),
+        ),
+    }
+)
+"""Name -> how the stages run."""

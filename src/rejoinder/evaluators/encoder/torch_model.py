@@ -1,4 +1,4 @@
-"""A model in torch, which can be trained: a network with its tokeniser and settings."""
+"""A model in torch, which can be trained: network, tokeniser and settings, towers for ranking, longer positions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,25 +15,33 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rejoinder.arrays import Ints
-from rejoinder.data.files import read_text
-from rejoinder.data.pairs import Pair
+from rejoinder.data.dialogues import Pair, read_text
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder, SharedContexts
-from rejoinder.evaluators.encoder.branching import FEATURES, shared_scores
-from rejoinder.evaluators.encoder.cross_encoder import CrossEncoder
+from rejoinder.evaluators.calibration import LOWEST
 from rejoinder.evaluators.encoder.model import Settings
-from rejoinder.evaluators.encoder.texts import text_ends
-from rejoinder.evaluators.encoder.tokeniser import PairTokeniser
-from rejoinder.evaluators.encoder.widening import widened
-from rejoinder.evaluators.scale import LOWEST
-from rejoinder.learning.batching import Encoded, by_length, padded
-from rejoinder.learning.pretrained import longest_input, pretrained, saved_shape
-from rejoinder.learning.saving import ENCODER, TOKENISER, WEIGHTS
-from rejoinder.learning.weights import loaded_network, save_weights, with_weights
-from rejoinder.loading.foreign import definition_of, embedded_tokens, tokeniser_of
-from rejoinder.loading.schema import check_range
-from rejoinder.model_folder import CONFIG
+from rejoinder.evaluators.encoder.networks import BranchEncoder, CrossEncoder, SharedContexts
+from rejoinder.evaluators.encoder.reading import (
+    FEATURES,
+    ContextIds,
+    Ids,
+    PairTokeniser,
+    SeparateTexts,
+    shared_scores,
+    text_ends,
+)
+from rejoinder.folders.foreign import definition_of, embedded_tokens, tokeniser_of
+from rejoinder.folders.onnx_file import check_onnx
+from rejoinder.folders.saved import ENCODER, TOKENISER, WEIGHTS
+from rejoinder.folders.schema import CONFIG, check_range
+from rejoinder.folders.sources import require_extra
+from rejoinder.learning.checkpoints import loaded_network, save_weights, with_weights
+from rejoinder.learning.data import Encoded, by_length, padded
+from rejoinder.models.text_encoder import longest_input, mean_over, pretrained, saved_shape
 from rejoinder.progress import reported
+from rejoinder.text.tokens import writable
+
+# A model in torch, which can be trained: a network with its tokeniser and settings.
+
 
 _BATCH_TOKENS = 4096
 
@@ -185,3 +194,192 @@ def _scoring(network: nn.Module) -> Iterator[None]:
             yield
     finally:
         network.train(training)
+
+
+# The weights of an exported network, converted back so that it can be trained further.
+#
+# int8 matrices and tables become float32 again; what rounding lost stays lost. The exporter keeps the names of biases
+# and tables, but not those of matrices: a matrix is recognised by the bias that is added to its product.
+
+
+_OWNER = "network."
+"""What the exporter puts before the names of the network's own weights."""
+_WITHOUT_BIAS = "blend.weight"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def widened(weights: bytes, file: str) -> Arrays:
+    """Name of each weight of a network with towers -> its values, float32; DataError if it is not such a network."""
+    require_extra("train", "training an exported network further")
+    import onnx
+    from onnx import numpy_helper
+
+    check_onnx(weights, file)
+    graph = onnx.load_from_string(weights).graph
+    arrays: Arrays = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    _restore(graph, arrays)
+    state = {name.removeprefix(_OWNER): array for name, array in arrays.items() if _is_weight(name)}
+    biases = {
+        product: name.removesuffix(".bias").removeprefix(_OWNER)
+        for node in graph.node
+        if node.op_type == "Add"
+        for product, name in (node.input, reversed(node.input))
+        if name.endswith(".bias")
+    }
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in arrays:
+            owner = biases.get(node.output[0])
+            name = _WITHOUT_BIAS if owner is None else f"{owner}.weight"
+            state[name] = arrays[node.input[1]].T
+    if _WITHOUT_BIAS not in state:
+        raise DataError("cannot be trained further: expected a network with towers", file=file)
+    return {name: np.array(array, np.float32, order="C") for name, array in state.items()}
+
+
+def _restore(graph: Any, arrays: Arrays) -> None:
+    """Add what is computed from stored arrays alone: matrices and tables at full precision."""
+    for node in graph.node:
+        if any(name not in arrays for name in node.input):
+            continue
+        if node.op_type == "DequantizeLinear":
+            values, scale = (arrays[name] for name in node.input)
+            axis = next((each.i for each in node.attribute if each.name == "axis"), 1)
+            arrays[node.output[0]] = values * np.expand_dims(scale, 1 - axis % 2)
+        elif node.op_type == "Mul":
+            arrays[node.output[0]] = arrays[node.input[0]] * arrays[node.input[1]]
+    for name in [name for name in arrays if name.endswith(".scale")]:
+        table = name.removesuffix(".scale")
+        stored = next((each for each in (f"{table}.int8", f"{table}.byte") if each in arrays), None)
+        if stored is not None and table.startswith(_OWNER) and table not in arrays:
+            arrays[table] = arrays[stored] * arrays[name]
+
+
+def _is_weight(name: str) -> bool:
+    return name.startswith(_OWNER) and name.endswith((".weight", ".bias"))
+
+
+# The encoder as two towers: contexts and replies as vectors whose cosine measures how well they fit.
+#
+# Both towers are one encoder. A context has two vectors, one of all its turns and one of its last turn.
+
+
+MOST_CONTEXT = 64
+"""Tokens of a context at most, special ones included."""
+MOST_REPLY = 32
+_AT_ONCE = 64
+
+
+class Towers(nn.Module):
+    """Vectors of length 1 of contexts, of their last turns, and of replies."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(
+        self, context: Tensor, context_mask: Tensor, last_turn: Tensor, reply: Tensor, reply_mask: Tensor
+    ) -> Tensor:
+        """Each (rows, tokens) -> (3, rows, width): the whole context, its last turn, the reply."""
+        contexts = self.contexts(context, context_mask, last_turn)
+        return torch.cat([contexts, self.replies(reply, reply_mask).unsqueeze(0)])
+
+    def contexts(self, context: Tensor, context_mask: Tensor, last_turn: Tensor) -> Tensor:
+        """Each (rows, tokens) -> (2, rows, width): the whole context, its last turn."""
+        vectors = self.encoder(input_ids=context, attention_mask=context_mask).last_hidden_state
+        return _unit(torch.stack([mean_over(vectors, context_mask), mean_over(vectors, last_turn)]))
+
+    def replies(self, reply: Tensor, reply_mask: Tensor) -> Tensor:
+        """Each (rows, tokens) -> (rows, width)"""
+        vectors = self.encoder(input_ids=reply, attention_mask=reply_mask).last_hidden_state
+        return _unit(mean_over(vectors, reply_mask))
+
+
+class TowerTexts:
+    """Turns contexts and replies into the input of the towers."""
+
+    def __init__(self, model: TorchModel) -> None:
+        self.model = model
+        self.texts = SeparateTexts(model.tokeniser.tokeniser, MOST_CONTEXT, MOST_REPLY)
+
+    def contexts(self, contexts: Sequence[Sequence[str]]) -> dict[str, Tensor]:
+        """The arguments of `Towers.contexts`."""
+        read = self.texts.contexts([[writable(turn) for turn in context] for context in contexts])
+        return self.model.on_device(padded_contexts(read, self.model.settings.pad))
+
+    def replies(self, replies: Sequence[str]) -> dict[str, Tensor]:
+        """The arguments of `Towers.replies`."""
+        read = self.texts.replies([writable(reply) for reply in replies])
+        return self.model.on_device(padded_replies(read, self.model.settings.pad))
+
+
+class TowerVectors(NamedTuple):
+    """Vectors of length 1."""
+
+    contexts: Tensor
+    """(contexts, width)"""
+    last_turns: Tensor
+    """(contexts, width)"""
+    replies: Tensor
+    """(replies, width)"""
+
+
+def tower_vectors(
+    models: Sequence[TorchModel], contexts: Sequence[Sequence[str]], replies: Sequence[str]
+) -> TowerVectors:
+    """The vectors of contexts and replies; a cosine of them is the mean of the cosines by each model's encoder."""
+    found = [(*_contexts_of(model, contexts), _replies_of(model, replies)) for model in models]
+    whole, last, after = (torch.cat(each, dim=1) / len(models) ** 0.5 for each in zip(*found, strict=True))
+    return TowerVectors(whole, last, after)
+
+
+@torch.no_grad()
+def _contexts_of(model: TorchModel, contexts: Sequence[Sequence[str]]) -> Tensor:
+    """Whole contexts, last turns. (2, contexts, width)"""
+    towers, texts = Towers(model.network.encoder).eval(), TowerTexts(model)
+    order = sorted(range(len(contexts)), key=lambda row: sum(map(len, contexts[row])))
+    parts = [
+        towers.contexts(**texts.contexts([contexts[row] for row in order[start : start + _AT_ONCE]]))
+        for start in range(0, len(order), _AT_ONCE)
+    ]
+    return torch.cat(parts, dim=1)[:, np.argsort(order)]
+
+
+@torch.no_grad()
+def _replies_of(model: TorchModel, replies: Sequence[str]) -> Tensor:
+    """A reply that occurs several times is read once. (replies, width)"""
+    towers, texts = Towers(model.network.encoder).eval(), TowerTexts(model)
+    order = sorted(set(replies), key=lambda reply: (len(reply), reply))
+    place = {reply: number for number, reply in enumerate(order)}
+    parts = [
+        towers.replies(**texts.replies(order[start : start + _AT_ONCE])) for start in range(0, len(order), _AT_ONCE)
+    ]
+    return torch.cat(parts)[[place[reply] for reply in replies]]
+
+
+def padded_contexts(contexts: Sequence[ContextIds], pad: int) -> dict[str, Ints]:
+    """Token ids, which of them are not padding, and which belong to the last turn. Each (contexts, longest)"""
+    ids, mask = _padded([context.ids for context in contexts], pad)
+    last_turn = mask.copy()
+    for row, context in enumerate(contexts):
+        last_turn[row, : context.last_turn] = 0
+    return {"context": ids, "context_mask": mask, "last_turn": last_turn}
+
+
+def padded_replies(replies: Sequence[Ids], pad: int) -> dict[str, Ints]:
+    """Token ids, and which of them are not padding. Each (replies, longest)"""
+    ids, mask = _padded(replies, pad)
+    return {"reply": ids, "reply_mask": mask}
+
+
+def _padded(rows: Sequence[Ids], pad: int) -> tuple[Ints, Ints]:
+    longest = max(map(len, rows))
+    ids, mask = np.full((len(rows), longest), pad, np.int64), np.zeros((len(rows), longest), np.int64)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = row
+        mask[place, : len(row)] = 1
+    return ids, mask
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    return nn.functional.normalize(vectors.float(), dim=-1)

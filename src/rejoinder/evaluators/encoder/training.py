@@ -10,27 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.data.contexts import context_groups
-from rejoinder.data.digests import digest_of
+from rejoinder.data.contexts import context_groups, digest_of
+from rejoinder.data.dialogues import Pair, pair_of
 from rejoinder.data.negatives import Place, places_of
-from rejoinder.data.pairs import Pair, pair_of
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.branch_encoder import BranchEncoder
-from rejoinder.evaluators.encoder.in_batch_stage import InBatchStage
-from rejoinder.evaluators.encoder.presets import PRESETS, Preset
-from rejoinder.evaluators.encoder.replay import replay_of
-from rejoinder.evaluators.encoder.scored_replies import by_context
-from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
+from rejoinder.evaluators.calibration import observed_scale, on_our_scale
+from rejoinder.evaluators.encoder.model import PRESETS, Preset
+from rejoinder.evaluators.encoder.networks import BranchEncoder
+from rejoinder.evaluators.encoder.replay import WORSE, candidates_of, replay_of, source_of_negatives
+from rejoinder.evaluators.encoder.stages import InBatchStage, RankingStage, RegressionStage, by_context
 from rejoinder.evaluators.encoder.torch_model import TorchModel
-from rejoinder.evaluators.scale import observed_scale, on_our_scale
-from rejoinder.learning.candidates import WORSE, candidates_of, source_of_negatives
-from rejoinder.learning.checkpoints import Checkpoints
-from rejoinder.learning.data import TrainingData, labels
-from rejoinder.learning.loop import train
+from rejoinder.learning.checkpoints import Checkpoints, interpolated, plain_state
+from rejoinder.learning.data import TrainingData, held_out, labels
+from rejoinder.learning.loop import Stage, train
 from rejoinder.learning.schedules import Schedule
-from rejoinder.learning.splits import held_out
-from rejoinder.learning.stages import Stage
-from rejoinder.learning.weights import interpolated, plain_state
 from rejoinder.types import JudgedExample, Scores
 
 if TYPE_CHECKING:

@@ -12,21 +12,27 @@ import numpy as np
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.evaluators.base import Fit
-from rejoinder.evaluators.ruber.pooling import CorpusEvaluator, RuberRef, referenced
-from rejoinder.evaluators.ruber.unref import NetworkEvaluator, RuberUnref, load_scorer, unreferenced
-from rejoinder.evaluators.scale import OVERFLOW
+from rejoinder.evaluators.calibration import OVERFLOW
+from rejoinder.evaluators.ruber.unref import (
+    CorpusEvaluator,
+    NetworkEvaluator,
+    RuberRef,
+    RuberUnref,
+    load_scorer,
+    referenced,
+    unreferenced,
+)
+from rejoinder.folders.schema import CONFIG, checked_object, record
+from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.extras import require_extra
 from rejoinder.learning.run import TrainingRun
-from rejoinder.loading.schema import checked_object, record
 from rejoinder.metrics.base import check_choice
 from rejoinder.metrics.batch import BATCH, Batch
-from rejoinder.model_folder import CONFIG
 from rejoinder.text.vectors import WordVectors
 from rejoinder.types import Example, JudgedExample, Scores
 
 if TYPE_CHECKING:
-    from rejoinder.evaluators.ruber.scorer import PairScorer
+    from rejoinder.evaluators.ruber.network import PairScorer
 
 BLENDS = ("min", "max", "geometric", "arithmetic")
 PARTS = ("ref", "unref")

@@ -15,10 +15,8 @@ import numpy as np
 import polars as pl
 
 from rejoinder.arrays import Bools, Floats, Ints, Ragged, Vectors, offsets_of
-from rejoinder.language_models.ngram import NgramModel
-from rejoinder.language_models.ngram.model import UNKNOWN, ended
-from rejoinder.text.cleaning import writable
-from rejoinder.text.tokenise import token_codes
+from rejoinder.models.ngram import UNKNOWN, NgramModel, ended
+from rejoinder.text.tokens import token_codes, writable
 from rejoinder.types import Example
 
 STRETCHES = 4

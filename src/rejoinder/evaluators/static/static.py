@@ -1,32 +1,37 @@
-"""A fast evaluator without a neural encoder: tens of thousands of replies per second (docs/reference/default-fast.md).
-
-Training needs the extra `train`; scoring needs nothing but the core.
-"""
+"""The evaluator and its network: tens of thousands of replies per second (docs/reference/default-fast.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit
 
-from rejoinder.errors import CallError
+from rejoinder.arrays import Vectors
+from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator, Use
-from rejoinder.evaluators.scale import HIGHEST, LOWEST, OVERFLOW
-from rejoinder.evaluators.static.network import SAVED, StaticNetwork
-from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
-from rejoinder.language_models.ngram.model import Level, NgramModel, checked_model
+from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
+from rejoinder.evaluators.static.reading import BEFORE, COUNTS, LAST, OWN, REPLY, STRETCHES, Reading, counted
+from rejoinder.folders.array_schema import Array
+from rejoinder.folders.saved import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.extras import require_extra
-from rejoinder.learning.parameters import check_least, check_scale
-from rejoinder.learning.saving import PACKED, packed, read_arrays, unpacked, write_arrays
-from rejoinder.loading.array_schema import Array
 from rejoinder.metrics.batch import Batch
+from rejoinder.models.ngram import Level, NgramModel, checked_model
+from rejoinder.options import check_least, check_scale
 from rejoinder.text.vectors import SHIPPED
 from rejoinder.types import Scores
+
+# A fast evaluator without a neural encoder: tens of thousands of replies per second (docs/reference/default-fast.md).
+#
+# Training needs the extra `train`; scoring needs nothing but the core.
+
 
 ARRAYS = "static.safetensors"
 _LANGUAGE_MODEL = {
@@ -123,3 +128,119 @@ class Static(Evaluator):
         )
         words = unpacked(arrays["words"], path, len(single))
         return {"known_": checked_model(words, levels, str(path)), "network_": network}
+
+
+# The network in numpy, which scores: mean word vectors of reply and context, their products, and a small MLP.
+#
+# r, l, e   weighted means of the word vectors of the reply, the last turn, and the turns before it; unit length
+# m         r times a matrix, the bridge, which maps replies to the turns they answer; unit length
+# score  =  4 * sigmoid(MLP([r; l; m * l; m * e; r * l; cosines; counts])) + 1
+
+
+PRODUCTS = 5
+"""The number of vectors among the MLP's inputs: r, l, m * l, m * e, r * l."""
+COSINES = 5
+"""The number of scalars: the sums of the three products, the length of the reply's mean vector, and its cosine with the
+mean reply of the training data."""
+TINY = 1e-6
+SAVED = {
+    "table": Array("i", ("words", "dims")),
+    "steps": Array("f", ("words",)),
+    "weights": Array("f", ("words",), high=80),
+    "bridge": Array("f", ("dims", "dims")),
+    "centre": Array("f", ("dims",)),
+    "shift": Array("f", ("counts",)),
+    "scale": Array("f", ("counts",), low=TINY),
+    "hidden": Array("f", ("inputs", "units")),
+    "hidden_bias": Array("f", ("units",)),
+    "out": Array("f", ("units", 1)),
+    "out_bias": Array("f", (1,)),
+}
+"""The arrays of a network in a file. Above e^80 a word's weight would overflow."""
+_ROWS = 256  # per matrix product: always the same, so that a row's result does not depend on the other rows
+
+
+@dataclass(frozen=True, eq=False)
+class StaticNetwork:
+    """The learned arrays: int8 for word vectors, half precision for the other numbers per word."""
+
+    table: NDArray[np.int8]  # (words, dims)
+    steps: NDArray[np.float16]  # (words,): the scale of a word's int8 vector
+    weights: NDArray[np.float16]  # (words,): logarithm of a word's weight in a mean
+    bridge: Vectors  # (dims, dims)
+    centre: Vectors  # (dims,): the mean reply of the training data
+    shift: Vectors  # (counts,)
+    scale: Vectors  # (counts,): counts are shifted, then divided by it
+    hidden: Vectors  # (inputs, units)
+    hidden_bias: Vectors  # (units,)
+    out: Vectors  # (units, 1)
+    out_bias: Vectors  # (1,)
+
+    @classmethod
+    def of_table(cls, vectors: Vectors, weights: Vectors, rest: Mapping[str, Vectors]) -> StaticNetwork:
+        """The network with its word vectors rounded to int8."""
+        steps = (np.abs(vectors).max(axis=1, initial=TINY) / 127).astype(np.float16)
+        divisor = np.maximum(steps.astype(np.float32), TINY)[:, None]
+        table = np.clip(np.rint(vectors / divisor), -127, 127).astype(np.int8)
+        return cls(table=table, steps=steps, weights=weights.astype(np.float16), **rest)
+
+    def check(self, file: str) -> None:
+        """DataError, which names the file, unless the MLP has the inputs that these word vectors give."""
+        inputs = PRODUCTS * self.table.shape[1] + COSINES + len(self.shift)
+        if len(self.hidden) != inputs:
+            raise DataError(f"takes {len(self.hidden)} inputs: expected {inputs}", file=file, field="hidden")
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _summands(self) -> Vectors:
+        """Each word's vector and a 1, both times the word's weight. (words, dims + 1)"""
+        vectors = self.table * self.steps.astype(np.float32)[:, None]
+        weights = np.exp(self.weights.astype(np.float32))[:, None]
+        return np.concatenate([vectors * weights, weights], axis=1)
+
+    def score(self, reading: Reading, counts: Vectors) -> Scores:
+        """One score per example, from 1 to 5."""
+        inputs = self._inputs(reading, counts)
+        units = np.maximum(_product(inputs, self.hidden) + self.hidden_bias, 0)
+        logits = _product(units, self.out)[:, 0] + self.out_bias[0]
+        scores: Scores = LOWEST + (HIGHEST - LOWEST) * expit(logits.astype(np.float64))
+        return scores
+
+    def _inputs(self, reading: Reading, counts: Vectors) -> Vectors:
+        """The MLP's inputs. (examples, inputs)"""
+        ones = np.ones(len(reading.words), np.float32)
+        bag = csr_array((ones, reading.words, reading.offsets), shape=(STRETCHES * len(reading), len(self.table)))
+        sums = (bag @ self._summands).reshape(len(reading), STRETCHES, -1)
+        reply, last, before = (
+            _mean(total) for total in (sums[:, REPLY], sums[:, LAST], sums[:, BEFORE] + sums[:, OWN])
+        )
+        r, to_last, to_before = _unit(reply), _unit(last), _unit(before)
+        m = _unit(_product(r, self.bridge))
+        products = (m * to_last, m * to_before, r * to_last)
+        numbers = [product.sum(axis=1) for product in products]
+        numbers += [np.linalg.norm(reply, axis=1), np.einsum("ij,j->i", r, self.centre)]
+        scaled = (counts - self.shift) / self.scale
+        return np.concatenate([r, to_last, *products, np.stack(numbers, axis=1), scaled], axis=1)
+
+
+def _mean(sums: Vectors) -> Vectors:
+    """Sums divided by their weight, which is the last column; zeros without words."""
+    return (sums[:, :-1] / np.maximum(sums[:, -1:], TINY)).astype(np.float32, copy=False)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
+    return unit
+
+
+def _product(rows: Vectors, matrix: Vectors) -> Vectors:
+    """rows @ matrix, in products of one fixed shape: libraries sum in a different order for a different shape."""
+    whole = -(-len(rows) // _ROWS) * _ROWS
+    filled = np.zeros((whole, rows.shape[1]), np.float32)
+    filled[: len(rows)] = rows
+    product = filled.reshape(-1, _ROWS, rows.shape[1]) @ matrix
+    return product.reshape(whole, -1)[: len(rows)]

@@ -1,15 +1,9 @@
-"""METEOR 1.5 for English: the scores of the original program, computed for a whole batch at once.
+"""METEOR 1.5 (Denkowski and Lavie 2014): docs/reference/meteor.md.
 
 In reading order:
 
-metric       METEOR as a metric of the package
-parameters   METEOR's parameters, and those of its tasks
-scoring      from alignments to statistics, from statistics to scores
-lexicon      stems, synonyms and function words of the words of a batch
-relation     which words of a reply and its reference are related
-matching     all possible matches of single words
-paraphrase   the paraphrase table; phrases: all possible matches of phrases
-limits       how much of very long texts is compared
-alignment    which matches make up the alignment
-beam         the search where there is a choice
+metric      METEOR as a metric of the package: from alignments to scores, and limits for long texts
+matching    all possible matches between replies and references, by form, stem, synonym and paraphrase
+alignment   the alignment of a reply with its reference: the matches that METEOR 1.5 chooses, by beam search
+paraphrase  METEOR's paraphrase table, which the user provides, and the phrases it is looked up by
 """

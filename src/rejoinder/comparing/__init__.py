@@ -1,0 +1,17 @@
+"""Is B better than A? Systems against each other, by metrics, by labels, by a judge's preferences or by releases.
+
+In reading order:
+
+compare      the verb: systems in pairs, on the contexts that both answered
+systems      which replies belong to which system, and which are paired: from sources of examples, or from scores of
+             other tools
+tests        two systems on one metric: the test, and the ranking of three or more
+verdict      what the test decides, and the sentence that says so
+labels       means of human scores, estimated from the scores of all replies and labels of a few
+comparison   what `compare` returns: a verdict in words, a table, JSON, LaTeX, and the condition of a gate
+page         the HTML report of a comparison, or of a table of scores
+release      the recorded scores of one version of a chatbot
+history      the releases of a chatbot in a folder: recorded, compared with each other, and shown as a history
+preferences  which system do people prefer? The ranking from pairwise preferences, and its report
+pairwise     the preferences of a judge that is shown two replies, and what they say about the systems
+"""

@@ -1,0 +1,302 @@
+"""Is B better than A, or is it noise? Systems are compared in pairs, on the contexts that both answered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rejoinder.arrays import Ints
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.labels import RowLabels, human_means, labels_by_row
+from rejoinder.comparing.systems import join_systems, read_score_table
+from rejoinder.comparing.tests import PairTests, ranked_systems
+from rejoinder.comparing.verdict import Verdict
+from rejoinder.data.contexts import PAIR_FIELDS, GroupFinder
+from rejoinder.data.judged import read_labels
+from rejoinder.data.records import FIELDS, FieldMap, Fields
+from rejoinder.data.replay import Replay
+from rejoinder.data.source import OnError, Source
+from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.options import RESAMPLES, checked, function, optional
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.table import Primary, ScoreTable, Slices
+from rejoinder.stats.means import Equivalence, MeanComparison
+from rejoinder.stats.resampling import ALPHA, holm
+
+FIRST_PERMUTATIONS = 9999
+
+SMALLEST_ADJUSTED = ALPHA / 10
+"""Enough permutations are drawn for adjusted p-values of the primary metric to get this small."""
+
+
+@checked(visit=optional(function))
+def compare(
+    *origins: Any,
+    metrics: Metrics | Choice | None = None,
+    primary: str | None = None,
+    margin: float | None = None,
+    scores: Any = None,
+    pair_by: str | None = None,
+    cluster: str | None = None,
+    labels: Any = None,
+    dimension: str | None = None,
+    predictor: str | None = None,
+    by: str | Sequence[str] = (),
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    jobs: int | None = None,
+    quiet: bool = True,
+    visit: Callable[[Comparison, Replay], object] | None = None,
+) -> Comparison:
+    """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).
+
+    The verdict is that of one metric: `primary`, else the first of `metrics`, else `default`, else the first metric of
+    the default set that the data allow. Other metrics are secondary evidence, corrected together for their number.
+    With `margin`, the verdict also says whether the systems are equivalent, or one no worse, within the margin.
+
+    Replies are paired by `context_id`, else by equal context and references; `pair_by` names another field. Two systems
+    that share fewer than half of the contexts of the one with fewer contexts are compared unpaired, on all replies.
+    Turns of one dialogue (`dialogue_id`, or the field named by `cluster`, or contexts that continue each other) are
+    not independent, and are permuted together.
+
+    `scores` is a table of numbers that exist already (a file or a data frame with id, system and columns of numbers):
+    it is compared instead of replies, and `metrics` may name its columns.
+
+    `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
+    comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
+    names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
+
+    `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
+    values, by the primary metric.
+
+    `jobs` is the number of processes that score, as in `score`.
+
+    `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
+    """
+    if labels is None and not (dimension is None and predictor is None):
+        raise CallError("a dimension and a predictor are for human labels: expected labels")
+    slices = (by,) if isinstance(by, str) else tuple(by)
+    grouped = _Grouped(replace(FieldMap.given(fields), by=slices), pair_by, cluster)
+    if scores is not None:
+        if origins or labels is not None:
+            raise CallError("scores are compared alone: expected no replies and no labels next to them")
+        if slices:
+            raise CallError("slices need replies: expected no scores next to `by`")
+        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
+    with ExitStack() as stack:
+        joined, seen = join_systems(origins, lambda some: _opened(some, grouped, on_error, stack), quiet=quiet)
+        chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in joined.sources))
+        _check_named(chosen, {"predictor": predictor, "primary metric": primary})
+        examples = stack.enter_context(closing(Replay(joined)))
+        labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
+        settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices, "jobs": jobs}
+        table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
+        skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
+        named = [label for label in chosen.metrics if label not in chosen.optional]
+        found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
+        if labelled is not None:
+            found = _with_people(found, labelled, predictor, margin)
+        if visit is not None:
+            visit(found, examples)
+    return found
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Which replies belong together, by fields that the caller named."""
+
+    given: FieldMap
+    pair_by: str | None
+    cluster: str | None
+
+    @property
+    def fields(self) -> FieldMap:
+        """The fields to read; one that is not ours is read as the context's or the dialogue's id."""
+        names = dict(self.given.names)
+        if self.cluster is not None:
+            names["dialogue_id"] = self.given.of(self.cluster) if self.cluster in FIELDS else self.cluster
+        if self.pair_by is not None and self._known is None:
+            names["context_id"] = self.pair_by
+        return FieldMap(names, self.given.separator, self.given.by)
+
+    @property
+    def pair_field(self) -> str | None:
+        """The field of ours that replies are paired by; None: the best that they have."""
+        return None if self.pair_by is None else self._known or "context_id"
+
+    @property
+    def _known(self) -> str | None:
+        return next((ours for ours in PAIR_FIELDS if self.pair_by in (ours, self.given.of(ours))), None)
+
+    def finder(self) -> GroupFinder:
+        """Finds the groups of examples."""
+        return GroupFinder(self.pair_field, self.pair_by, self.cluster)
+
+    def check_examples(self) -> None:
+        """Raise a CallError for a name that Examples made by the caller do not have: they are not renamed."""
+        for role, name, known in (("pair_by", self.pair_by, PAIR_FIELDS), ("cluster", self.cluster, ("dialogue_id",))):
+            if name is not None and name not in known:
+                raise CallError(
+                    f"{role} must name a field of the Examples ({' or '.join(known)}), not {shortened(name)}"
+                )
+
+
+def _compared_scores(
+    scores: Any,
+    metrics: Metrics | Choice | None,
+    primary: str | None,
+    margin: float | None,
+    grouped: _Grouped,
+    on_error: OnError,
+    *,
+    seed: int,
+    resamples: int,
+) -> Comparison:
+    """The comparison of numbers that exist already; without a choice, the first column is the primary one."""
+    pair_field = grouped.pair_field
+    table, skipped = read_score_table(
+        scores, metrics, grouped.fields, pair_field, grouped.cluster, on_error, seed=seed, resamples=resamples
+    )
+    decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+    if primary is None and metrics is None:
+        decisive = replace(decisive, reason="the first column")
+    return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
+
+
+def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, stack: ExitStack) -> list[Source]:
+    """The sources of replies, closed with the stack."""
+    if not origins:
+        raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
+    if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
+        raise CallError("standard input can be read only once: expected - for at most one of the files")
+    sources = [stack.enter_context(closing(Source(origin, grouped.fields, on_error))) for origin in origins]
+    if any(source.holds_examples for source in sources):
+        grouped.check_examples()
+    return sources
+
+
+def _check_named(chosen: Choice, names: Mapping[str, str | None]) -> None:
+    """Raise an UnknownNameError if a metric with a role (role -> its name) is not one of those that are computed."""
+    for role, name in names.items():
+        if name is not None and name not in chosen.metrics:
+            raise UnknownNameError(role, name, chosen.metrics)
+
+
+def _with_people(
+    compared: Comparison, labelled: tuple[str, RowLabels], predictor: str | None, margin: float | None
+) -> Comparison:
+    """The comparison with the human means that labels and scores give together."""
+    judged, values = labelled
+    table = compared.table
+    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
+    return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
+
+
+def _clusters(table: ScoreTable) -> Ints:
+    return np.arange(len(table)) if table.grouping is None else table.grouping.clusters
+
+
+def compare_table(
+    table: ScoreTable,
+    *,
+    primary: str | Primary | None = None,
+    margin: float | None = None,
+    named: Sequence[str] = (),
+    skipped: tuple[str, ...] = (),
+) -> Comparison:
+    """Compare the systems of a table; `named` are the metrics that the user asked for."""
+    pairs = list(combinations(table.system_names, 2))
+    decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    others = [label for label in table.metrics if label != decisive.metric]
+    most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
+    tests = PairTests(table, most, FIRST_PERMUTATIONS)
+    found = {label: [tests.test(label, a, b) for a, b in pairs] for label in table.metrics}
+    verdicts = [
+        *_corrected(table, {decisive.metric: found[decisive.metric]}, pairs),
+        *_corrected(table, {label: found[label] for label in others}, pairs),
+    ]
+    if margin is not None:
+        verdicts = [
+            replace(verdict, equivalence=_equivalence(tests, verdict, margin, len(pairs)))
+            if verdict.metric == decisive.metric
+            else verdict
+            for verdict in verdicts
+        ]
+    notes = dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
+    rankings = dict(ranked_systems(tests, verdicts))
+    unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
+    if unranked:
+        notes.setdefault(
+            f"no ranking by {', '.join(unranked)}: the pairs of systems were compared on such different contexts "
+            "that a ranking could contradict the comparisons"
+        )
+    ranked = tuple(ranked for ranked in rankings.values() if ranked is not None)
+    clusters = table.grouping.notes if table.grouping else ()
+    return Comparison(
+        table,
+        tuple(verdicts),
+        decisive,
+        (*clusters, *notes),
+        skipped,
+        ranked,
+        margin=margin,
+        slices={slices.field: _by_slice(table, slices, decisive.metric) for slices in table.slices},
+    )
+
+
+def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple[Verdict, ...]]:
+    """Value of the field -> the verdicts of one metric on its replies; p-values are corrected over all values."""
+    found: list[tuple[str, str, str, MeanComparison]] = []
+    for value, part in table.sliced(slices).items():
+        tests = PairTests(part, FIRST_PERMUTATIONS, FIRST_PERMUTATIONS)
+        present = [system for system in table.system_names if len(part.rows_of(system))]
+        found += [(value, a, b, tests.test(metric, a, b)) for a, b in combinations(present, 2)]
+    adjusted = holm([result.p_value for *_, result in found])
+    level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
+    verdicts: dict[str, tuple[Verdict, ...]] = dict.fromkeys(slices.values, ())
+    for (value, a, b, result), p_adjusted in zip(found, adjusted.tolist(), strict=True):
+        verdicts[value] += (_verdict(table, metric, a, b, result, p_adjusted, level),)
+    return verdicts
+
+
+def _better(table: ScoreTable, label: str) -> bool | None:
+    """Whether higher scores are better; None where the metric does not say."""
+    return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
+
+
+def _verdict(
+    table: ScoreTable, metric: str, a: str, b: str, result: MeanComparison, p_adjusted: float, level: float
+) -> Verdict:
+    """The verdict that a test's result leads to, given what is known about the metric and the replies of both."""
+    grouping = table.grouping
+    found = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, doubt=table.doubt(metric, (a, b)))
+    return found if grouping is None else replace(found, unit=grouping.unit, paired_by=grouping.paired_by)
+
+
+def _corrected(
+    table: ScoreTable, found: Mapping[str, Sequence[MeanComparison]], pairs: Sequence[tuple[str, str]]
+) -> Iterator[Verdict]:
+    """The verdicts of some metrics, with p-values that are corrected for all of their tests together."""
+    adjusted = holm([result.p_value for results in found.values() for result in results])
+    # An open difference has to get below alpha / (open ones) to be the next that Holm's correction lets through.
+    level = ALPHA / max(1, int((adjusted >= ALPHA).sum()))
+    p_values = iter(adjusted.tolist())
+    for label, results in found.items():
+        for (a, b), result in zip(pairs, results, strict=True):
+            yield _verdict(table, label, a, b, result, next(p_values), level)
+
+
+def _equivalence(tests: PairTests, verdict: Verdict, margin: float, n_pairs: int) -> Equivalence:
+    """Two one-sided tests, at a level that is divided by the number of pairs."""
+    confidence = 1 - 2 * ALPHA / n_pairs
+    interval = tests.test(verdict.metric, verdict.a, verdict.b, confidence).difference
+    return Equivalence(margin, interval, confidence)

@@ -1,0 +1,387 @@
+"""The releases of a chatbot in a folder: recorded, compared with each other, and shown as a history."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.comparing.compare import compare_table
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.release import Release, is_release, read_release
+from rejoinder.comparing.systems import check_equal_signatures
+from rejoinder.comparing.verdict import Verdict
+from rejoinder.data.contexts import GroupFinder, Grouping
+from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
+from rejoinder.folders.outputs import Output
+from rejoinder.scoring.score_file import score_output
+from rejoinder.scoring.table import ScoreTable, Summary, json_ready
+from rejoinder.show.html import Section, html_table, render_page, spaced
+from rejoinder.show.markup import element, joined
+from rejoinder.show.plots import interval_plot
+from rejoinder.show.text import bounds_text, decimals_of, grid, number_text, signed, wrapped
+from rejoinder.stats.intervals import Interval
+from rejoinder.types import Example, Scores
+
+# The folder of releases: one score file with meta data for each, in the order in which they were recorded.
+
+
+SUFFIX = ".jsonl"
+_NAME = re.compile(r"[\w+][\w.+-]{0,99}")
+
+
+def release_path(folder: Path, name: str) -> Path:
+    """The file of a release; a CallError for a name that no file should have."""
+    if not _NAME.fullmatch(name):
+        expected = "expected up to 100 letters, digits, dots, hyphens and plus signs, such as 1.5.0"
+        raise CallError(f"a release cannot be named {shortened(name)}: {expected}")
+    return folder / f"{name}{SUFFIX}"
+
+
+def release_output(path: Path) -> Output:
+    """A new file for a release: what was recorded once is not changed."""
+    if path.exists():
+        raise CallError(f"{path} exists: a recorded release is not changed; expected another name")
+    return score_output(path)
+
+
+@contextmanager
+def new_in(folder: Path) -> Iterator[None]:
+    """The folder, which is created where it is not there, and deleted again if the block fails."""
+    if folder.exists() and not folder.is_dir():
+        raise CallError(f"{folder} is a file: expected a folder of releases")
+    if not folder.parent.is_dir():
+        raise CallError(f"{folder.parent} does not exist: expected a folder to make {folder.name} in")
+    created = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if created:
+            with suppress(OSError):  # another run has written into it
+                folder.rmdir()
+        raise
+
+
+def releases_in(folder: Path) -> list[Release]:
+    """All releases, the oldest first; other score files are left out."""
+    if not folder.is_dir():
+        raise DataError("no such folder: expected one that `rejoinder history --add` wrote", file=str(folder))
+    found = [read_release(path) for path in sorted(folder.glob(f"*{SUFFIX}")) if is_release(path)]
+    return sorted(found, key=lambda release: (release.recorded, release.name))
+
+
+def baseline_of(place: Path) -> Release:
+    """The release at a path: the last one of a folder, or that of a file."""
+    if place.is_file():
+        return read_release(place)
+    if not place.is_dir() and place.parent.is_dir():
+        known = [path.name for path in place.parent.glob(f"*{SUFFIX}") if is_release(path)]
+        if known:
+            raise UnknownNameError(f"release in {place.parent}:", place.name, known)
+    found = releases_in(place)
+    if not found:
+        raise DataError("has no release: `rejoinder history --add` records one", file=str(place))
+    return found[-1]
+
+
+# The means of all releases with their intervals, and how each differs from the one before.
+
+
+_PLOT = 25
+"""Characters of the plot in a terminal."""
+CAUTION = (
+    "Each release is compared with the one before, without a correction for the number of releases: of twenty that "
+    "changed nothing, one differs significantly by chance."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release by one metric."""
+
+    release: Release
+    metric: str
+    change: Verdict | None
+    """The comparison with the release before; None for the first, and where scores cannot be compared."""
+    broken: bool = False
+    """Whether the release before was scored with another signature."""
+
+    @property
+    def summary(self) -> Summary:
+        """Its mean with its interval."""
+        return self.release.table.summary()[self.metric][self.release.name]
+
+    @property
+    def interval(self) -> Interval:
+        """The same as an interval."""
+        return Interval(self.summary.mean, self.summary.low, self.summary.high)
+
+    def change_text(self) -> str:
+        """How it differs from the release before."""
+        if self.broken:
+            return "another signature: not compared"
+        if self.change is None:
+            return ""
+        difference = self.change.result.difference
+        digits = decimals_of(difference)
+        numbers = f"{signed(difference.estimate, digits)} {bounds_text(difference, digits)}"
+        return f"{numbers} {self.outcome}" if not math.isnan(difference.estimate) else self.outcome
+
+    @property
+    def outcome(self) -> str:
+        """What the comparison shows, in a word or two."""
+        if self.change is None:
+            return ""
+        if self.change.better is not None:
+            return "better" if self.change.better == self.release.name else "worse"
+        words = {
+            "higher": "differs",
+            "identical": "identical",
+            "too few": "too few replies",
+            "untested": "too few replies",
+            "doubtful": "not decided",
+        }
+        return words.get(self.change.outcome, "not significant")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        told = {
+            "release": self.release.name,
+            "recorded": self.release.recorded,
+            "n": self.summary.n,
+            "mean": self.summary.mean,
+            "low": self.summary.low,
+            "high": self.summary.high,
+            "signature": self.summary.signature,
+            "comparable": not self.broken,
+            "outcome": self.outcome,
+            "change": None if self.change is None else self.change.to_dict(),
+        }
+        return json_ready(told)
+
+
+@dataclass(frozen=True)
+class History:
+    """All releases of a folder by some metrics."""
+
+    releases: Sequence[Release]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def of(cls, releases: Sequence[Release], metrics: Sequence[str] = ()) -> History:
+        """The history by these metrics; without any, by the first of the last release."""
+        if not releases:
+            raise CallError("no release is recorded: `rejoinder history FOLDER --add FILE --name NAME` records one")
+        last = releases[-1].table.metrics
+        for label in metrics:
+            if not any(label in release.table.metrics for release in releases):
+                raise UnknownNameError("metric of these releases:", label, last)
+        return cls(releases, tuple(metrics) or last[:1])
+
+    @cached_property
+    def entries(self) -> dict[str, list[Entry]]:
+        """Metric -> its entries, the oldest first."""
+        return {label: self._entries(label) for label in self.metrics}
+
+    def _entries(self, label: str) -> list[Entry]:
+        having = [release for release in self.releases if label in release.table.metrics]
+        found = [Entry(having[0], label, None)]
+        for old, new in pairwise(having):
+            broken = old.table.signatures[label] != new.table.signatures[label]
+            change = None if broken else compare_releases(old, new, [label], primary=label).decisive_verdicts[0]
+            found.append(Entry(new, label, change, broken))
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        changes = [entry for entries in self.entries.values() for entry in entries if entry.change is not None]
+        return (CAUTION,) if len(changes) > 1 else ()
+
+    def headline(self) -> str:
+        """What the last release changed by the first metric, in a sentence."""
+        entries = self.entries[self.metrics[0]]
+        if entries[-1].change is not None:
+            return entries[-1].change.sentence()
+        if entries[-1].broken:
+            before, name = entries[-2].release.name, entries[-1].release.name
+            return f"{name} and {before} cannot be compared: they were scored with different signatures."
+        return f"{entries[-1].release.name} is the first release: there is nothing to compare it with yet."
+
+    def rows(self, label: str) -> list[list[str]]:
+        """One row per release: name, day, replies, mean with its interval, change."""
+        return [
+            [
+                entry.release.name,
+                entry.release.recorded[:10],
+                f"{entry.summary.n:,}",
+                f"{number_text(entry.summary.mean)} {bounds_text(entry.interval)}",
+                entry.change_text(),
+            ]
+            for entry in self.entries[label]
+        ]
+
+    def text(self, width: int = 80) -> str:
+        """The headline, and one table with a plot per metric."""
+        parts = [wrapped(self.headline(), width)]
+        for label in self.metrics:
+            plot = _plot([entry.interval for entry in self.entries[label]])
+            rows = [[*row[:-1], drawn, row[-1]] for row, drawn in zip(self.rows(label), plot, strict=True)]
+            header = ["release", "recorded", "n", label, "", "change"]
+            parts.append(grid(header, rows, fit=width))
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "headline": self.headline(),
+            "metrics": {label: [entry.to_dict() for entry in entries] for label, entries in self.entries.items()},
+            "notes": list(self.notes),
+        }
+
+
+def _plot(intervals: Sequence[Interval]) -> list[str]:
+    """One line per interval on a common scale: ├──●──┤; a mean without an interval is a dot."""
+    known = [value for each in intervals for value in (each.estimate, each.low, each.high) if not math.isnan(value)]
+    if not known:
+        return ["" for _ in intervals]
+    low, spread = min(known), (max(known) - min(known)) or 1.0
+
+    def place(value: float) -> int:
+        return round((value - low) / spread * (_PLOT - 1))
+
+    lines = []
+    for each in intervals:
+        line = [" "] * _PLOT
+        if not math.isnan(each.low + each.high):
+            start, end = place(each.low), place(each.high)
+            line[start : end + 1] = ["├", *"─" * (end - start - 1), "┤"] if end > start else ["│"]
+        if not math.isnan(each.estimate):
+            line[place(each.estimate)] = "●"
+        lines.append("".join(line))
+    return lines
+
+
+# Two releases as one table, and their comparison: only scores with equal signatures are compared.
+
+
+_NOISE = 1e-5
+"""The share of the range of scores below which a difference is one of rounding."""
+
+
+def compare_releases(
+    old: Release,
+    new: Release,
+    metrics: Sequence[str],
+    *,
+    primary: str | None = None,
+    margin: float | None = None,
+    named: Sequence[str] = (),
+) -> Comparison:
+    """The comparison of two releases by these metrics; a CallError where their signatures differ."""
+    check_comparable(old, new.name, {label: new.table.signatures[label] for label in metrics})
+    table = joined_releases(old, new, metrics)
+    return compare_table(table, primary=primary, margin=margin, named=named, skipped=new.skipped)
+
+
+def check_comparable(old: Release, name: str, signatures: Mapping[str, str]) -> None:
+    """Raise a CallError where a release lacks a metric, or was scored with other settings or another version of it."""
+    for label, signature in signatures.items():
+        if label not in old.table.metrics:
+            raise UnknownNameError(f"metric of {old.name}:", label, old.table.metrics)
+        check_equal_signatures(label, {old.name: old.table.signatures[label], name: signature})
+
+
+def joined_releases(old: Release, new: Release, metrics: Sequence[str]) -> ScoreTable:
+    """The scores of both, with replies to equal contexts paired."""
+    tables = (old.table, new.table)
+    corpus: dict[str, Mapping[str, float]] = {}
+    for label in metrics:
+        found = {name: value for table in tables for name, value in table.corpus.get(label, {}).items()}
+        if found:
+            corpus[label] = found
+    return ScoreTable(
+        scores={label: np.concatenate([old.table[label], _without_noise(old, new, label)]) for label in metrics},
+        signatures={label: new.table.signatures[label] for label in metrics},
+        system_names=(old.name, new.name),
+        system_of=np.repeat(np.array([0, 1], np.int32), [len(table) for table in tables]),
+        ids=[*old.table.ids, *new.table.ids],
+        corpus=corpus,
+        ranges=new.table.ranges,
+        higher_is_better=new.table.higher_is_better,
+        notes=new.table.notes,
+        doubts={
+            label: {name: found for table in tables for name, found in table.doubts.get(label, {}).items()}
+            for label in metrics
+        },
+        grouping=_grouping(old, new),
+        seed=new.table.seed,
+        resamples=new.table.resamples,
+    )
+
+
+def _without_noise(old: Release, new: Release, label: str) -> Scores:
+    """The scores of the new release, with those of the old one where only the last bits differ.
+
+    The same reply may get another last bit on another machine or in another batch (docs/reference/determinism.md), and
+    many such differences in one direction would be significant.
+    """
+    before, after = old.table[label], new.table[label].copy()
+    known = before[~np.isnan(before)]
+    nearest = _NOISE * (float(np.ptp(known)) if len(known) else 0.0)
+    by_context: dict[str, list[float]] = {}
+    for context, score in zip(old.contexts, before.tolist(), strict=True):
+        by_context.setdefault(context, []).append(score)
+    for row, (context, score) in enumerate(zip(new.contexts, after.tolist(), strict=True)):
+        after[row] = next((each for each in by_context.get(context, ()) if abs(each - score) <= nearest), score)
+    return after
+
+
+def _grouping(old: Release, new: Release) -> Grouping:
+    finder = GroupFinder()
+    for release in (old, new):
+        finder.add(
+            Example(identifier, (), "", context_id=context, dialogue_id=dialogue)
+            for identifier, context, dialogue in zip(
+                release.table.ids, release.contexts, release.dialogues, strict=True
+            )
+        )
+    return finder.found()
+
+
+# The history of releases as one HTML file: a figure and a table per metric.
+
+
+def render_history(history: History, title: str) -> str:
+    """The whole HTML file."""
+    sections = []
+    for label in history.metrics:
+        entries = history.entries[label]
+        # Releases that were scored with different signatures have different colours.
+        series, colours = 0, []
+        for entry in entries:
+            series += entry.broken
+            colours.append(series)
+        figure = interval_plot(
+            [(entry.release.name, entry.interval) for entry in entries],
+            label=f"Mean {label} of each release with its 95 % interval",
+            series=colours,
+        )
+        header = ["release", "recorded", "replies", "mean, 95 % interval", "change from the release before"]
+        table = html_table(header, history.rows(label), caption=f"Releases by {label}", class_="glance")
+        sections.append(Section(label, joined([figure, spaced(table)])))
+    notes = [element("p", note, class_="note") for note in history.notes]
+    lead = joined([element("p", history.headline(), dir="auto"), *notes])
+    return render_page(title, sections, question="How good is each release?", lead=lead)

@@ -1,0 +1,493 @@
+"""Which system do people prefer? The ranking from pairwise preferences, and its report."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.arrays import Floats, Ints
+from rejoinder.data.judged import Preference, PreferenceSource, context_key
+from rejoinder.data.records import Fields
+from rejoinder.data.source import OnError
+from rejoinder.errors import DataError, listed
+from rejoinder.options import RESAMPLES, checked, one_of
+from rejoinder.scoring.table import json_ready
+from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import (
+    bounds_text,
+    counted,
+    grid,
+    interval_text,
+    latex_safe,
+    latex_table,
+    number_text,
+    p_statement,
+    share_text,
+    text_html,
+)
+from rejoinder.stats.intervals import Interval
+from rejoinder.stats.preferences import (
+    LOSS,
+    TIE,
+    WIN,
+    Contests,
+    Duel,
+    LengthControlled,
+    Standing,
+    length_controlled_win_rate,
+    rank,
+)
+from rejoinder.stats.resampling import ALPHA, mean_interval
+
+# Which system do people prefer? A ranking from pairwise preferences.
+
+
+MODELS = ("davidson", "bradley-terry")
+FEWEST_WITH_LENGTHS = 10
+"""Fewest comparisons of two systems for which the effect of length is estimated."""
+_OUTCOMES = {"a": WIN, "b": LOSS}
+
+
+@checked(model=one_of(*MODELS))
+def preferences(
+    origin: Any,
+    *,
+    model: str = "davidson",
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> PreferenceReport:
+    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
+
+    `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
+    Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
+    """
+    with closing(PreferenceSource(origin, fields, on_error)) as source:
+        judgements = list(source.preferences())
+        name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
+    if not judgements:
+        raise DataError("has no preferences: expected at least one", file=name)
+    return _Judgements(judgements, seed, resamples).report(name, model, skipped)
+
+
+class _Judgements:
+    """The preferences as arrays, one row per judgement."""
+
+    def __init__(self, judgements: Sequence[Preference], seed: int, resamples: int) -> None:
+        self.judgements, self.seed, self.resamples = judgements, seed, resamples
+        self.systems = sorted({name for judgement in judgements for name in (judgement.a, judgement.b)})
+        place = {system: number for number, system in enumerate(self.systems)}
+        self.first: Ints = np.array([place[judgement.a] for judgement in judgements], np.int64)
+        self.second: Ints = np.array([place[judgement.b] for judgement in judgements], np.int64)
+        self.outcomes: Ints = np.array([_OUTCOMES.get(judgement.outcome, TIE) for judgement in judgements], np.int64)
+        codes: dict[tuple[object, ...], int] = {}
+        keys = [context_key(judgement.example) for judgement in judgements]
+        self.contexts: Ints = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+        self.has_contexts = any(key[0] != "id" for key in keys)
+
+    def report(self, name: str, model: str, skipped: tuple[str, ...]) -> PreferenceReport:
+        contests = Contests.of(self.first, self.second, self.outcomes, self.contexts)
+        ranked: list[RankedSystem] = []
+        duels: dict[tuple[int, int], Duel] = {}
+        log_ties, with_prior = [], False
+        # The component with the most comparisons comes first.
+        for component, _ in Counter(contests.components[self.first].tolist()).most_common():
+            members = np.flatnonzero(contests.components == component)
+            ranking = rank(contests.take(members), ties=model == "davidson", n_resamples=self.resamples, seed=self.seed)
+            ranked += [self._ranked(int(members[one.system]), one, component) for one in ranking.standings]
+            for duel in ranking.duels:
+                duels[int(members[duel.first]), int(members[duel.second])] = duel
+            log_ties.append(ranking.log_ties)
+            with_prior = with_prior or ranking.with_prior
+        return PreferenceReport(
+            name=name,
+            model=model,
+            systems=tuple(ranked),
+            pairs=tuple(self._pair(a, b, duel) for (a, b), duel in duels.items()),
+            judgements=len(self.judgements),
+            contexts=contests.n_contexts,
+            raters=len({judgement.rater for judgement in self.judgements if judgement.rater}),
+            ties=int((self.outcomes == TIE).sum()),
+            both_bad=sum(judgement.outcome == "both bad" for judgement in self.judgements),
+            tie_strength=float(np.exp(log_ties[0])),
+            with_prior=with_prior,
+            notes=self._notes(),
+            skipped=skipped,
+            seed=self.seed,
+            resamples=self.resamples,
+        )
+
+    def _wins(self, a: int, b: int) -> tuple[Floats, Ints]:
+        """b's result in each of its comparisons with a (1, 0, or 0.5 for a tie), and their rows."""
+        rows = np.flatnonzero(((self.first == a) & (self.second == b)) | ((self.first == b) & (self.second == a)))
+        outcome, is_first = self.outcomes[rows], self.first[rows] == b
+        won = np.where(outcome == TIE, 0.5, ((outcome == WIN) == is_first).astype(np.float64))
+        return won, rows
+
+    def _ranked(self, system: int, standing: Standing, component: int) -> RankedSystem:
+        mine = (self.first == system) | (self.second == system)
+        tied = int((mine & (self.outcomes == TIE)).sum())
+        won = (self.first == system) & (self.outcomes == WIN) | (self.second == system) & (self.outcomes == LOSS)
+        wins = int(won.sum())
+        return RankedSystem(
+            self.systems[system],
+            standing.strength,
+            standing.fisher,
+            standing.group,
+            component,
+            wins,
+            tied,
+            int(mine.sum()) - wins - tied,
+        )
+
+    def _pair(self, a: int, b: int, duel: Duel) -> Pair:
+        won, rows = self._wins(a, b)
+        contexts = self.contexts[rows]
+        rate = (
+            mean_interval(won, contexts, self.resamples, seed=self.seed, limits=(0.0, 1.0))
+            if rows.size
+            else Interval(np.nan, np.nan, np.nan)
+        )
+        return Pair(
+            self.systems[a],
+            self.systems[b],
+            rate,
+            int((won == 1).sum()),
+            int((won == 0.5).sum()),
+            int((won == 0).sum()),
+            duel.difference,
+            duel.p_value,
+            duel.p_adjusted,
+            self._controlled(b, won, rows),
+        )
+
+    def _controlled(self, system: int, won: Floats, rows: Ints) -> LengthControlled | None:
+        """The win rate at equal lengths, where the texts of enough replies are known."""
+        found = [self.judgements[row].responses for row in rows]
+        known = np.array([replies is not None for replies in found], np.bool_)
+        if known.sum() < FEWEST_WITH_LENGTHS:
+            return None
+        lengths = np.array([(len(replies[0]), len(replies[1])) for replies in found if replies], np.float64)
+        longer = (lengths[:, 0] - lengths[:, 1]) * np.where(self.first[rows[known]] == system, 1, -1)
+        return length_controlled_win_rate(
+            won[known], longer, self.contexts[rows[known]], n_resamples=self.resamples, seed=self.seed
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if not self.has_contexts:
+            notes.append("the records have no contexts, so judgements are taken as independent of each other")
+        raters = Counter(judgement.rater for judgement in self.judgements if judgement.rater)
+        if raters and raters.most_common(1)[0][1] > len(self.judgements) / 2 > 1:
+            notes.append(
+                f"one rater gave {raters.most_common(1)[0][1]} of the {len(self.judgements)} judgements; intervals "
+                "cover the choice of contexts, not that of raters"
+            )
+        return tuple(notes)
+
+
+# The result of ranking systems by preferences: verdict, tables, JSON, LaTeX.
+
+
+MOST_IN_MATRIX = 12
+"""With more systems, the table of win rates would not fit a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    """One system's place."""
+
+    system: str
+    strength: Interval
+    """Log-odds of beating the average system; the interval resamples contexts."""
+    fisher: Interval
+    group: int
+    """1 for the best. No two systems of one group differ significantly."""
+    component: int
+    """Systems of different components were never compared, not even through others."""
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def win_rate(self) -> float:
+        """The share of its comparisons that the system won; ties count half."""
+        return (self.wins + self.ties / 2) / (self.wins + self.ties + self.losses)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems of one component; wins, losses and differences are those of b."""
+
+    a: str
+    b: str
+    win_rate: Interval
+    """b's, ties count half; NaN where the two were compared only through others."""
+    wins: int
+    ties: int
+    losses: int
+    difference: Interval
+    """b's strength minus a's."""
+    p_value: float
+    p_adjusted: float
+    controlled: LengthControlled | None
+    """b's win rate at equal lengths, where the replies are known."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p-value is below .05."""
+        return self.p_adjusted < ALPHA
+
+
+@dataclass(frozen=True)
+class PreferenceReport:
+    """Systems ranked by preferences, best first; `str()` is the verdict and the tables."""
+
+    name: str
+    model: str
+    systems: tuple[RankedSystem, ...]
+    pairs: tuple[Pair, ...]
+    judgements: int
+    contexts: int
+    raters: int
+    ties: int
+    both_bad: int
+    tie_strength: float
+    """v of Davidson's model; 0 without ties in the model."""
+    with_prior: bool
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    seed: int = 0
+    resamples: int = 0
+
+    @property
+    def components(self) -> int:
+        """Into how many parts the systems fall that were never compared with each other."""
+        return len({system.component for system in self.systems})
+
+    def pair(self, a: str, b: str) -> Pair | None:
+        """The pair of two systems, in either order."""
+        return next((pair for pair in self.pairs if {pair.a, pair.b} == {a, b}), None)
+
+    def verdict(self, prefer: str = "People prefer") -> str:
+        """The answer in one sentence, and what limits it; `prefer` says whose preferences these are."""
+        connected = [row.system for row in self.systems if row.component == self.systems[0].component]
+        best, rest = connected[0], connected[1:]
+        rivals = [other for other in rest if (pair := self.pair(best, other)) is None or not pair.significant]
+        if not rivals:
+            answer = f"{prefer} {best} to {'all others' if len(rest) > 1 else rest[0]}{self._evidence(best, rest)}."
+        elif all(math.isnan(pair.p_value) for pair in self.pairs if pair.a in connected):
+            answer = f"One context is too few to compare {listed(connected)}."
+        elif len(rest) == 1:
+            answer = f"No significant difference between {best} and {rest[0]}{self._evidence(best, rest)}."
+        else:
+            answer = f"{best} is the strongest, but not significantly stronger than {listed(rivals)}."
+        return " ".join([answer, *self._warnings()])
+
+    def _evidence(self, best: str, rest: list[str]) -> str:
+        """How large the difference of two systems is, with its p-value; for more systems, the largest p-value.
+
+        The interval is that of the strengths, from which the p-value comes, so that the two agree.
+        """
+        pairs = [pair for other in rest if (pair := self.pair(best, other)) is not None]
+        worst = max(pairs, key=lambda pair: pair.p_adjusted)
+        if len(pairs) > 1:
+            return f" (largest {p_statement(worst.p_adjusted)})"
+        rate, gap = worst.win_rate.estimate, worst.difference
+        if worst.a == best:
+            rate, gap = 1 - rate, Interval(-gap.estimate, -gap.high, -gap.low)
+        return (
+            f" ({best} wins {share_text(rate)} of comparisons, ties counting half; difference of strengths "
+            f"{interval_text(gap, 2)}, {p_statement(worst.p_adjusted)})"
+        )
+
+    def _warnings(self) -> Iterator[str]:
+        if self.components > 1:
+            yield (
+                f"The systems fall into {self.components} sets without any comparison between them: each set has a "
+                "ranking of its own, of which this is the one with the most comparisons."
+            )
+        if self.with_prior and any(row.wins for row in self.systems):
+            extreme = [row.system for row in self.systems if (row.wins > 0) != (row.losses > 0)]
+            yield (
+                f"{listed(extreme) or 'A set of systems'} won all comparisons, or lost all, so that the most likely "
+                "strengths are infinite; those shown use a prior of half a win, half a loss and half a tie per system."
+            )
+
+    def plot(self) -> Figure:
+        """The strength of each system with its 95 % interval, best first."""
+        rows = tuple((row.system, row.strength) for row in self.systems)
+        panel = IntervalPanel("Strength (log-odds of beating the average system)", rows)
+        return Figure.of(panel.title, [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        values = {
+            "version": __version__,
+            "data": self.name,
+            "verdict": self.verdict(),
+            "model": self.model,
+            "judgements": self.judgements,
+            "contexts": self.contexts,
+            "raters": self.raters,
+            "ties": self.ties,
+            "both_bad": self.both_bad,
+            "tie_strength": self.tie_strength,
+            "with_prior": self.with_prior,
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "warnings": list(self.notes),
+            "skipped": list(self.skipped),
+            "ranking": [
+                {
+                    "system": row.system,
+                    "group": row.group,
+                    "component": row.component,
+                    "strength": plain_interval(row.strength),
+                    "fisher": plain_interval(row.fisher),
+                    "wins": row.wins,
+                    "ties": row.ties,
+                    "losses": row.losses,
+                    "win_rate": row.win_rate,
+                }
+                for row in self.systems
+            ],
+            "pairs": [_pair_dict(pair) for pair in self.pairs],
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table of the ranking."""
+        rows = [
+            [
+                latex_safe(row.system),
+                str(row.group),
+                number_text(row.strength.estimate, 2),
+                bounds_text(row.strength, 2),
+                latex_safe(share_text(row.win_rate)),
+                str(row.wins + row.ties + row.losses),
+            ]
+            for row in self.systems
+        ]
+        return latex_table(["system", "group", "strength", r"95\,\% interval", "wins", "comparisons"], rows)
+
+    def __str__(self) -> str:
+        return f"{self.verdict()}\n\n{self.tables()}"
+
+    def tables(self) -> str:
+        """How many judgements there are, the ranking, and win rates."""
+        counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
+        counts += [counted(self.raters, "rater")] if self.raters else []
+        counts.append(f"{share_text(self.ties / self.judgements)} ties")
+        parts = [f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"]
+        for _, members in groupby(self.systems, key=lambda row: row.component):
+            rows = list(members)
+            parts.append(_ranking_text(rows))
+            if len(rows) <= MOST_IN_MATRIX:
+                parts.append(self._matrix_text([row.system for row in rows]))
+        if any(pair.controlled for pair in self.pairs):
+            parts.append(_length_text([pair for pair in self.pairs if pair.controlled]))
+        return "\n\n".join(parts)
+
+    def _matrix_text(self, systems: list[str]) -> str:
+        rows = [[system, *(self._rate_cell(system, other) for other in systems)] for system in systems]
+        title = "How often the system of the row wins against that of the column (ties count half)"
+        marked = any(cell.endswith("*") for row in rows for cell in row[1:])
+        note = "\n* significant difference of strengths (Holm-corrected)" if marked else ""
+        return f"{title}\n{grid(['', *systems], rows)}{note}"
+
+    def _rate_cell(self, system: str, other: str) -> str:
+        pair = None if system == other else self.pair(system, other)
+        if pair is None or np.isnan(pair.win_rate.estimate):
+            return "" if system == other else "-"
+        rate = pair.win_rate if pair.b == system else _turned(pair.win_rate)
+        return share_text(rate.estimate) + ("*" if pair.significant else "")
+
+
+_MODEL_NAMES = {
+    "davidson": "Bradley-Terry strengths with ties (Davidson 1970)",
+    "bradley-terry": "Bradley-Terry strengths, a tie is half a win for each",
+}
+
+
+def _ranking_text(rows: list[RankedSystem]) -> str:
+    cells = [
+        [
+            row.system,
+            str(row.group),
+            interval_text(row.strength, 2, sign=True),
+            share_text(row.win_rate),
+            str(row.wins),
+            str(row.ties),
+            str(row.losses),
+        ]
+        for row in rows
+    ]
+    return grid(["system", "group", "strength [95 %]", "win rate", "wins", "ties", "losses"], cells)
+
+
+def _length_text(pairs: list[Pair]) -> str:
+    rows = [
+        [
+            f"{pair.b} against {pair.a}",
+            share_text(found.win_rate),
+            rate_text(found.controlled),
+            number_text(found.length_effect, 2),
+        ]
+        for pair in pairs
+        if (found := pair.controlled) is not None
+    ]
+    title = "Win rates at equal lengths of the replies (Dubois et al. 2024)"
+    return f"{title}\n{grid(['', 'win rate', 'at equal length [95 %]', 'length effect'], rows)}"
+
+
+def rate_text(rate: Interval) -> str:
+    """A share with its interval."""
+    bounds = "" if np.isnan(rate.low) else f" [{share_text(rate.low)}, {share_text(rate.high)}]"
+    return f"{share_text(rate.estimate)}{bounds}"
+
+
+def _turned(rate: Interval) -> Interval:
+    return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
+
+
+def plain_interval(interval: Interval) -> dict[str, float]:
+    """An interval as plain values."""
+    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+
+
+def _pair_dict(pair: Pair) -> dict[str, Any]:
+    controlled = pair.controlled
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "win_rate": plain_interval(pair.win_rate),
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+        "difference": plain_interval(pair.difference),
+        "p": pair.p_value,
+        "p_adjusted": pair.p_adjusted,
+        "significant": pair.significant,
+        "length_controlled": {
+            **plain_interval(controlled.controlled),
+            "win_rate": controlled.win_rate,
+            "length_effect": controlled.length_effect,
+            "judgements": controlled.n,
+        }
+        if controlled
+        else None,
+    }

@@ -1,0 +1,378 @@
+"""The columns of a blend: scores of its members, what can be counted in a reply, and the rated rows it learns from."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Bools, Floats, Ints
+from rejoinder.data.contexts import context_groups
+from rejoinder.errors import CallError, DataError, NeedsError
+from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.calibration import observed_scale, on_our_scale
+from rejoinder.folders.foreign import saved_arrays
+from rejoinder.folders.saved import write_arrays
+from rejoinder.learning.data import labels
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch, encodable
+from rejoinder.progress import bar, moved_inside
+from rejoinder.stats.correlation import midranks
+from rejoinder.text.tokens import STOP_WORDS
+from rejoinder.text.words import Usage, shipped_usage, words_of
+from rejoinder.types import Example, JudgedExample
+
+# The scores of a blend's members, computed once per reply.
+#
+# An ordinary member gives one column. An evaluator that computes further numbers on the way to its score (`readings`)
+# gives a column for each of them as well. With a folder, columns are kept in a file per member, under a hash of each
+# reply with its context and references, so that fitting again needs no new scores.
+
+
+PART_WORDS = 40
+"""Words of a reply that are shown at once to a member that reads only the beginning: about 55 tokens."""
+MOST_PARTS = 10
+"""Parts that are read of a reply: about 550 tokens."""
+PIECE = 500
+"""Replies that a member scores before its scores are saved."""
+SCORE = "score"
+"""The name of the column that every member has."""
+
+
+def member_columns(member: Metric, batch: Batch) -> dict[str, Floats]:
+    """Column -> one number per example; higher scores are better. NaN where the member cannot score.
+
+    To a member that reads only the beginning of a long reply, the reply is shown in parts, and the mean counts.
+    """
+    if not (isinstance(member, Evaluator) and member.reads_beginning):
+        return _columns(member, batch)
+    parts = batch.keep("parts of replies", lambda: Parts.of(batch))
+    return {name: parts.mean(column) for name, column in _columns(member, parts.batch).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The replies of a batch in parts of at most PART_WORDS words, of nearly equal length."""
+
+    batch: Batch
+    owner: Ints
+    """The example that each part belongs to. (parts,)"""
+    words: Floats
+    """(parts,)"""
+
+    @classmethod
+    def of(cls, batch: Batch) -> Parts:
+        """The parts; a batch without long replies is its own."""
+        texts = [_parts(example.response) for example in batch.examples]
+        owner = np.repeat(np.arange(len(texts)), [len(each) for each in texts])
+        if len(owner) == len(batch):
+            return cls(batch, owner, np.ones(len(owner)))
+        shown = [
+            replace(example, response=text) if len(each) > 1 else example
+            for example, each in zip(batch.examples, texts, strict=True)
+            for text in each
+        ]
+        return cls(Batch(shown), owner, np.array([len(example.response.split()) for example in shown], np.float64))
+
+    def mean(self, column: Floats) -> Floats:
+        """The mean over the parts of each example, weighted by their words. (parts,) -> (examples,)"""
+        if len(self.owner) and len(self.owner) == self.owner[-1] + 1:
+            return column
+        total = np.bincount(self.owner, weights=self.words)
+        mean: Floats = np.bincount(self.owner, weights=self.words * column) / np.maximum(total, 1)
+        return mean
+
+
+def _parts(reply: str) -> list[str]:
+    if len(reply) <= PART_WORDS:  # the common case, without splitting
+        return [reply]
+    words = reply.split()[: MOST_PARTS * PART_WORDS]
+    count = max(1, -(-len(words) // PART_WORDS))
+    bounds = [len(words) * number // count for number in range(count + 1)]
+    return [reply] if count == 1 else [" ".join(words[start:end]) for start, end in pairwise(bounds)]
+
+
+def _columns(member: Metric, batch: Batch) -> dict[str, Floats]:
+    sign = 1.0 if member.higher_is_better else -1.0
+    columns = {SCORE: sign * np.where(batch.blank, np.nan, member.score_batch(batch))}
+    if isinstance(member, Evaluator):
+        columns |= dict(sorted(member.readings(batch).items()))  # in the order in which they are read from a file
+    return columns
+
+
+class MemberScores:
+    """The columns of members for the same examples. What two members have in common is computed once.
+
+    With a folder, columns are kept in one file per member, which is written after every PIECE replies: a run that was
+    interrupted goes on from there.
+    """
+
+    def __init__(self, examples: Sequence[Example], folder: Path | None, *, quiet: bool = True) -> None:
+        self.examples, self.folder, self.quiet = examples, folder, quiet
+        self._keys = np.array([_key(example) for example in examples], np.uint64)
+        self._batches: dict[bytes, Batch] = {}
+
+    def columns(self, member: Metric) -> dict[str, Floats]:
+        """Column -> one number per example; only those that are not yet in the folder are computed."""
+        path = self._file(member)
+        known = _kept(path)
+        new = np.flatnonzero(~np.isin(self._keys, known.get("keys", ())))
+        _, first = np.unique(self._keys[new], return_index=True)
+        rows = new[np.sort(first)]
+        doing, faster = f"scoring with {member.name}", ("a blend without it", "fewer judged replies")
+        with bar(doing, total=len(rows), unit="replies", quiet=self.quiet, faster=faster) as moving:
+            for start in range(0, len(rows), PIECE):
+                piece = rows[start : start + PIECE]
+                with moved_inside(moving, len(piece)):
+                    found = {"keys": self._keys[piece], **_columns_of(member, self._batch(piece))}
+                known = {name: np.concatenate([known.get(name, column[:0]), column]) for name, column in found.items()}
+                if path is not None:
+                    _keep(path, known)
+        order = np.argsort(known["keys"])
+        place = order[np.searchsorted(known["keys"], self._keys, sorter=order)]
+        names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]
+        return {name: known[name][place] for name in names}
+
+    def _file(self, member: Metric) -> Path | None:
+        if self.folder is None:
+            return None
+        return (
+            self.folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
+        )
+
+    def _batch(self, rows: Ints) -> Batch:
+        """A batch of these examples; the same one for every member, so that it remembers what one has computed."""
+        key = rows.tobytes()
+        if key not in self._batches:
+            self._batches[key] = encodable(Batch([self.examples[row] for row in rows.tolist()]))
+        return self._batches[key]
+
+
+def _kept(path: Path | None) -> Mapping[str, NDArray[Any]]:
+    """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
+    try:
+        return {} if path is None else saved_arrays(path)
+    except DataError:
+        return {}
+
+
+def _keep(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".part")
+    write_arrays(fresh, columns)
+    fresh.replace(path)
+
+
+def _columns_of(member: Metric, batch: Batch) -> dict[str, Floats]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
+        return member_columns(member, batch)
+
+
+def _key(example: Example) -> int:
+    parts = (example.response, example.context, example.references, example.speakers)
+    return int.from_bytes(blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+# The rows that a blend is fitted on: columns of numbers, and the ratings of one or more sets.
+#
+# People's scales differ from set to set, and so does what they looked at. Only the order within a set is comparable, so
+# that ratings become ranks or standard scores within their set. All sets have the same weight, whatever their size.
+
+
+FEWEST = 20
+"""Rated replies that a set must have."""
+
+
+@dataclass(frozen=True)
+class RatedSet:
+    """The rated replies of one file."""
+
+    name: str
+    examples: tuple[Example, ...]
+    human: Floats
+    """The mean rating of each, on 1..5."""
+    scale: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows with columns, ratings and weights. (rows,) unless said otherwise"""
+
+    columns: Floats
+    """(rows, columns)"""
+    names: tuple[str, ...]
+    """One per column: `member: column`, or the name of a surface feature."""
+    owner: Ints
+    """The member that each column belongs to; -1 for a surface feature. (columns,)"""
+    human: Floats
+    """Mean ratings on 1..5."""
+    target: Floats
+    """The same, comparable between sets."""
+    weights: Floats
+    sets: Ints
+    groups: Ints
+    """Contexts; no context has two numbers."""
+
+    def rows(self, chosen: Bools) -> Labelled:
+        """Some of the rows."""
+        names = ("columns", "human", "target", "weights", "sets", "groups")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+
+    def without(self, member: int) -> Labelled:
+        """Without the columns of a member."""
+        kept = self.owner != member
+        names = tuple(name for name, keep in zip(self.names, kept, strict=True) if keep)
+        return replace(self, columns=self.columns[:, kept], names=names, owner=self.owner[kept])
+
+
+def rated_sets(judged: Sequence[JudgedExample], dimensions: Sequence[str]) -> list[RatedSet]:
+    """The judged examples, set by set; of each set the first of the dimensions that it has."""
+    by_source: dict[str, list[JudgedExample]] = {}
+    for item in judged:
+        by_source.setdefault(item.source, []).append(item)
+    return [_rated(source, items, dimensions) for source, items in by_source.items()]
+
+
+def _rated(source: str, items: Sequence[JudgedExample], dimensions: Sequence[str]) -> RatedSet:
+    known = {name for item in items for name in item.scores}
+    name = source or "the judged examples"
+    if dimensions and known.isdisjoint(dimensions):
+        listed, found = ", ".join(dimensions), ", ".join(sorted(known))
+        raise CallError(f"{name}: none of the dimensions {listed}: expected one of {found}")
+    dimension = next((each for each in dimensions if each in known), None)
+    try:
+        examples, human = labels(items, dimension)
+        scale = observed_scale(items, dimension)
+    except CallError as error:
+        raise CallError(f"{name}: {error}") from error
+    if len(examples) < FEWEST:
+        raise NeedsError(f"{name}: {len(examples)} rated replies are too few for a blend: expected at least {FEWEST}")
+    return RatedSet(source, tuple(examples), on_our_scale(human, scale), scale)
+
+
+def labelled_rows(sets: Sequence[RatedSet], columns: Mapping[str, Floats], owner: Sequence[int], join: str) -> Labelled:
+    """All rows of the sets, in their order; `columns` have one number per row."""
+    sizes = [len(each.human) for each in sets]
+    weights = np.concatenate([np.full(size, sum(sizes) / (len(sizes) * size)) for size in sizes])
+    return Labelled(
+        np.stack(list(columns.values()), axis=1),
+        tuple(columns),
+        np.array(owner),
+        np.concatenate([each.human for each in sets]),
+        np.concatenate([joined(each.human, join) for each in sets]),
+        weights,
+        np.repeat(np.arange(len(sets)), sizes),
+        context_groups([example for each in sets for example in each.examples]),
+    )
+
+
+def joined(human: Floats, join: str) -> Floats:
+    """Ratings of one set with mean 0 and deviation 1: by their ranks, or as they are (`z-scores`)."""
+    values = midranks(human) if join == "ranks" else human
+    standard: Floats = (values - values.mean()) / values.std()
+    return standard
+
+
+# Nine numbers that can be counted in a reply and its context, without any model.
+
+
+SURFACE = (
+    "log length",
+    "distinct share",
+    "overlap with last turn",
+    "overlap with context",
+    "question mark",
+    "closing punctuation",
+    "content share",
+    "turns",
+    "log length of last turn",
+)
+"""The names of the columns."""
+
+_CLOSING = tuple(".!?…。！？\"'”’)")
+_MOST_TURNS = 10
+
+
+def surface_columns(examples: Sequence[Example]) -> Floats:
+    """One row per example: see SURFACE. NaN for an overlap with a context that does not exist. (examples, 9)"""
+    return np.array([_surface_row(example) for example in examples], np.float64).reshape(len(examples), len(SURFACE))
+
+
+def _surface_row(example: Example) -> list[float]:
+    words = words_of(example.response)
+    content = [word for word in words if word not in STOP_WORDS]
+    last = set(words_of(example.context[-1])) if example.context else set()
+    before = last.union(*map(words_of, example.context[:-1]))
+    text = example.response.rstrip()
+    return [
+        math.log1p(len(words)),
+        len(set(words)) / len(words) if words else 1.0,
+        _share(content, last) if example.context else math.nan,
+        _share(content, before) if example.context else math.nan,
+        float("?" in text),
+        float(text.endswith(_CLOSING)),
+        len(content) / len(words) if words else 0.0,
+        float(min(len(example.context), _MOST_TURNS)),
+        math.log1p(len(words_of(example.context[-1]))) if example.context else math.nan,
+    ]
+
+
+def _share(words: Sequence[str], among: set[str]) -> float:
+    """The share of the words that are among others; 0 without words."""
+    return sum(word in among for word in words) / len(words) if words else 0.0
+
+
+# How much a reply says: whether its words, their order and the whole reply are usual in dialogues, and what is new.
+#
+# The information of a word is high if few turns have it. A reply that fits everywhere has words of little
+# information, in an order that is often seen.
+
+
+SPECIFICITY = (
+    "mean information",
+    "highest information",
+    "log information",
+    "information in last turn",
+    "information in context",
+    "log new information",
+    "usual order",
+    "log usual reply",
+)
+"""The names of the columns."""
+
+_MOST_WORDS = 400
+
+
+def specificity_columns(examples: Sequence[Example]) -> Floats:
+    """One row per example: see SPECIFICITY. NaN for a share that is in a context that does not exist. (examples, 8)"""
+    usage = shipped_usage()
+    rows = [_specificity_row(example, usage) for example in examples]
+    return np.array(rows, np.float64).reshape(len(examples), len(SPECIFICITY))
+
+
+def _specificity_row(example: Example, usage: Usage) -> list[float]:
+    words = words_of(example.response)[:_MOST_WORDS]
+    known = {word: usage.information(word) for word in words}
+    last = set(words_of(example.context[-1])) if example.context else set()
+    before = last.union(*map(words_of, example.context[:-1]))
+    whole = sum(known.values())
+    in_last, in_context = (sum(known[word] for word in known if word in among) for among in (last, before))
+    return [
+        whole / len(known) if known else 0.0,
+        max(known.values(), default=0.0),
+        math.log1p(whole),
+        in_last / max(whole, 1.0) if example.context else math.nan,
+        in_context / max(whole, 1.0) if example.context else math.nan,
+        math.log1p(whole - in_context),
+        usage.usual_order(words),
+        math.log1p(usage.turn_count(words)),
+    ]

@@ -1,0 +1,514 @@
+"""How many contexts, raters and labels does an evaluation need? From a pilot, or without one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.comparing.systems import join, labels_of
+from rejoinder.data.judged import chosen_dimensions, read_judged
+from rejoinder.data.records import FieldMap, Fields
+from rejoinder.data.source import OnError, Source
+from rejoinder.errors import CallError, DataError
+from rejoinder.metrics.base import Metric
+from rejoinder.options import checked, number, one_of, optional, several, whole
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import choose
+from rejoinder.scoring.table import json_ready
+from rejoinder.show.figures import Curve, LinePanel
+from rejoinder.show.html import Section, html_table, panel_grid, render_page, spaced
+from rejoinder.show.markup import element, joined
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import counted, grid, latex_safe, latex_table, text_html
+from rejoinder.stats.correlation import KINDS
+from rejoinder.stats.planning import (
+    MOST,
+    PilotSpread,
+    Spread,
+    contexts_needed,
+    detectable_difference,
+    items_for_agreement,
+    items_for_correlation,
+    pilot_spread,
+    spread_of_icc,
+)
+from rejoinder.stats.resampling import ALPHA
+
+# How many contexts, raters and labels does an evaluation need?
+
+
+RATERS = (1, 2, 3, 5, 10)
+"""Ratings per reply that a plan shows."""
+POWER = 0.8
+MOST_SYSTEMS = 1000
+MOST_CONTEXTS = 1_000_000_000
+MOST_RATERS = 1000
+
+
+@checked(
+    difference=number(above=0),
+    sd=optional(number(least=0)),
+    rater_sd=optional(number(least=0)),
+    icc=optional(number(above=0, most=1)),
+    systems=whole(2, MOST_SYSTEMS),
+    contexts=optional(whole(2, MOST_CONTEXTS)),
+    power=number(above=0, below=1),
+    alpha=number(above=0, below=1),
+)
+def plan(
+    *pilot: Any,
+    difference: float,
+    metric: str | Metric | None = None,
+    dimension: str | None = None,
+    sd: float | None = None,
+    rater_sd: float | None = None,
+    icc: float | None = None,
+    systems: int = 2,
+    contexts: int | None = None,
+    power: float = POWER,
+    alpha: float = ALPHA,
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    quiet: bool = True,
+) -> Plan:
+    """How many contexts and ratings detect a `difference` between two systems' means.
+
+    The spread comes from a pilot: one file of judged replies, or, with a `metric`, files of replies that it scores. Or
+    it is stated: `sd`, the standard deviation over contexts of the true difference between two systems, and either
+    `rater_sd`, that of single ratings of one reply, or `icc`, the intraclass correlation of single ratings (neither:
+    scores without rater noise). With more than two `systems`, all pairs are compared with Holm's correction. `contexts`
+    is the number that can be had at most.
+    """
+    if power <= alpha:
+        raise CallError(f"power must be above alpha, which is {alpha:g}")
+    mapping = FieldMap.given(fields)
+    if pilot:
+        if not (sd is None and rater_sd is None and icc is None):
+            raise CallError("sd, rater_sd and icc are estimated from the pilot: give either a pilot or these")
+        found, measured, notes = pilot_of(pilot, metric, dimension, fields=mapping, on_error=on_error, quiet=quiet)
+        raters = RATERS if found.rated_twice else (1,)
+    else:
+        if metric is not None or dimension is not None:
+            raise CallError("a metric and a dimension are those of a pilot: expected a pilot")
+        found, measured, notes = _stated(sd, rater_sd, icc), "", ()
+        raters = RATERS if found.spread.rating > 0 else (1,)
+    pairs = math.comb(systems, 2)
+    return Plan(
+        difference=difference,
+        pilot=found,
+        measured=measured,
+        rated=found.spread.rating > 0 or (bool(pilot) and metric is None),
+        systems=systems,
+        available=contexts,
+        power=power,
+        alpha=alpha,
+        level=alpha / pairs,
+        raters=raters,
+        notes=notes,
+    )
+
+
+@checked(
+    agreement=optional(number(least=0, below=1)),
+    correlation=optional(number(above=-1, below=1)),
+    width=number(above=0, below=2),
+    raters=several(whole(2, MOST_RATERS), "a list of numbers of raters"),
+    kind=one_of(*KINDS),
+)
+def plan_precision(
+    *,
+    agreement: float | None = None,
+    correlation: float | None = None,
+    width: float = 0.2,
+    raters: Sequence[int] = (2, 3, 5, 10),
+    kind: str = "spearman",
+) -> PrecisionPlan:
+    """How many items an interval of this width needs: on Krippendorff's alpha, or on a correlation with people.
+
+    `agreement` or `correlation` is the expected value. For `agreement` there is one row per number of raters.
+    """
+    if (agreement is None) == (correlation is None):
+        raise CallError("expected either an agreement or a correlation")
+    if agreement is not None:
+        rows = tuple((count, items_for_agreement(agreement, width, count)) for count in raters)
+        return PrecisionPlan("agreement", agreement, width, rows)
+    expected = 0.0 if correlation is None else correlation
+    return PrecisionPlan(kind, expected, width, ((1, items_for_correlation(expected, width, kind)),))
+
+
+def _stated(sd: float | None, rater_sd: float | None, icc: float | None) -> PilotSpread:
+    """The spread that was stated, in the form of one that was estimated."""
+    if sd is None:
+        raise CallError("a plan needs a pilot, or the standard deviation of the differences: sd")
+    if rater_sd is not None and icc is not None:
+        raise CallError("rater_sd and icc say the same: expected one of them")
+    spread = Spread(sd**2, (rater_sd or 0.0) ** 2) if icc is None else spread_of_icc(sd, icc)
+    if spread.between == 0 and spread.rating == 0:
+        raise CallError("sd and rater_sd are both 0: a difference would show on any context")
+    return PilotSpread(spread, 0, paired=True, rated_twice=spread.rating > 0)
+
+
+# The spread in a pilot: judged replies, or replies that a metric scores.
+
+
+def pilot_of(
+    origins: Sequence[Any],
+    metric: str | Metric | None,
+    dimension: str | None,
+    *,
+    fields: FieldMap | None,
+    on_error: OnError,
+    quiet: bool,
+) -> tuple[PilotSpread, str, tuple[str, ...]]:
+    """The spread, what was measured (a dimension or a metric), and notes."""
+    if metric is None:
+        found, name, notes = _judged(origins, dimension, fields, on_error)
+    else:
+        found, name, notes = _scored(origins, metric, fields, on_error, quiet=quiet)
+    if found.contexts < 3:
+        raise CallError(f"the pilot has {found.contexts} contexts with scores: expected at least 3")
+    if found.spread.between == 0 and found.spread.rating == 0:
+        raise CallError(
+            "the pilot's systems differ by the same amount on every context, so that it does not say how much they vary"
+        )
+    return found, name, (*notes, *_notes(found, rated=metric is None))
+
+
+def _judged(
+    origins: Sequence[Any], dimension: str | None, fields: FieldMap | None, on_error: OnError
+) -> tuple[PilotSpread, str, list[str]]:
+    if len(origins) > 1:
+        raise CallError("several pilot files need a metric (-m); a pilot of judged replies is one file")
+    judged = read_judged(origins[0], fields=fields, on_error=on_error)
+    dimensions = chosen_dimensions(judged, dimension)
+    notes = [f"uses the dimension {dimensions[0]}, the first of {', '.join(dimensions)}"] if len(dimensions) > 1 else []
+    found = pilot_spread(judged.ratings[dimensions[0]], judged.systems, judged.contexts)
+    return found, dimensions[0], notes
+
+
+def _scored(
+    origins: Sequence[Any], metric: str | Metric, fields: FieldMap | None, on_error: OnError, *, quiet: bool
+) -> tuple[PilotSpread, str, list[str]]:
+    with ExitStack() as stack:
+        sources = [stack.enter_context(closing(Source(origin, fields, on_error))) for origin in origins]
+        joined, seen = join(sources, labels_of(origins), quiet=quiet)
+        where = ", ".join(source.name for source in sources)
+        examples = list(joined)
+        if not examples:
+            raise DataError("has no replies: expected at least one", file=where)
+        chosen = choose(metric).served_by(seen, where)
+        if len(chosen.metrics) != 1:
+            raise CallError(f"a pilot is scored by one metric, found {len(chosen.metrics)}")
+        table = LocalRun(examples, seen, chosen.metrics, "pilot", resamples=1, quiet=quiet).score()
+    (label,) = table.metrics
+    systems = [example.system for example in examples]
+    contexts = np.arange(len(table)) if table.grouping is None else table.grouping.contexts
+    return pilot_spread(table[label].reshape(-1, 1), systems, contexts), label, list(table.notes)
+
+
+def _notes(found: PilotSpread, *, rated: bool) -> list[str]:
+    notes = []
+    if not found.paired:
+        notes.append(
+            "no two systems of the pilot answered the same contexts, so the plan is for systems that answer different "
+            "contexts: contexts are counted per system; with the same contexts, fewer are needed"
+        )
+    if rated and not found.rated_twice:
+        notes.append(
+            "the pilot has one rating per reply, so the effect of more raters is unknown: the plan is for as many "
+            "ratings per reply as the pilot's scores are made of"
+        )
+    return notes
+
+
+# Plans as a recommendation in words, tables, JSON, LaTeX and a curve.
+
+
+CURVE = (25, 50, 100, 200, 400, 800)
+"""Contexts of the curve."""
+FACTORS = (0.5, 1.0, 2.0)
+"""The table also shows half and twice the difference: the needed contexts change with its square."""
+_PILOT_CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a comparison of systems needs; `str()` is the recommendation and the tables."""
+
+    difference: float
+    pilot: PilotSpread
+    measured: str
+    """The dimension or metric of the pilot; "" where the spread was stated."""
+    rated: bool
+    """Whether people give the scores, so that there are labels to count."""
+    systems: int
+    available: int | None
+    power: float
+    alpha: float
+    level: float
+    """The level of a single test: alpha over the number of pairs of systems, as in the first step of Holm."""
+    raters: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+    def needed(self, raters: int, difference: float | None = None, *, variance_factor: float = 1.0) -> float:
+        """The contexts that detect the difference, if each reply has this many ratings."""
+        deviation = self.pilot.spread.deviation(raters) * math.sqrt(variance_factor)
+        gap = self.difference if difference is None else difference
+        return contexts_needed(gap, deviation, power=self.power, alpha=self.level)
+
+    def labels(self, raters: int) -> float:
+        """The ratings to collect: one per context, system and rater."""
+        return self.needed(raters) * self.systems * raters
+
+    def detectable(self, contexts: int, raters: int) -> float:
+        """The difference that this many contexts detect."""
+        deviation = self.pilot.spread.deviation(raters)
+        return detectable_difference(deviation, contexts, power=self.power, alpha=self.level)
+
+    @cached_property
+    def recommended(self) -> int | None:
+        """The fewest ratings per reply for which the available contexts suffice; None if they never do.
+
+        One rating per reply needs the fewest labels: a second rater adds nothing about other contexts.
+        """
+        most = MOST if self.available is None else self.available
+        return next((count for count in self.raters if self.needed(count) <= most), None)
+
+    def recommendation(self) -> str:
+        """What to collect, in one or two sentences."""
+        sure = f"{self.power:.0%} power at the {100 * self.alpha:g}% level"
+        goal = f"a difference of {self.difference:g}{self._between()} with {sure}"
+        raters = self.recommended
+        if raters is None:
+            return self._out_of_reach(goal)
+        contexts = self.needed(raters)
+        ratings = (
+            f" with {counted(raters, 'rating')} per reply ({self.labels(raters):,.0f} labels)" if self.rated else ""
+        )
+        per = "" if self.pilot.paired else " per system"
+        return f"Collect {contexts:,.0f} contexts{per}{ratings} to detect {goal}.{self._uncertainty(raters)}"
+
+    def _between(self) -> str:
+        pairs = math.comb(self.systems, 2)
+        return "" if self.systems == 2 else f" between any two of {self.systems} systems ({pairs} comparisons, Holm)"
+
+    def _out_of_reach(self, goal: str) -> str:
+        most = self.raters[-1]
+        if self.available is None:
+            return f"More than ten million contexts would be needed to detect {goal}."
+        found = self.detectable(self.available, most)
+        ratings = f" with {counted(most, 'rating')} per reply" if self.rated else ""
+        smallest = (
+            "they are too few for any test to be significant"
+            if math.isnan(found)
+            else f"the smallest difference that they detect{ratings} is {found:.3g}"
+        )
+        return f"{counted(self.available, 'context')} are too few to detect {goal}; {smallest}."
+
+    def _range(self, raters: int) -> tuple[float, float] | None:
+        """The needed contexts at the ends of the pilot's 80 % interval for the variance."""
+        if not self.measured:
+            return None
+        from scipy.special import chdtri
+
+        degrees = self.pilot.contexts - 1
+        tail = (1 - _PILOT_CONFIDENCE) / 2
+        factors = [degrees / float(chdtri(degrees, share)) for share in (tail, 1 - tail)]
+        low, high = (self.needed(raters, variance_factor=factor) for factor in factors)
+        return low, high
+
+    def _uncertainty(self, raters: int) -> str:
+        bounds = self._range(raters)
+        if bounds is None:
+            return ""
+        high = f"{bounds[1]:,.0f}" if math.isfinite(bounds[1]) else "more than ten million"
+        return (
+            f" The pilot's {counted(self.pilot.contexts, 'context')} leave this uncertain: between {bounds[0]:,.0f} "
+            f"and {high} ({_PILOT_CONFIDENCE:.0%} interval)."
+        )
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """Half the difference, the difference, and twice it."""
+        return tuple(factor * self.difference for factor in FACTORS)
+
+    def panel(self) -> LinePanel:
+        """The curve: the difference that is detected, by contexts and ratings per reply."""
+        curves = [
+            Curve(
+                counted(count, "rating") if self.rated else "scores",
+                CURVE,
+                [self.detectable(contexts, count) for contexts in CURVE],
+            )
+            for count in self.raters
+        ]
+        return LinePanel("Smallest difference that is detected", tuple(curves), "contexts", "difference")
+
+    def plot(self) -> Figure:
+        """The smallest difference that is detected, by the number of contexts."""
+        panel = self.panel()
+        return Figure.of(panel.title, [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        spread, bounds = self.pilot.spread, None if self.recommended is None else self._range(self.recommended)
+        values = {
+            "version": __version__,
+            "recommendation": self.recommendation(),
+            "difference": self.difference,
+            "power": self.power,
+            "alpha": self.alpha,
+            "level_of_a_test": self.level,
+            "systems": self.systems,
+            "contexts_available": self.available,
+            "contexts": None if self.recommended is None else self.needed(self.recommended),
+            "contexts_low": bounds[0] if bounds else None,
+            "contexts_high": bounds[1] if bounds else None,
+            "raters": self.recommended,
+            "labels": self.labels(self.recommended) if self.rated and self.recommended else None,
+            "measured": self.measured or None,
+            "pilot_contexts": self.pilot.contexts or None,
+            "paired": self.pilot.paired,
+            "sd": math.sqrt(spread.between),
+            "rater_sd": math.sqrt(spread.rating),
+            "icc": spread.icc,
+            "table": [
+                {"raters": count, "difference": gap, "contexts": self.needed(count, gap)}
+                for count in self.raters
+                for gap in self.differences
+            ],
+            "curve": [
+                {"contexts": contexts, "raters": count, "difference": self.detectable(contexts, count)}
+                for contexts in CURVE
+                for count in self.raters
+            ],
+            "warnings": list(self.notes),
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table of the needed contexts."""
+        header, rows = self.needed_table()
+        return latex_table([latex_safe(cell) for cell in header], [[latex_safe(cell) for cell in row] for row in rows])
+
+    def __str__(self) -> str:
+        header, rows = self.needed_table()
+        needed = f"Contexts needed, by the difference to detect\n{grid(header, rows)}"
+        columns = [counted(count, "rating") if self.rated else "difference" for count in self.raters]
+        curve = [
+            [str(contexts), *(_gap(self.detectable(contexts, count)) for count in self.raters)] for contexts in CURVE
+        ]
+        detected = f"Smallest difference that is detected\n{grid(['contexts', *columns], curve)}"
+        return "\n\n".join([self.recommendation(), self.spread_text(), needed, detected])
+
+    def needed_table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows: the contexts for each number of ratings and each difference."""
+        header = ["ratings per reply" if self.rated else "", *(f"{gap:g}" for gap in self.differences)]
+        header += [f"labels for {self.difference:g}"] if self.rated else []
+        rows = []
+        for count in self.raters:
+            cells = [_count(self.needed(count, gap)) for gap in self.differences]
+            labels = [_count(self.labels(count))] if self.rated else []
+            rows.append([str(count) if self.rated else "contexts", *cells, *labels])
+        return header, rows
+
+    def spread_text(self) -> str:
+        """The spread that the plan is based on, in one sentence."""
+        spread = self.pilot.spread
+        origin = f"Pilot ({self.measured}, {counted(self.pilot.contexts, 'context')})" if self.measured else "As stated"
+        text = f"{origin}: differences between systems have a standard deviation of {math.sqrt(spread.between):.3g}"
+        if spread.rating:
+            text += f" over contexts, single ratings one of {math.sqrt(spread.rating):.3g} around their reply's mean"
+        return f"{text}."
+
+
+@dataclass(frozen=True)
+class PrecisionPlan:
+    """How many items an interval of a given width needs; `str()` is the recommendation and a table."""
+
+    kind: str
+    """"agreement", or the kind of correlation."""
+    expected: float
+    width: float
+    rows: tuple[tuple[int, float], ...]
+    """Raters per item and items; for a correlation, a single row."""
+    notes: tuple[str, ...] = ()
+
+    def recommendation(self) -> str:
+        """What to collect, in one sentence."""
+        raters, items = min(self.rows, key=lambda row: row[0] * row[1])
+        what = "Krippendorff's alpha" if self.kind == "agreement" else f"a {self.kind.capitalize()} correlation"
+        if self.kind == "agreement":
+            per, independent = f" with {counted(raters, 'rater')} each ({_count(raters * items)} labels)", ""
+        else:
+            per, independent = "", "; items must be independent, so take one reply per context"
+        return (
+            f"Collect {_count(items)} items{per} for a 95 % interval of width {self.width:g} on {what} of about "
+            f"{self.expected:g}{independent}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        rows = [{"raters": raters, "items": items, "labels": raters * items} for raters, items in self.rows]
+        if self.kind != "agreement":
+            rows = [{"items": items} for _, items in self.rows]
+        values = {
+            "version": __version__,
+            "recommendation": self.recommendation(),
+            "kind": self.kind,
+            "expected": self.expected,
+            "width": self.width,
+            "table": rows,
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table of the needed items."""
+        return latex_table(self._header(), self._cells())
+
+    def __str__(self) -> str:
+        if self.kind != "agreement":
+            return self.recommendation()
+        return f"{self.recommendation()}\n\n{grid(self._header(), self._cells())}"
+
+    def _header(self) -> list[str]:
+        return ["raters per item", "items", "labels"] if self.kind == "agreement" else ["correlation", "items"]
+
+    def _cells(self) -> Sequence[list[str]]:
+        if self.kind != "agreement":
+            return [[self.kind, _count(items)] for _, items in self.rows]
+        return [[str(raters), _count(items), _count(raters * items)] for raters, items in self.rows]
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}" if math.isfinite(number) else "> 10 million"
+
+
+def _gap(difference: float) -> str:
+    return "-" if math.isnan(difference) else f"{difference:.3g}"
+
+
+# A plan as one HTML file: the recommendation, the curve, and the table of contexts.
+
+
+def render_plan(plan: Plan) -> str:
+    """The whole HTML file."""
+    header, rows = plan.needed_table()
+    table = html_table(header, rows, caption="Contexts needed, by the difference to detect", class_="glance")
+    notes = [element("li", note, dir="auto") for note in plan.notes]
+    sections = [
+        Section("Smallest difference that is detected", panel_grid([plan.panel()]), "Curve"),
+        Section("Contexts needed", joined([spaced(table), element("ul", *notes) if notes else ""])),
+    ]
+    lead = joined([element("p", plan.recommendation(), dir="auto"), element("p", plan.spread_text(), dir="auto")])
+    return render_page("Plan of an evaluation", sections, lead=lead)

@@ -1,0 +1,331 @@
+"""Which replies people should label next, each chosen with a known probability: docs/guide/what-to-label-next.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.arrays import Floats, Ints
+from rejoinder.comparing.labels import FEWEST_LABELS, labels_by_row
+from rejoinder.data.convert import example_record, write_records
+from rejoinder.data.judged import read_judged
+from rejoinder.data.records import Fields
+from rejoinder.data.source import OnError, Source
+from rejoinder.errors import CallError, UnknownNameError, listed
+from rejoinder.folders.outputs import paths_of, reserved_file
+from rejoinder.options import checked, one_of, optional, path, whole
+from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.table import ScoreTable
+from rejoinder.show.text import grid, number_text
+from rejoinder.stats.labels import (
+    active_probabilities,
+    drawn,
+    equal_probabilities,
+    score_strata,
+    stratified_probabilities,
+)
+from rejoinder.types import Example, Scores
+
+# With which probability each reply is chosen to be labelled, given the scores of all replies.
+#
+# `rejoinder sample` draws once with these probabilities; the queue of `rejoinder annotate serve` draws in waves, and
+# learns from the labels of earlier waves. The draw itself is in `stats.labelling.design`.
+
+
+DESIGNS = ("random", "stratified", "active")
+
+N_STRATA = 5
+"""Strata per system: the finest of which most have some labels of a pilot."""
+
+FEWEST_TO_LEARN = 10
+"""Labels per system from which a wave learns where the scores predict badly."""
+
+
+@dataclass(frozen=True)
+class LabelFrame:
+    """Scores of replies and their uncertainty, in the order of the replies."""
+
+    scores: Scores
+    uncertainty: Scores
+
+    def take(self, rows: Ints) -> LabelFrame:
+        """Some of the replies."""
+        return LabelFrame(self.scores[rows], self.uncertainty[rows])
+
+
+def chosen_predictor(table: ScoreTable | None, wanted: str | None) -> str:
+    """The metric whose scores are used: that which was asked for, or the first."""
+    if table is None:
+        if wanted is not None:
+            raise CallError("a predictor needs scores: expected a score file that `rejoinder score -o` wrote")
+        return ""
+    if wanted is not None and wanted not in table.scores:
+        raise UnknownNameError("predictor", wanted, table.scores)
+    return wanted or table.metrics[0]
+
+
+def chosen_design(wanted: str | None, table: ScoreTable | None, label: str, *, has_pilot: bool = False) -> str:
+    """The design that was asked for, or the best one that the data are sufficient for."""
+    if wanted is None:
+        wanted = "random" if table is None else "active" if label in table.intervals and not has_pilot else "stratified"
+    if wanted != "random" and table is None:
+        raise CallError(f"the design {wanted} needs scores: expected a score file that `rejoinder score -o` wrote")
+    if wanted == "active" and table is not None and label not in table.intervals:
+        raise CallError(
+            f"the design active needs intervals of {label}: expected scores of a calibrated evaluator, written by "
+            "`rejoinder score --intervals`"
+        )
+    return wanted
+
+
+def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None, label: str) -> LabelFrame:
+    """The scores joined to the replies by id and system; a missing score is NaN, a missing row an error."""
+    keys = [(example.id, example.system) for example in examples]
+    if not keys:
+        raise CallError(f"{name} has no replies: expected at least one")
+    if len(set(keys)) < len(keys):
+        twice = Counter(keys).most_common(1)[0][0]
+        raise CallError(f"{name}: the id {twice[0]!r} occurs twice: expected a different id for each reply of a system")
+    if table is None:
+        return LabelFrame(np.zeros(len(keys)), np.ones(len(keys)))
+    ids = table.ids or []
+    place_of = {
+        (identifier, table.system_names[code]): place
+        for place, (identifier, code) in enumerate(zip(ids, table.system_of.tolist(), strict=True))
+    }
+    missing = [key[0] for key in keys if key not in place_of]
+    if missing:
+        raise CallError(
+            f"{name}: {len(missing)} of {len(keys)} replies have no row in the scores ({listed(missing[:3])}): "
+            "expected the scores of these replies"
+        )
+    rows = np.array([place_of[key] for key in keys])
+    bounds = table.intervals.get(label)
+    uncertainty = np.ones(len(keys)) if bounds is None else (bounds[1] - bounds[0])[rows]
+    return LabelFrame(table[label][rows], uncertainty)
+
+
+def rows_by_system(examples: Sequence[Example]) -> dict[str, Ints]:
+    """System -> the rows of its replies."""
+    rows: dict[str, list[int]] = {}
+    for row, example in enumerate(examples):
+        rows.setdefault(example.system, []).append(row)
+    return {system: np.array(of, np.int64) for system, of in rows.items()}
+
+
+def divided(labels: int, replies: Mapping[str, int]) -> dict[str, int]:
+    """The labels of each system: equally many, unless one has too few replies."""
+    if not len(replies) <= labels <= sum(replies.values()):
+        raise CallError(f"labels must be from {len(replies)} to {sum(replies.values())}, not {labels}")
+    given = dict.fromkeys(replies, 0)
+    for _ in range(labels):
+        open_systems = [system for system in replies if given[system] < replies[system]]
+        given[min(open_systems, key=given.__getitem__)] += 1
+    return given
+
+
+def label_probabilities(
+    design: str, frame: LabelFrame, n_labels: int, deviations: Floats | None = None
+) -> tuple[Floats, Ints]:
+    """The probability of each reply of one system, and its stratum."""
+    n = len(frame.scores)
+    if design == "random":
+        return equal_probabilities(n, n_labels), np.zeros(n, np.int64)
+    known = ~np.isnan(frame.scores)
+    if design == "active":
+        # A reply that the evaluator cannot score is as uncertain as any.
+        widest = float(frame.uncertainty[known].max()) if known.any() else 1.0
+        return active_probabilities(np.where(known, frame.uncertainty, widest), n_labels), np.zeros(n, np.int64)
+    strata = label_strata(frame.scores)
+    return stratified_probabilities(strata, n_labels, deviations), strata
+
+
+def wave_probabilities(
+    design: str, frame: LabelFrame, rows: Ints, n_labels: int, labels: Scores
+) -> tuple[Floats, Ints]:
+    """Probability and stratum of the replies of one system in `rows`, given the labels of other replies of it.
+
+    `frame` and `labels` have all replies of the system; labels are NaN where there are none yet. With the design
+    `stratified`, strata whose labels the scores predict badly get more.
+    """
+    if design != "stratified":
+        return label_probabilities(design, frame.take(rows), n_labels)
+    strata = label_strata(frame.scores)
+    enough = int((~np.isnan(labels) & ~np.isnan(frame.scores)).sum()) >= FEWEST_TO_LEARN
+    deviations = stratum_deviations(frame.scores, strata, labels) if enough else None
+    present, within = np.unique(strata[rows], return_inverse=True)
+    found = stratified_probabilities(within, n_labels, None if deviations is None else deviations[present])
+    if (found == 0).any():  # too few labels for so many strata: what cannot be chosen cannot be estimated
+        return equal_probabilities(len(rows), n_labels), np.zeros(len(rows), np.int64)
+    return found, within
+
+
+def label_strata(scores: Scores) -> Ints:
+    """The stratum of each reply of one system; replies without a score are a stratum of their own."""
+    known = ~np.isnan(scores)
+    strata = np.zeros(len(scores), np.int64)
+    if known.any():
+        strata[known] = score_strata(scores[known], N_STRATA)
+        strata[~known] = strata[known].max() + 1
+    return strata
+
+
+def stratum_deviations(scores: Scores, strata: Ints, labels: Scores) -> Floats:
+    """How far labels are from the line through scores and labels, in each stratum (root mean square).
+
+    Each stratum counts as if it had two more labels with the deviation of all: few labels say little.
+    """
+    labelled = ~np.isnan(labels) & ~np.isnan(scores)
+    x, y = scores[labelled] - scores[labelled].mean(), labels[labelled] - labels[labelled].mean()
+    squares = (y - x * (float(x @ y) / float(x @ x) if float(x @ x) > 0 else 0.0)) ** 2
+    n_strata = int(strata.max()) + 1
+    sums = np.bincount(strata[labelled], squares, n_strata) + 2 * float(squares.mean())
+    found: Floats = np.sqrt(sums / (np.bincount(strata[labelled], minlength=n_strata) + 2))
+    return found
+
+
+@dataclass(frozen=True)
+class LabelSample:
+    """The replies to label; `str()` is a table by system."""
+
+    examples: tuple[Example, ...]
+    probabilities: Floats
+    """Of each of them: with what probability it was chosen."""
+    design: str
+    predictor: str
+    """The metric whose scores were used; empty for random choice."""
+    replies: Mapping[str, int]
+    """System -> its number of replies."""
+    notes: tuple[str, ...] = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record per chosen reply, as the output has it."""
+        return [
+            example_record(example, {"probability": probability})
+            for example, probability in zip(self.examples, self.probabilities.tolist(), strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        systems = {
+            system: {"replies": self.replies[system], "chosen": len(p), "lowest": min(p), "highest": max(p)}
+            for system, p in self._by_system().items()
+        }
+        return {"design": self.design, "predictor": self.predictor, "chosen": len(self.examples), "systems": systems}
+
+    def __str__(self) -> str:
+        rows = [
+            [system or "-", str(self.replies[system]), str(len(p)), number_text(min(p)), number_text(max(p))]
+            for system, p in self._by_system().items()
+        ]
+        how = {
+            "random": "with equal probabilities",
+            "stratified": f"by strata of {self.predictor}",
+            "active": f"in proportion to the uncertainty of {self.predictor}",
+        }[self.design]
+        title = f"{len(self.examples)} replies to label, chosen {how}:"
+        return "\n".join([title, grid(["system", "replies", "chosen", "lowest probability", "highest"], rows)])
+
+    def _by_system(self) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {system: [] for system in self.replies}
+        for example, probability in zip(self.examples, self.probabilities.tolist(), strict=True):
+            found[example.system].append(probability)
+        return found
+
+
+@checked(labels=whole(1), scores=optional(path), design=optional(one_of(*DESIGNS)))
+def sample(
+    replies: Any,
+    labels: int,
+    *,
+    scores: str | Path | None = None,
+    design: str | None = None,
+    predictor: str | None = None,
+    pilot: Any = None,
+    dimension: str | None = None,
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    output: str | Path | None = None,
+) -> LabelSample:
+    """Choose replies for people to label, and write them with their probabilities to `output`.
+
+    `scores` is a score file of the replies, `predictor` one of its metrics (by default the first). `design` is
+    `random`, `stratified` (by score; with `pilot`, labels of some replies, more labels where scores predict them badly)
+    or `active` (more labels where the scores' intervals are long). By default it is `active` where scores have
+    intervals and there is no pilot, `stratified` for other scores, and `random` without scores. The labels are divided
+    equally among systems.
+    """
+    with reserved_file(output, (".jsonl",), reads=paths_of([replies, scores, pilot])) as target:
+        made = _sampled(replies, labels, scores, design, predictor, pilot, dimension, fields, on_error, seed)
+        if target is not None:
+            write_records(target, made.records())
+    return made
+
+
+def _sampled(
+    replies: Any,
+    labels: int,
+    scores: str | Path | None,
+    design: str | None,
+    predictor: str | None,
+    pilot: Any,
+    dimension: str | None,
+    fields: Fields | None,
+    on_error: OnError,
+    seed: int,
+) -> LabelSample:
+    with closing(Source(replies, fields, on_error)) as source:
+        examples, name = list(source), source.name
+        skipped = len(source.skipped)
+    table = None if scores is None else read_scores(Path(scores))
+    label = chosen_predictor(table, predictor)
+    used_design = chosen_design(design, table, label, has_pilot=pilot is not None)
+    if pilot is None and dimension is not None:
+        raise CallError("a dimension is that of a pilot: expected a pilot")
+    if pilot is not None and used_design != "stratified":
+        raise CallError(f"a pilot is for the design stratified, not {used_design}")
+    frame = label_frame(examples, name, table, label)
+    pilot_labels = None if pilot is None else labels_by_row(examples, read_judged(pilot), dimension)[1].values
+    rows_of = rows_by_system(examples)
+    sizes = divided(labels, {system: len(rows) for system, rows in rows_of.items()})
+    probabilities, strata = np.zeros(len(examples)), np.zeros(len(examples), np.int64)
+    for system, rows in rows_of.items():
+        part = frame.take(rows)
+        deviations = _deviations(part.scores, label_strata(part.scores), _of(pilot_labels, rows))
+        p, within = label_probabilities(used_design, part, sizes[system], deviations)
+        probabilities[rows], strata[rows] = p, within + int(strata.max()) + 1
+    rows = np.flatnonzero(drawn(probabilities, seed, strata))
+    notes = (f"left out {skipped} unreadable replies",) if skipped else ()
+    counts = {system: len(of) for system, of in rows_of.items()}
+    used = "" if used_design == "random" else label
+    return LabelSample(
+        tuple(examples[row] for row in rows), probabilities[rows], used_design, used, counts, notes + _few(sizes)
+    )
+
+
+def _deviations(scores: Scores, strata: Ints, pilot: Scores | None) -> Floats | None:
+    """How badly the scores predict the pilot's labels in each stratum; None without a pilot."""
+    if pilot is None:
+        return None
+    labelled = int((~np.isnan(pilot) & ~np.isnan(scores)).sum())
+    if labelled < FEWEST_LABELS:
+        raise CallError(f"the pilot has {labelled} labels for a system: expected at least {FEWEST_LABELS}")
+    return stratum_deviations(scores, strata, pilot)
+
+
+def _of(values: Scores | None, rows: Ints) -> Scores | None:
+    return None if values is None else values[rows]
+
+
+def _few(sizes: Mapping[str, int]) -> tuple[str, ...]:
+    fewest = min(sizes.values())
+    if fewest >= FEWEST_LABELS:
+        return ()
+    return (f"only {fewest} labels per system: `rejoinder compare --labels` needs at least {FEWEST_LABELS}",)

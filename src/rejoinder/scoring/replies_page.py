@@ -1,0 +1,704 @@
+"""Which replies a report shows and why, as chats and as a table that can be searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Bools, Ints, run_starts
+from rejoinder.data.contexts import Grouping
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
+from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
+from rejoinder.scoring.table import turns_of as turns_before
+from rejoinder.show.html import Section, script_json, system_badge, system_label
+from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
+from rejoinder.show.text import counted
+from rejoinder.types import Example, Scores
+
+# Which replies a report shows: contexts where systems differ most, the best, the worst and the most disputed replies,
+# and a sample for the table of replies.
+#
+# Metrics differ in scale, so each score is replaced by its percentile among all scores of that metric, reversed where
+# lower is better. A metric with an infinite range (length) measures something that is neither good nor bad in itself,
+# and is left out. Variants of one metric (BLEU-1..4) count as one.
+
+
+SHOWN = 6
+"""Number of replies in each of "best", "worst" and "most disputed"."""
+CONTRASTS = 4
+"""Number of contexts whose replies are shown side by side."""
+BESIDE = 4
+"""Most replies that are shown side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRows:
+    """Row numbers of a table of scores, counted from 0."""
+
+    contrasts: tuple[tuple[int, ...], ...]
+    """Replies of different systems to one context, best first by the primary metric; the largest differences first."""
+    best: tuple[int, ...]
+    """By mean percentile, best first."""
+    worst: tuple[int, ...]
+    disputed: tuple[int, ...]
+    """By the difference between the highest and the lowest percentile, largest first."""
+    listed: tuple[int, ...]
+    """The rows of the table of replies, in order."""
+    total: int
+    """Number of rows of the table."""
+    seed: int
+    """The random seed of the sample, where not all rows are listed."""
+
+    @property
+    def needed(self) -> frozenset[int]:
+        """All rows whose texts the report shows."""
+        return frozenset(self.best + self.worst + self.disputed + self.listed + sum(self.contrasts, ()))
+
+
+def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5000, seed: int = 0) -> ChosenRows:
+    """The rows whose texts the report needs; its table lists a random sample of at most `most` rows.
+
+    `primary` is the metric by which systems differ, by default the one that `compare` would choose.
+    """
+    if most < 1:
+        raise ValueError(f"most must be at least 1, not {most}")
+    best, worst, disputed = _extremes(table)
+    total = len(table)
+    drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
+    return ChosenRows(
+        contrasts=_contrasts(table, primary or Primary.of(table, None, ()).metric) if table.metrics else (),
+        best=best,
+        worst=worst,
+        disputed=disputed,
+        listed=_rows(np.sort(drawn)),
+        total=total,
+        seed=seed,
+    )
+
+
+def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The best, the worst and the most disputed rows.
+
+    Best and worst come from the two ends of one order, so that no reply is among both, however few or equal they are.
+    """
+    mean, spread = standing(table)
+    spread[spread == 0] = np.nan
+    disputed = _rows(_highest_first(spread)[:SHOWN])
+    order = _highest_first(mean)
+    best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
+    return _rows(best), _rows(worst), disputed
+
+
+def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
+    """The contexts that systems answered most differently; of two systems, half in favour of each."""
+    if table.grouping is None or len(table.system_names) < 2:
+        return ()
+    scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
+    contexts = table.grouping.contexts
+    rows = _first_replies(table, table.grouping, ~np.isnan(scores))
+    best, worst = (np.full(table.grouping.n_contexts, end) for end in (-np.inf, np.inf))
+    np.maximum.at(best, contexts[rows], scores[rows])
+    np.minimum.at(worst, contexts[rows], scores[rows])
+    widest = np.argsort(worst - best, kind="stable")
+    widest = widest[best[widest] > worst[widest]]
+    sides = [widest]
+    if len(table.system_names) == 2:
+        leading = rows[scores[rows] == best[contexts[rows]]]
+        leader = np.zeros(len(best), np.int32)
+        leader[contexts[leading]] = table.system_of[leading]
+        sides = [widest[leader[widest] == system] for system in (0, 1)]
+    in_turn = zip_longest(*(side[:CONTRASTS].tolist() for side in sides))
+    shown = [context for each in in_turn for context in each if context is not None][:CONTRASTS]
+    rows = rows[np.isin(contexts[rows], shown)]
+    rows = rows[np.argsort(-scores[rows], kind="stable")]
+    return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
+
+
+def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
+    """The first wanted row of each system for each context, in order."""
+    first, found = np.zeros(len(table), np.bool_), np.empty(grouping.n_contexts, np.int64)
+    for system in table.system_names:
+        rows = table.rows_of(system)
+        rows = rows[wanted[rows]][::-1]
+        found[grouping.contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
+        first[found[grouping.contexts[rows]]] = True
+    return np.flatnonzero(first)
+
+
+def _ends(rows: list[int]) -> tuple[int, ...]:
+    """The best and the worst of many replies."""
+    return tuple(rows if len(rows) <= BESIDE else rows[: BESIDE // 2] + rows[-BESIDE // 2 :])
+
+
+def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
+    """The metrics that say which replies are better: those with a finite range."""
+    return tuple(label for label in table.metrics if all(map(math.isfinite, table.ranges.get(label, (0.0, 1.0)))))
+
+
+def standing(table: ScoreTable) -> tuple[Scores, Scores]:
+    """Mean and spread (highest minus lowest) of each row's percentiles over the ranked metrics.
+
+    Variants of one metric count as one, by their mean percentile. The mean is NaN where fewer than half of the metrics
+    could score the row, the spread where fewer than two could.
+    """
+    # Metric by metric, so that millions of rows need memory for a few columns and not for all metrics.
+    families: dict[str, list[str]] = {}
+    for label in ranked_metrics(table):
+        families.setdefault(table.family_of(label), []).append(label)
+    columns = (_mean_percentiles(table, labels) for labels in families.values())
+    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
+    lowest, highest = np.full(len(table), np.inf), np.full(len(table), -np.inf)
+    for column in columns:
+        _add(column, count, total)
+        np.fmin(lowest, column, out=lowest)
+        np.fmax(highest, column, out=highest)
+    highest -= lowest
+    highest[count < 2] = np.nan
+    total[2 * count < len(families)] = np.nan
+    return _divided(total, count), highest
+
+
+def _mean_percentiles(table: ScoreTable, labels: list[str]) -> Scores:
+    """Mean over some metrics, NaN where none of them could score."""
+    columns = (percentiles(table[label], higher_is_better=table.higher_is_better.get(label, True)) for label in labels)
+    if len(labels) == 1:
+        return next(columns)
+    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
+    for column in columns:
+        _add(column, count, total)
+    return _divided(total, count)
+
+
+def _add(column: Scores, count: NDArray[np.int32], total: Scores) -> None:
+    """Add what is not NaN in a column to the totals, in place."""
+    known = ~np.isnan(column)
+    count += known
+    np.add(total, column, out=total, where=known)
+
+
+def _divided(total: Scores, count: NDArray[np.int32]) -> Scores:
+    """The totals as means, in place; NaN where nothing was counted."""
+    total[count == 0] = np.nan
+    np.divide(total, count, out=total, where=count > 0)
+    return total
+
+
+def percentiles(column: Scores, *, higher_is_better: bool = True) -> Scores:
+    """The share of scores that are worse, with equal ones counted half; 0 .. 1, and NaN for NaN."""
+    values = column if higher_is_better else -column
+    order = np.argsort(values)  # NaN is last
+    order = order[: len(values) - np.count_nonzero(np.isnan(values))]
+    edges = np.append(np.flatnonzero(run_starts(values[order])), len(order))  # of runs of equal values
+    shares = (edges[1:] + edges[:-1]) / 2 / max(1, len(order))
+    placed = np.full(len(values), np.nan)
+    placed[order] = np.repeat(shares, np.diff(edges))
+    return placed
+
+
+def percentile_of(row: int, column: Scores, *, higher_is_better: bool = True) -> float:
+    """One row's entry of `percentiles`, without sorting the column."""
+    value, known = column[row], ~np.isnan(column)
+    if np.isnan(value):
+        return math.nan
+    worse = column < value if higher_is_better else column > value
+    return float((worse.sum() + (column == value).sum() / 2) / known.sum())
+
+
+def _highest_first(key: Scores) -> Ints:
+    """The rows with a key, sorted by key, then by row."""
+    order = np.argsort(-key, kind="stable")  # NaN is last
+    return order[: len(key) - np.count_nonzero(np.isnan(key))]
+
+
+def _rows(numbers: Ints) -> tuple[int, ...]:
+    return tuple(numbers.tolist())
+
+
+# Replies as chats: side by side for one context, and the best, the worst and the most disputed ones.
+
+
+RECENT = 3
+"""Most recent turns of a context that are always visible; older ones are collapsed."""
+UNFOLDED = 2
+"""Cards of a group that are always visible."""
+WITHOUT_TEXTS = "Texts are not shown: this report was made from the scores alone."
+EMPTY = "(empty reply)"
+
+Examples = Mapping[int, Example] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """A table with the data of the score chips, computed once because a column may have millions of rows."""
+
+    table: ScoreTable
+    ranked: tuple[str, ...]
+    decimals: Mapping[str, int]
+    reasons: Reasons
+
+    @classmethod
+    def of(cls, table: ScoreTable, reasons: Reasons) -> _Scores:
+        decimals = {label: decimals_of(table[label]) for label in table.metrics}
+        return cls(table, ranked_metrics(table), decimals, reasons)
+
+
+def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, primary: str, reasons: Reasons) -> Section:
+    """Replies to the same context side by side, and replies that metrics disagree on most."""
+    scores = _Scores.of(table, reasons)
+    parts: list[Html] = [] if examples is not None else [without_texts()]
+    if chosen.contrasts:
+        lead = f"largest differences by {primary}, best reply first"
+        parts.append(element("h3", "The same context, different replies ", element("small", lead)))
+        contrasts = [_contrast(scores, rows, examples, primary) for rows in chosen.contrasts]
+        parts.append(_first_of(contrasts, "contrasts", "more context"))
+    spread = "replies that one metric ranks high and another low"
+    parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
+    return Section("Why: the replies behind the numbers", joined(parts), "Why")
+
+
+def extremes_section(
+    table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons, *, folded: bool
+) -> Section:
+    """The replies that are best and worst over all metrics."""
+    scores = _Scores.of(table, reasons)
+    parts: list[Html] = [element("p", _method(table), class_="intro")]
+    lead = "by mean percentile over the metrics"
+    parts.append(_group("Best", lead, chosen.best, scores, examples))
+    parts.append(_group("Worst", lead, chosen.worst, scores, examples))
+    return Section("Best and worst replies", joined(parts), "Best and worst", folded=folded)
+
+
+def without_texts() -> Html:
+    """A note on why no texts are shown, and how to show them."""
+    option = element("code", "--replies")
+    return element("p", WITHOUT_TEXTS, " Pass the file of replies with ", option, " to show them.", class_="note")
+
+
+def row_name(table: ScoreTable, row: int, example: Example | None) -> str:
+    """The reply's id, or its row number if there is none."""
+    if example is not None:
+        return example.id
+    return table.ids[row] if table.ids else f"row {row + 1}"
+
+
+def _method(table: ScoreTable) -> str:
+    ranked = ranked_metrics(table)
+    left_out = [label for label in table.metrics if label not in ranked]
+    text = (
+        "Each score is shown with its percentile among all replies; the 100th is the best. A reply can be best or "
+        "worst only if at least half of the metrics could score it."
+    )
+    return f"{text} Not ranked: {', '.join(left_out)}." if left_out else text
+
+
+def _group(title: str, lead: str, rows: Sequence[int], scores: _Scores, examples: Examples) -> Html:
+    heading = element("h3", title, " ", element("small", lead))
+    if not rows:
+        few = "Disagreement needs at least two metrics that rank the replies." if "disagree" in title else ""
+        return joined([heading, element("p", f"None to show. {few}".strip(), class_="note")])
+    cards = [_card(scores, row, examples[row] if examples is not None else None) for row in rows]
+    return joined([heading, _first_of(cards, "cards", "more reply", "more replies")])
+
+
+def _first_of(cards: Sequence[Html], class_: str, noun: str, plural: str = "") -> Html:
+    """The first cards, and the others folded away."""
+    first, others = cards[:UNFOLDED], cards[UNFOLDED:]
+    shown_cards = element("div", *first, class_=class_)
+    if not others:
+        return shown_cards
+    label = element("summary", counted(len(others), noun, plural))
+    return joined([shown_cards, element("details", label, element("div", *others, class_=class_), class_="more")])
+
+
+def _card(scores: _Scores, row: int, example: Example | None) -> Html:
+    table = scores.table
+    number = int(table.system_of[row])
+    name = element("span", own_text(row_name(table, row, example)), class_="id")
+    head = element("header", system_badge(number, table.system_names[number]), " ", name)
+    chat = _chat(example, system_label(table.system_names[number])) if example is not None else Html("")
+    return element("article", head, chat, _chips(scores, row), _reasons(scores.reasons.get(row, {})), class_="card")
+
+
+def _chat(example: Example, system: str) -> Html:
+    turns = turns_of(example)
+    older, recent = turns[:-RECENT], turns[-RECENT:]
+    reply = element("li", _speaker(system, ", reply"), _bubble(example.response, EMPTY), class_="own reply")
+    thread = element("ol", *map(_turn, recent), reply, class_="thread")
+    return joined([_folded(older), thread, _references(example)])
+
+
+def _folded(older: Sequence[Turn]) -> Html:
+    if not older:
+        return Html("")
+    label = element("summary", counted(len(older), "earlier turn"))
+    return element("details", label, element("ol", *map(_turn, older), class_="thread"))
+
+
+def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str) -> Html:
+    """One context, and the replies of several systems to it with their scores."""
+    context = Html("")
+    if examples is not None:
+        turns = turns_of(examples[rows[0]])
+        shown_turns = element("ol", *map(_turn, turns[-RECENT:]), class_="thread")
+        context = joined([_folded(turns[:-RECENT]), shown_turns])
+    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary) for row in rows]
+    references = _references(examples[rows[0]]) if examples is not None else Html("")
+    return element("article", context, element("ul", *replies, class_="answers"), references, class_="card")
+
+
+def _answer(scores: _Scores, row: int, example: Example | None, primary: str) -> Html:
+    table = scores.table
+    number = int(table.system_of[row])
+    score = element("b", shown(table[primary][row], scores.decimals[primary]))
+    head = element("div", system_badge(number, table.system_names[number]), score, class_="from")
+    if example is None:
+        return element("li", head, element("span", own_text(row_name(table, row, None)), class_="id"))
+    return element("li", head, _bubble(example.response, EMPTY))
+
+
+def _turn(turn: Turn) -> Html:
+    return element("li", _speaker(turn.speaker), _bubble(turn.text, "(empty)"), class_="own" if turn.own else None)
+
+
+def _speaker(label: str, role: str = "") -> Html:
+    return element("span", own_text(label), role, class_="speaker")
+
+
+def _bubble(text: str, if_empty: str) -> Html:
+    if not text.strip():
+        return element("p", if_empty, class_="bubble empty")
+    return element("p", text, class_="bubble", dir="auto")
+
+
+def _references(example: Example) -> Html:
+    if not example.references:
+        return Html("")
+    label = element("summary", counted(len(example.references), "reference"))
+    entries = [element("li", text, dir="auto") for text in example.references]
+    return element("details", label, element("ul", *entries), class_="references")
+
+
+def _reasons(reasons: Mapping[str, str]) -> Html:
+    """Why each metric gave its score, where it says so."""
+    if not reasons:
+        return Html("")
+    said = [
+        joined([element("dt", own_text(label)), element("dd", text, dir="auto")]) for label, text in reasons.items()
+    ]
+    return element("dl", *said, class_="reasons")
+
+
+def _chips(scores: _Scores, row: int) -> Html:
+    return element("ul", *(_chip(scores, label, row) for label in scores.table.metrics), class_="chips")
+
+
+def _chip(scores: _Scores, label: str, row: int) -> Html:
+    column = scores.table[label]
+    number = element("b", shown(column[row], scores.decimals[label]))
+    score = [element("span", own_text(label), class_="metric"), " ", number]
+    better = scores.table.higher_is_better.get(label, True)
+    place = percentile_of(row, column, higher_is_better=better) if label in scores.ranked else math.nan
+    if math.isnan(place):
+        return element("li", *score)
+    percent = round(100 * place)
+    words = element("span", " percentile", class_="read-out")
+    standing = element("span", ordinal(percent), words, class_="place")
+    return element("li", *score, " ", standing, style=f"--place: {percent}%")
+
+
+# A context as the turns of a chat, with their speakers.
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance of a context."""
+
+    speaker: str
+    own: bool
+    """Whether the speaker is the one who gives the reply."""
+    text: str
+
+
+def turns_of(example: Example) -> tuple[Turn, ...]:
+    """The context's turns; without speaker labels, A and B alternate and A spoke last."""
+    if example.speakers:
+        owners = _owners(example.speakers)
+        labelled = zip(example.speakers, owners, example.context, strict=True)
+        return tuple(Turn(speaker, own, text) for speaker, own, text in labelled)
+    last = len(example.context) - 1
+    alternating = [(last - place) % 2 == 1 for place in range(len(example.context))]
+    return tuple(Turn("B" if own else "A", own, text) for own, text in zip(alternating, example.context, strict=True))
+
+
+def _owners(speakers: Sequence[str]) -> list[bool]:
+    """Which turns are by the one who replies: of two speakers, the one who did not speak last."""
+    two = len(set(speakers)) == 2
+    return [two and speaker != speakers[-1] for speaker in speakers]
+
+
+# The table of replies that can be searched, filtered and sorted: its frame, and the data for the script.
+
+
+DATA_ID = "replies-data"
+NEEDS_SCRIPT = "This table needs JavaScript; the rest of the report does not."
+SIGNIFICANT = 6
+"""Significant digits of a score in the embedded data, which halve its size."""
+
+KEYS = (
+    "The search finds text in replies, contexts, systems and ids, and takes conditions on scores. Keys, while the "
+    "table has the focus: / search, j and k next and previous reply, Enter opens it, n and p next and previous page. "
+    "The address of this page keeps search, filters and order: copy it to share them."
+)
+
+_FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
+    """The controls and an empty table; without JavaScript, a note is shown instead."""
+    sides = side_by_side(table)
+    said = [element("p", how_many(chosen), class_="intro")]
+    if examples is None:
+        said.append(without_texts())
+    no_script = element("p", NEEDS_SCRIPT, class_="note")
+    not_printed = element("p", "The table is not printed.", class_="note print-only")
+    frame = element(
+        "div",
+        _controls(table, slice_filters(table, examples, chosen), sides),
+        _frame(table, examples is not None),
+        element("div", id="contexts", class_="contrasts", hidden=True),
+        _pager(),
+        _tools(table),
+        id="browser",
+        hidden=True,
+    )
+    return Section(
+        "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
+        joined([*said, element("noscript", no_script), not_printed, frame]),
+        "All replies",
+        folded=True,
+    )
+
+
+def side_by_side(table: ScoreTable) -> bool:
+    """Whether the replies of several systems to one context can be shown together."""
+    return table.grouping is not None and len(table.system_names) > 1
+
+
+def how_many(chosen: ChosenRows) -> str:
+    """A sentence on which replies the table lists."""
+    listed = len(chosen.listed)
+    if listed == chosen.total:
+        return f"{counted(chosen.total, 'reply', 'replies')}. Click on a column's name to sort by it."
+    return f"A random sample of {listed:,} of {chosen.total:,} replies (seed {chosen.seed})."
+
+
+def browse_data(
+    table: ScoreTable, examples: Examples, chosen: ChosenRows, reasons: Reasons, primary: str | None = None
+) -> Html:
+    """The script's data as JSON; contexts and references that occur several times are stored once."""
+    decides = table.metrics[0] if primary is None else primary
+    contexts: dict[Any, int] = {}
+    references: dict[Any, int] = {}
+    rows = []
+    columns = [table[label] for label in table.metrics]
+    filters = slice_filters(table, examples, chosen)
+    for place, row in enumerate(chosen.listed):
+        entry: dict[str, Any] = {
+            "id": printable(row_name(table, row, examples.get(row) if examples else None)),
+            "system": int(table.system_of[row]),
+            "scores": [_score(column[row]) for column in columns],
+        }
+        if examples is not None:
+            example = examples[row]
+            turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
+            entry["response"] = printable(example.response)
+            entry["context"] = _number_of(turns, contexts)
+            entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+        if table.grouping is not None:
+            entry["group"] = int(table.grouping.contexts[row])
+        entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
+        if row in reasons:
+            entry["reasons"] = [[printable(label), printable(said)] for label, said in reasons[row].items()]
+        rows.append(entry)
+    data = {
+        "metrics": [_metric(label, column) for label, column in zip(table.metrics, columns, strict=True)],
+        "systems": [printable(system_label(name)) for name in table.system_names],
+        "contexts": list(contexts),
+        "references": list(references),
+        "texts": examples is not None,
+        "sides": side_by_side(table),
+        "primary": table.metrics.index(decides),
+        "higher": table.higher_is_better.get(decides, True),
+        "rows": rows,
+    }
+    return script_json(data, DATA_ID)
+
+
+def _number_of(value: Key, numbers: dict[Key, int]) -> int:
+    return numbers.setdefault(value, len(numbers))
+
+
+def _score(value: float) -> float | None:
+    return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+
+
+def _metric(label: str, column: np.ndarray) -> dict[str, Any]:
+    known = column[np.isfinite(column)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    return {"label": printable(label), "decimals": decimals_of(column), "low": min(low, 0.0), "high": high}
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFilter:
+    """A field to filter by: its values, and the value of each row."""
+
+    field: str
+    values: tuple[str, ...]
+    codes: np.ndarray
+    partial: bool
+    """Whether the codes are those of the listed rows only."""
+
+
+def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> list[SliceFilter]:
+    """The fields of `--by`, and where there are texts the length of the reply and the number of turns before it."""
+    filters = [SliceFilter(one.field, one.values, one.codes, partial=False) for one in table.slices]
+    computed = {LENGTH: length_of, TURNS: turns_before} if examples else {}
+    for name, read in computed.items():
+        if examples is None or name in {one.field for one in filters}:
+            continue
+        found = [read(examples[row]) for row in chosen.listed]
+        values = in_order(name, set(found))
+        filters.append(SliceFilter(name, tuple(values), np.array([values.index(one) for one in found]), partial=True))
+    return [one for one in filters if len(one.values) > 1]
+
+
+def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) -> Html:
+    search = element(
+        "input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=_search_hint(table)
+    )
+    options = [element("option", "all systems", value="")]
+    options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
+    fields = [
+        *([_view_select()] if sides else []),
+        element("div", element("label", "Search", for_="search"), search, class_="field"),
+        element(
+            "div",
+            element("label", "System", for_="system-filter"),
+            element("select", *options, id="system-filter"),
+            class_="field",
+        ),
+        *([_slice_select(filters)] if filters else []),
+        _score_range(table),
+    ]
+    return element("div", *fields, element("p", id="found", role="status"), class_="controls")
+
+
+def _search_hint(table: ScoreTable) -> str:
+    """An example of what can be searched for."""
+    label = table.metrics[0]
+    known = table[label][np.isfinite(table[label])]
+    return f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
+
+
+def _view_select() -> Html:
+    options = [
+        element("option", "one row per reply", value="rows"),
+        element("option", "replies to one context together", value="contexts"),
+    ]
+    return element("div", element("label", "Show", for_="view"), element("select", *options, id="view"), class_="field")
+
+
+def _tools(table: ScoreTable) -> Html:
+    """Which columns are shown, downloads of what is listed, and the keys."""
+    boxes = [
+        element("label", Html(f'<input type="checkbox" value="{place}" checked>'), " ", own_text(label))
+        for place, label in enumerate(table.metrics)
+    ]
+    columns = element("details", element("summary", "Columns"), element("div", *boxes), id="columns")
+    downloads = [
+        element("button", f"Download as {name}", type="button", id=f"download-{kind}", class_="small")
+        for kind, name in (("csv", "CSV"), ("jsonl", "JSON lines"))
+    ]
+    return joined(
+        [
+            element("div", *downloads, element("span", "the replies that match", class_="note"), class_="tools"),
+            columns,
+            element("p", KEYS, class_="note"),
+        ]
+    )
+
+
+def _slice_select(filters: Sequence[SliceFilter]) -> Html:
+    groups = [
+        element(
+            "optgroup",
+            *(element("option", value, value=f"{place}:{code}") for code, value in enumerate(one.values)),
+            label=_FIELD_LABELS.get(one.field, one.field),
+        )
+        for place, one in enumerate(filters)
+    ]
+    select = element("select", element("option", "all replies", value=""), *groups, id="slice-filter")
+    return element("div", element("label", "Slice", for_="slice-filter"), select, class_="field")
+
+
+def _score_range(table: ScoreTable) -> Html:
+    options = [element("option", label, value=number) for number, label in enumerate(table.metrics)]
+    ends = [
+        Html(f'<input type="number" step="any" id="{end}" placeholder="{shown}" aria-label="{words} score">')
+        for end, shown, words in (("lowest", "from", "Lowest"), ("highest", "to", "Highest"))
+    ]
+    select = element("select", *options, id="range-metric")
+    row = element("div", select, *ends, class_="range")
+    return element("div", element("label", "Score between", for_="range-metric"), row, class_="field")
+
+
+def _frame(table: ScoreTable, texts: bool) -> Html:
+    first = element("th", element("span", "Details", class_="read-out"), scope="col", role="columnheader")
+    names = [("system", "system"), ("response", "reply") if texts else ("id", "id")]
+    names += [(f"metric-{number}", label) for number, label in enumerate(table.metrics)]
+    heads = [_sort_head(key, label) for key, label in names]
+    caption = element("caption", "Replies and their scores", class_="read-out")
+    head = element("thead", element("tr", first, *heads, role="row"), role="rowgroup")
+    # Narrow screens show rows as blocks, for which browsers do not infer roles from the tags.
+    grid = element("table", caption, head, element("tbody", role="rowgroup"), class_="replies", role="table")
+    region = {"role": "region", "aria_label": "Replies and their scores", "tabindex": "0"}
+    return element("div", grid, class_="scrolls", id="rows", **region)
+
+
+def _sort_head(key: str, label: str) -> Html:
+    button = element("button", own_text(label), element("span", aria_hidden="true", class_="arrow"), type="button")
+    class_ = "number" if key.startswith("metric-") else None
+    return element("th", button, scope="col", role="columnheader", aria_sort="none", data_key=key, class_=class_)
+
+
+def _pager() -> Html:
+    back = element("button", "Previous", type="button", id="previous")
+    forth = element("button", "Next", type="button", id="next")
+    return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
+
+
+# Why replies got their scores, in the words of the metrics that say so.
+
+
+Reasons = Mapping[int, Mapping[str, str]]
+"""Row -> metric label -> the justification of its score."""
+
+
+def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
+    """The justifications for these rows; a judge takes them from its cache of answers."""
+    batch = Batch(list(examples.values()))
+    found: dict[int, dict[str, str]] = {}
+    for label, metric in metrics.items():
+        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
+            if reason:
+                found.setdefault(row, {})[label] = reason
+    return found

@@ -1,0 +1,10 @@
+"""How a result looks: text, LaTeX, HTML and figures. Nothing here needs a plotting library.
+
+In reading order:
+
+text     tables, numbers, intervals and counts as text, in terminals, sentences, notebooks and LaTeX
+markup   HTML and SVG as strings in which all text is escaped, and numbers in them
+figures  the contents of figures, and their axes and bins
+plots    figures as SVG, within a page or as files
+html     A self-contained page: sections, tables, cards, glossary and data, in one HTML file that fetches nothing
+"""

@@ -1,0 +1,278 @@
+"""A self-contained page: sections, tables, cards, glossary and data, in one HTML file that fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from rejoinder._version import __version__
+from rejoinder.show.figures import Panel, middle_cut
+from rejoinder.show.markup import Html, element, escaped, joined, own_text
+from rejoinder.show.plots import drawn, series_class
+
+# A self-contained page: sections in one HTML file that fetches nothing and runs no script but our own.
+#
+# The Content-Security-Policy forbids everything that is not in the file, and allows our scripts by their SHA-256: even
+# markup that was injected by a reply could not run.
+
+
+SCRIPTS = ("theme.js", "rows.js", "cells.js", "browse.js")
+"""In the order in which they run: the later ones use what the earlier ones define."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page with a title; its body is made with `markup`, `tables` and `figures`."""
+
+    title: str
+    html_body: Html
+    short: str = ""
+    """A shorter title for the page's menu."""
+    folded: bool = False
+    """Whether only the title is visible until the reader opens the section."""
+
+
+def render_page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    question: str = "",
+    lead: Html | None = None,
+    data: Html | None = None,
+) -> str:
+    """The whole HTML file: the question that the page answers, lead, and the sections with a menu of links to them.
+
+    `title` says what the page is about; it is the heading where there is no question. `data` is the input of the
+    scripts: see `embedded`.
+    """
+    scripts = [_resource(name) for name in SCRIPTS]
+    anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
+    return Template(_resource("page.html")).substitute(
+        policy=_policy(scripts),
+        title=escaped(title),
+        heading=_heading(title, question),
+        version=escaped(__version__),
+        style=Html(_resource("page.css")),
+        menu=joined(_menu_entry(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
+        lead=lead or "",
+        sections=joined(_section(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
+        data=data or "",
+        scripts=joined(Html(f"<script>{script}</script>\n") for script in scripts),
+    )
+
+
+def _heading(title: str, question: str) -> Html:
+    heading = element("h1", question or title, dir="auto")
+    return joined([element("p", title, class_="about", dir="auto"), heading]) if question else heading
+
+
+def _menu_entry(section: Section, anchor: str) -> Html:
+    return element("li", element("a", section.short or section.title, href=f"#{anchor}"))
+
+
+def _section(section: Section, anchor: str) -> Html:
+    heading, body = element("h2", section.title, id=f"{anchor}-title"), _checked(section)
+    if section.folded:
+        heading, body = element("details", element("summary", heading), body, class_="folded"), Html("")
+    return element("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def _checked(section: Section) -> Html:
+    """The body; a TypeError if it is a plain string, which may contain unescaped text."""
+    if not isinstance(section.html_body, Html):
+        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.show.markup")
+    return section.html_body
+
+
+def _anchor(number: int, title: str) -> str:
+    """The id for links: the words of the title, with a number that makes it unique."""
+    words = "-".join(re.findall("[a-z0-9]+", title.lower()))
+    return f"part-{number + 1}-{words}".removesuffix("-")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("rejoinder.show") / name).read_text(encoding="utf-8")
+
+
+# HTML tables and lists of facts, with every cell escaped.
+
+
+def html_table(
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str,
+    left: int = 1,
+    class_: str | None = None,
+    stacked: Sequence[str] | None = None,
+) -> Html:
+    """A table in a box that scrolls on narrow screens.
+
+    The first `left` columns are left-aligned, the others are numbers and right-aligned; the first is the row's header.
+    A cell is text, or markup from `rejoinder.show.markup`. The caption is for screen readers only. With `stacked`,
+    the names of the columns as text, narrow screens show each row as a block in which every cell has its name.
+    """
+    head = element("tr", *(_cell("th", cell, place, left, scope="col") for place, cell in enumerate(header)))
+    body = joined(_row(row, len(header), left, stacked) for row in rows)
+    table = element(
+        "table",
+        element("caption", caption, class_="read-out"),
+        element("thead", head),
+        element("tbody", body),
+        class_=f"{class_ or ''} stacked".strip() if stacked else class_,
+    )
+    return element("div", table, class_="scrolls", role="region", aria_label=caption, tabindex="0")
+
+
+def fact_list(facts: Iterable[tuple[str, str]]) -> Html:
+    """A list of (name, value)."""
+    entries = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    return element("dl", *entries, class_="facts")
+
+
+def _row(cells: Sequence[object], expected: int, left: int, names: Sequence[str] | None) -> Html:
+    if len(cells) != expected:
+        raise ValueError(f"a row has {len(cells)} cells: expected {expected}, as in the header")
+    first = _cell("th", cells[0], 0, left, scope="row")
+    named = [None, *names[1:]] if names else [None] * expected
+    others = [_cell("td", cell, place, left, name=named[place]) for place, cell in enumerate(cells) if place]
+    return element("tr", first, *others)
+
+
+def _cell(tag: str, content: object, place: int, left: int, scope: str | None = None, name: str | None = None) -> Html:
+    return element(tag, content, scope=scope, data_label=name, class_=None if place < left else "number")
+
+
+# Technical terms, explained where they occur: a tooltip in the text, and a list at the end of the page.
+
+
+TERMS = {
+    "significant": "If the systems were equally good, a difference this large would be seen in fewer than 1 of 20 "
+    "comparisons.",
+    "80% power": "With this many contexts, a true difference of that size would be found in 8 of 10 comparisons.",
+    "primary metric": "The metric that was chosen in advance to decide; the others only add evidence.",
+    "secondary evidence": "Other metrics. They do not decide, and their p-values are corrected for their number.",
+    "95 % interval": "The range that would contain the true mean in 95 of 100 such samples.",
+    "percentile": "The share of all replies with a lower score by the same metric.",
+    "p": "The probability of a difference at least this large if the systems were equally good.",
+    "effect": "The difference in standard deviations: below 0.2 is very small, above 0.8 is large (Cohen, 1988).",
+    "group": "Systems of one group do not differ significantly.",
+    "Spearman": "Rank correlation: 1 is the same order as people give, 0 is no relation.",
+    "Pearson": "Linear correlation: 1 is a straight line with people's ratings, 0 is no relation.",
+    "Kendall": "Rank correlation that counts pairs of replies in the same order as people give.",
+    "scored": "The number of replies that the metric could score.",
+    "split half": "The mean ratings of two halves of the raters, correlated with each other.",
+    "cluster": "Metrics of one cluster do not agree with people significantly better or worse than each other.",
+}
+"""Term -> explanation."""
+
+_IN_TEXT = ("significant", "80% power", "primary metric", "secondary evidence")
+"""Terms that are looked for in sentences; shorter ones, such as p, could be names in the data."""
+_FOUND = re.compile("|".join(rf"\b{re.escape(name)}(?:ly)?\b" for name in _IN_TEXT), re.IGNORECASE)
+
+
+def explained(sentences: Iterable[str]) -> list[Html]:
+    """The sentences as markup, with a tooltip at the first occurrence of each term."""
+    seen: set[str] = set()
+    return [_with_tooltips(sentence, seen) for sentence in sentences]
+
+
+def term(name: str, shown: str | None = None) -> Html:
+    """One term with its tooltip."""
+    return element("abbr", shown or name, title=TERMS[name])
+
+
+def glossary() -> Html:
+    """All terms with their explanations, for readers without a mouse."""
+    entries = [element("div", element("dt", name), element("dd", text)) for name, text in TERMS.items()]
+    return element("dl", *entries, class_="terms")
+
+
+def _with_tooltips(sentence: str, seen: set[str]) -> Html:
+    parts: list[object] = []
+    end = 0
+    for match in _FOUND.finditer(sentence):
+        name = match[0].lower().removesuffix("ly")
+        if name in seen:
+            continue
+        seen.add(name)
+        parts += [sentence[end : match.start()], term(name, match[0])]
+        end = match.end()
+    return joined([*parts, sentence[end:]])
+
+
+# Figures in cards.
+
+
+def panel_grid(panels: Sequence[Panel], *, seed: int = 0, beside: Html | None = None) -> Html:
+    """The panels as cards in a grid, with the content of `beside` as the first card."""
+    first = [element("div", beside)] if beside else []
+    cards = [figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels]
+    return element("div", *first, *cards, class_="panels")
+
+
+def figure_card(title: str, figure: Html, caption: str = "") -> Html:
+    """A figure below its title, with an optional caption."""
+    below = [element("figcaption", caption)] if caption else []
+    return element("article", element("h3", own_text(title)), element("figure", figure, *below), class_="panel")
+
+
+# Data as JSON inside a page, escaped so that no text in it can end its script element.
+
+
+# "<" starts "</script>" and "<!--"; ">" and "&" are escaped too, so that no markup remains.
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def script_json(value: Any, element_id: str) -> Html:
+    """A script element with JSON, which a browser does not execute."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # JSON has these characters only inside strings, where the escapes are valid.
+    return element("script", Html(text.translate(_ESCAPES)), type="application/json", id=element_id)
+
+
+# Names of systems and metrics as a report shows them.
+
+
+LONGEST_NAME = 80
+
+
+def system_label(name: str) -> str:
+    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
+    if not name.strip():
+        return "replies"
+    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
+
+
+def system_badge(number: int, name: str) -> Html:
+    """The system's name next to a dot in its colour."""
+    return element("span", own_text(system_label(name)), class_=f"system {series_class(number)}")
+
+
+def listed(names: Sequence[str]) -> Html:
+    """The names as "a, b and c"."""
+    marked = [element("strong", own_text(name)) for name in names]
+    if len(marked) == 1:
+        return marked[0]
+    return joined([joined(marked[:-1], ", "), " and ", marked[-1]])
+
+
+def spaced(block: Html) -> Html:
+    """A block with space above it."""
+    return element("div", block, style="margin-top: 1.25rem")

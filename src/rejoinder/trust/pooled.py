@@ -1,0 +1,248 @@
+"""How well does a metric agree with people over several judged sets? A random-effects meta-analysis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.comparing.systems import labels_of
+from rejoinder.data.judged import chosen_dimensions, read_judged
+from rejoinder.data.records import Fields
+from rejoinder.data.source import OnError
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.options import RESAMPLES, checked, one_of
+from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.table import json_ready
+from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import (
+    counted,
+    grid,
+    interval_text,
+    latex_safe,
+    latex_table,
+    number_text,
+    share_text,
+    text_html,
+)
+from rejoinder.stats.correlation import KINDS
+from rejoinder.stats.intervals import Interval, t_quantile
+from rejoinder.stats.random_effects import Pooled, pool_correlations
+from rejoinder.trust.study import shown
+from rejoinder.trust.trust import MetaReport, meta_evaluate
+
+_NEARLY_ONE = 1 - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PooledMetric:
+    """One metric's correlation with people in each judged set, and over all of them."""
+
+    metric: str
+    sets: Mapping[str, Interval]
+    """Name of the set -> correlation over single replies."""
+    pooled: Pooled
+
+    def panel(self) -> IntervalPanel:
+        """The forest plot: each set, the mean, and where a new set is expected."""
+        below = (("mean of all sets", self.pooled.mean), ("a new set", self.pooled.prediction))
+        return IntervalPanel(self.metric, (*self.sets.items(), *below))
+
+
+@dataclass(frozen=True, eq=False)
+class MetaAnalysis:
+    """Metrics against people over several judged sets, the best mean first; `str()` is the tables."""
+
+    kind: str
+    rows: tuple[PooledMetric, ...]
+    reports: Mapping[str, MetaReport]
+    """Name of the set -> its own report."""
+    notes: tuple[str, ...] = ()
+
+    def verdict(self) -> str:
+        """The answer in one sentence."""
+        best = self.rows[0]
+        pooled, kind = best.pooled, self.kind.capitalize()
+        ahead = pooled.prediction
+        new = "" if math.isnan(ahead.low) else f"; a new set is expected between {ahead.low:.2f} and {ahead.high:.2f}"
+        doubt = " That is not significantly above zero." if pooled.mean.low <= 0 else ""
+        return (
+            f"{best.metric} has the highest mean correlation with people over {counted(pooled.n_sets, 'judged set')}: "
+            f"{kind} {interval_text(pooled.mean, 2)}{new}.{doubt}"
+        )
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """The forest plot of one metric, by default the best: its correlation in each set, the mean, and a new set."""
+        rows = {row.metric: row for row in self.rows}
+        name = self.rows[0].metric if metric is None else metric
+        if name not in rows:
+            raise UnknownNameError("metric", name, rows)
+        panel = rows[name].panel()
+        return Figure.of(f"{self.kind.capitalize()} correlation of {name} with people", [panel])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        values = {
+            "version": __version__,
+            "verdict": self.verdict(),
+            "kind": self.kind,
+            "metrics": {row.metric: _row_dict(row) for row in self.rows},
+            "warnings": list(self.notes),
+            "sets": {name: report.to_dict() for name, report in self.reports.items()},
+        }
+        return json_ready(values)
+
+    def to_latex(self) -> str:
+        """A booktabs table with one row per metric."""
+        rows = [[latex_safe(cell) for cell in cells] for cells in self._cells()]
+        return latex_table(["metric", r"mean [95\,\%]", r"new set [95\,\%]", r"$\tau$", "$I^2$", "sets"], rows)
+
+    def __str__(self) -> str:
+        title = f"{self.kind.capitalize()} correlation with people over single replies, random effects"
+        pooled = grid(["metric", "mean [95 %]", "new set [95 %]", "tau", "I²", "sets"], self._cells())
+        names = list(self.reports)
+        rows = [
+            [row.metric, *(number_text(row.sets[name].estimate) if name in row.sets else "-" for name in names)]
+            for row in self.rows
+        ]
+        each = f"Each set\n{grid(['metric', *names], rows)}"
+        return "\n\n".join([self.verdict(), f"{title}\n{pooled}", each, forest(self.rows[0].panel())])
+
+    def _cells(self) -> list[list[str]]:
+        return [
+            [
+                row.metric,
+                shown(row.pooled.mean),
+                "-" if math.isnan(row.pooled.prediction.low) else shown(row.pooled.prediction),
+                number_text(row.pooled.tau),
+                share_text(row.pooled.i_squared),
+                str(row.pooled.n_sets),
+            ]
+            for row in self.rows
+        ]
+
+
+@checked(kind=one_of(*KINDS))
+def meta_analyse(
+    *origins: Any,
+    metrics: Metrics | Choice | None = None,
+    dimension: str | None = None,
+    kind: str = "spearman",
+    remove_outliers: bool = False,
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    jobs: int | None = None,
+    quiet: bool = True,
+) -> MetaAnalysis:
+    """Compare metrics with people on several judged sets, and pool each metric's correlations over the sets.
+
+    `dimension` is by default the overall one of each set, or its first. A correlation's standard error is that of its
+    interval over contexts. The other arguments are those of `meta_evaluate`.
+    """
+    if len(origins) < 2:
+        raise CallError("a meta-analysis needs at least two judged sets")
+    if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
+        raise CallError("standard input can be read only once: expected - for at most one of the files")
+    chosen = choose(metrics)
+    names = labels_of(origins)
+    if len(set(names)) < len(names):
+        raise CallError("a judged set is given twice: expected different ones")
+    reports, notes = {}, []
+    for name, origin in zip(names, origins, strict=True):
+        judged = read_judged(origin, fields=fields, on_error=on_error)
+        dimensions = chosen_dimensions(judged, dimension)
+        if len(dimensions) > 1:
+            notes.append(f"{name}: uses the dimension {dimensions[0]}, the first of {', '.join(dimensions)}")
+        reports[name] = meta_evaluate(
+            judged,
+            chosen,
+            dimension=dimensions[0],
+            remove_outliers=remove_outliers,
+            seed=seed,
+            resamples=resamples,
+            jobs=jobs,
+            quiet=quiet,
+        )
+        notes += [f"{name}: {note}" for note in reports[name].notes]
+    rows = [_pooled(label, reports, kind) for label in _labels(reports)]
+    usable = [row for row in rows if row is not None]
+    if not usable:
+        raise CallError("no metric could be compared with people on any of the judged sets")
+    ranked = sorted(usable, key=lambda row: -row.pooled.mean.estimate)
+    return MetaAnalysis(kind, tuple(ranked), reports, tuple(dict.fromkeys(notes)))
+
+
+def forest(panel: IntervalPanel, width: int = 41) -> str:
+    """A forest plot as text: one line per row, with its estimate as a dot and its interval as a bar."""
+    known = [bound for _, row in panel.rows for bound in (row.low, row.estimate, row.high) if not math.isnan(bound)]
+    low, high = min([0.0, *known]), max([0.0, *known])
+
+    def place(value: float) -> int:
+        return round((value - low) / ((high - low) or 1) * (width - 1))
+
+    rows = []
+    for name, row in panel.rows:
+        line = [" "] * width
+        line[place(0)] = "┊"
+        if not math.isnan(row.low):
+            line[place(row.low) : place(row.high) + 1] = "─" * (place(row.high) - place(row.low) + 1)
+        line[place(row.estimate)] = "●"
+        rows.append([name, "".join(line), shown(row)])
+    return grid([panel.title, f"{low:.2f}".ljust(width - 4) + f"{high:.2f}", "[95 %]"], rows, left=2)
+
+
+def _labels(reports: Mapping[str, MetaReport]) -> list[str]:
+    """The metrics that some set has, in order."""
+    return list(dict.fromkeys(label for report in reports.values() for label in report.signatures))
+
+
+def _pooled(label: str, reports: Mapping[str, MetaReport], kind: str) -> PooledMetric | None:
+    sets, errors = {}, []
+    for name, report in reports.items():
+        (dimension,) = report.dimensions
+        row = next((row for row in dimension.utterance.rows if row.metric == label), None)
+        if row is None or math.isnan(row.measured[kind].interval.low):
+            continue
+        interval = row.measured[kind].interval
+        contexts = len(np.unique(report.judged.contexts[dimension.scored.complete]))
+        error = _error(interval, contexts)
+        if error > 0:
+            sets[name] = interval
+            errors.append(error)
+    if not sets:
+        return None
+    estimates = np.clip([interval.estimate for interval in sets.values()], -_NEARLY_ONE, _NEARLY_ONE)
+    return PooledMetric(label, sets, pool_correlations(estimates, errors))
+
+
+def _error(interval: Interval, contexts: int) -> float:
+    """The standard error on Fisher's z scale: half the interval's length there, in quantiles of t."""
+    low, high = np.arctanh(np.clip([interval.low, interval.high], -_NEARLY_ONE, _NEARLY_ONE))
+    return float(high - low) / 2 / t_quantile(0.95, contexts - 1)
+
+
+def _row_dict(row: PooledMetric) -> dict[str, Any]:
+    pooled = row.pooled
+    return {
+        "mean": _plain(pooled.mean),
+        "prediction": _plain(pooled.prediction),
+        "tau": pooled.tau,
+        "i_squared": pooled.i_squared,
+        "q": pooled.q,
+        "q_p": pooled.q_p_value,
+        "sets": {name: _plain(interval) for name, interval in row.sets.items()},
+    }
+
+
+def _plain(interval: Interval) -> dict[str, float]:
+    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

@@ -1,0 +1,123 @@
+"""The input and the result of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.arrays import Ints
+from rejoinder.data.judged import JudgedSet
+from rejoinder.errors import CallError
+from rejoinder.metrics.base import Metric
+from rejoinder.options import RESAMPLES
+from rejoinder.scoring.table import json_ready
+from rejoinder.show.figures import Panel
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import grid, interval_text, latex_safe, latex_table, number_text, one_line, p_text
+from rejoinder.stats.intervals import Interval
+from rejoinder.types import Scores
+
+
+class PValue(float):
+    """A float that is shown as a p-value."""
+
+    __slots__ = ()
+
+
+Cell = str | float | int | Interval
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """A judged set with the scores of some metrics: the input of a study."""
+
+    judged: JudgedSet
+    dimension: str
+    scores: Mapping[str, Scores]
+    """Metric label -> one score per example."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Metric label -> the metric, where it can score new replies; scores read from a file have none."""
+    seed: int = 0
+    resamples: int = RESAMPLES
+    lower_is_better: frozenset[str] = frozenset()
+    """Labels of scores read from a file for which lower is better; a metric says so itself."""
+
+    def oriented(self, label: str) -> Scores:
+        """The metric's scores, negated where lower is better, so that positive correlation means agreement."""
+        metric = self.metrics.get(label)
+        negated = label in self.lower_is_better or (metric is not None and not metric.higher_is_better)
+        return -self.scores[label] if negated else self.scores[label]
+
+    @cached_property
+    def human(self) -> Scores:
+        """The mean rating of each example."""
+        return self.judged.human(self.dimension)
+
+    @cached_property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which examples people and all metrics scored."""
+        known = [~np.isnan(column) for column in (self.human, *self.scores.values())]
+        complete: NDArray[np.bool_] = np.logical_and.reduce(known)
+        return complete
+
+    def take(self, rows: Ints) -> ScoredSet:
+        """The examples of the given rows."""
+        scores = {label: column[rows] for label, column in self.scores.items()}
+        return replace(self, judged=self.judged.take(rows), scores=scores)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A table, its figures, and the findings in words."""
+
+    name: str
+    title: str
+    source: str
+    """The paper's table or figure that the study follows."""
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    findings: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+
+    def __str__(self) -> str:
+        table = grid(self.header, [list(map(shown, row)) for row in self.rows])
+        return "\n".join([one_line(f"{self.title} ({self.source})"), table, *map(one_line, self.findings)])
+
+    def plot(self) -> Figure:
+        """All figures of the study in one."""
+        if not self.panels:
+            raise CallError(f"the study {self.name} has no figure")
+        return Figure.of(self.title, self.panels)
+
+    def to_latex(self) -> str:
+        """The table for a paper, with booktabs."""
+        rows = [[latex_safe(shown(cell)) for cell in row] for row in self.rows]
+        texts = [all(isinstance(row[place], str) for row in self.rows) for place in range(len(self.header))]
+        return latex_table([latex_safe(name) for name in self.header], rows, left=[*texts, False].index(False) or 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, one object per row."""
+        rows = [
+            json_ready({name: _plain(cell) for name, cell in zip(self.header, row, strict=True)}) for row in self.rows
+        ]
+        return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
+
+
+def shown(cell: Cell) -> str:
+    """A cell as text."""
+    if isinstance(cell, Interval):
+        return interval_text(cell, bound_digits=2)
+    if isinstance(cell, PValue):
+        return p_text(cell)
+    return number_text(cell) if isinstance(cell, float) else str(cell)
+
+
+def _plain(cell: Cell) -> object:
+    if isinstance(cell, Interval):
+        return json_ready({"estimate": cell.estimate, "low": cell.low, "high": cell.high})
+    return cell

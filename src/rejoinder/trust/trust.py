@@ -1,0 +1,439 @@
+"""Which metric can be trusted on these data? Scores against human ratings, in one result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rejoinder._version import __version__
+from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
+from rejoinder.data.records import Fields
+from rejoinder.data.source import OnError, Source, survey
+from rejoinder.errors import CallError, NeedsError, UnknownNameError
+from rejoinder.metrics.base import Metric
+from rejoinder.options import RESAMPLES, checked, texts
+from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.table import ScoreTable, json_ready
+from rejoinder.show.figures import Panel
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import (
+    NOTEBOOK_WIDTH,
+    grid,
+    interval_text,
+    latex_safe,
+    latex_table,
+    names_text,
+    number_text,
+    one_line,
+    p_text,
+    text_html,
+    wrapped,
+)
+from rejoinder.stats.resampling import ALPHA
+from rejoinder.trust.correlations import (
+    HumanCeiling,
+    LevelTable,
+    WithinContext,
+    human_ceiling,
+    outlier_note,
+    system_level,
+    to_dict,
+    utterance_level,
+    within_context,
+)
+from rejoinder.trust.human_scale import scale_of
+from rejoinder.trust.judge_card import judge_studies
+from rejoinder.trust.probes import jitter, scatter_panels
+from rejoinder.trust.studies import STUDIES, run_study
+from rejoinder.trust.study import ScoredSet, StudyResult, shown
+from rejoinder.types import Scores
+
+if TYPE_CHECKING:
+    from rejoinder.trust.correlations import Agreement
+
+# Which metric can be trusted on this data? Metric scores against human ratings, in one report.
+
+
+WIDTH = 80
+"""Width of the finding where no other is given."""
+FEWEST = 10
+"""Fewest examples, scored by people and all metrics, for which a correlation is worth printing."""
+
+
+@dataclass(frozen=True, eq=False)
+class DimensionReport:
+    """How well metrics agree with people on one dimension."""
+
+    scored: ScoredSet
+    ceiling: HumanCeiling
+    utterance: LevelTable
+    system: LevelTable | None
+    within: tuple[WithinContext, ...]
+    studies: tuple[StudyResult, ...] = ()
+
+    @property
+    def dimension(self) -> str:
+        """What was judged."""
+        return self.scored.dimension
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        within = {
+            row.metric: {
+                "accuracy": row.agreement.accuracy.estimate,
+                "low": row.agreement.accuracy.low,
+                "high": row.agreement.accuracy.high,
+                "accuracy_calibrated": row.calibrated.estimate,
+                "calibrated_low": row.calibrated.low,
+                "calibrated_high": row.calibrated.high,
+                "tau_eq": row.agreement.tau_eq,
+                "tau_b": row.agreement.tau_b,
+                "pairs": row.agreement.n_pairs,
+                "contexts": row.agreement.n_contexts,
+            }
+            for row in self.within
+        }
+        return {
+            "ceiling": self.ceiling.to_dict(),
+            "utterance": to_dict(self.utterance),
+            "system": to_dict(self.system) if self.system else None,
+            "within_context": within,
+            "studies": {study.name: study.to_dict() for study in self.studies},
+        }
+
+    def headline(self) -> list[str]:
+        """Which metric agrees with people, one sentence each."""
+        return finding(self)
+
+    def text(self, width: int | None = None) -> str:
+        """The tables, wrapped at the width."""
+        parts = [one_line(self.ceiling.sentence()), "", _level_text(self.utterance, width)]
+        if self.system:
+            parts += ["", _level_text(self.system, width)]
+        if self.within:
+            parts += ["", _within_text(self.within, width)]
+        for study in self.studies:
+            parts += ["", str(study)]
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True, eq=False)
+class MetaReport:
+    """How well metrics agree with people; `str()` is the finding in words, followed by the tables."""
+
+    judged: JudgedSet
+    dimensions: tuple[DimensionReport, ...]
+    signatures: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    resamples: int = RESAMPLES
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        values = {
+            "version": __version__,
+            "data": self.judged.name,
+            "examples": len(self.judged),
+            "contexts": len(np.unique(self.judged.contexts)),
+            "systems": len(np.unique(self.judged.systems)),
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "signatures": dict(self.signatures),
+            "verdict": " ".join(self.headline()),
+            "warnings": list(self.notes),
+            "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
+        }
+        return json_ready(values)
+
+    def headline(self) -> list[str]:
+        """Which metric agrees with people, one sentence each; of further dimensions, the first sentence."""
+        first, *others = self.dimensions
+        return [*first.headline(), *(report.headline()[0] for report in others)]
+
+    def to_latex(self) -> str:
+        """A booktabs table of the correlations over single replies, one per dimension; the best ones are in bold."""
+        return "\n\n".join(_latex(report.utterance) for report in self.dimensions)
+
+    def text(self, width: int | None = None) -> str:
+        """The finding and the tables, wrapped at the width."""
+        first, *others = map(one_line, self.headline())
+        wrap = partial(wrapped, width=width or WIDTH)
+        said = [wrap(first), *([wrap(" ".join(others))] if others else [])]
+        return "\n\n".join([*said, *(report.text(width) for report in self.dimensions)])
+
+    def plot(self, metric: str | None = None, *, dimension: str | None = None) -> Figure:
+        """The correlation of every metric with people; with `metric`, its scores against the ratings.
+
+        `dimension` is one of those that were judged, by default the first. A notebook shows the figure; `save` writes
+        it to an SVG file.
+        """
+        reports = {report.dimension: report for report in self.dimensions}
+        name = self.dimensions[0].dimension if dimension is None else dimension
+        if name not in reports:
+            raise UnknownNameError("dimension", name, reports)
+        scored = reports[name].scored
+        if metric is None:
+            panel: Panel = reports[name].utterance.panel()
+        elif metric in scored.scores:
+            panel = scatter_panels(scored, jitter(scale_of(scored)))[metric]
+        else:
+            raise UnknownNameError("metric", metric, scored.scores)
+        return Figure.of(panel.title, [panel], seed=self.seed)
+
+    def _repr_html_(self) -> str:
+        return text_html(self.text(NOTEBOOK_WIDTH))
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@checked(scores=texts("a list of score files"), studies=texts("a list of the names of studies"))
+def meta_evaluate(
+    origin: Any,
+    metrics: Metrics | Choice | None = None,
+    *,
+    scores: Sequence[str | Path] = (),
+    dimension: str | None = None,
+    studies: Sequence[str] = (),
+    remove_outliers: bool = False,
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    jobs: int | None = None,
+    quiet: bool = True,
+) -> MetaReport:
+    """Compare metrics with people on judged replies.
+
+    `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
+    `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
+    overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
+    `rejoinder.trust.studies.STUDIES`, or "all". `jobs` is the number of processes that score, as in `score`.
+    """
+    rated = read_judged(origin, fields=fields, on_error=on_error)
+    judged = rated.without_outliers() if remove_outliers else rated
+    wanted = Choice({}) if metrics is None and scores else choose(metrics)
+    chosen, columns, signatures, lower_is_better = _columns(judged, wanted, scores, seed=seed, jobs=jobs, quiet=quiet)
+    notes = [*chosen.notes, *_direction_notes(chosen.metrics, lower_is_better)]
+    reports = []
+    for name in chosen_dimensions(judged, dimension):
+        scored = ScoredSet(judged, name, columns, chosen.metrics, seed, resamples, lower_is_better)
+        _check_enough(scored)
+        report, without_data = _dimension_report(scored, rated, studies)
+        reports.append(report)
+        notes += [outlier_note(rated, judged, name)] if remove_outliers else []
+        notes += _coverage_notes(scored)
+        notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
+    return MetaReport(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
+
+
+def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
+    """The report, and the names of the studies whose data is missing."""
+    names = tuple(STUDIES) if "all" in studies else studies
+    results = {name: run_study(name, scored) for name in names}
+    report = DimensionReport(
+        scored,
+        # Outliers are the ratings that disagree most: agreement measured without them would be meaningless.
+        human_ceiling(rated, scored.dimension, seed=scored.seed),
+        utterance_level(scored),
+        system_level(scored),
+        within_context(scored),
+        (*(result for result in results.values() if result is not None), *judge_studies(scored)),
+    )
+    return report, [name for name, result in results.items() if result is None]
+
+
+def _columns(
+    judged: JudgedSet,
+    wanted: Choice,
+    files: Sequence[str | Path],
+    *,
+    seed: int,
+    jobs: int | None,
+    quiet: bool,
+) -> tuple[Choice, dict[str, Scores], dict[str, str], frozenset[str]]:
+    """The metrics, one column per metric or scored file, their signatures, and the labels whose low scores are good."""
+    examples = list(judged.examples)
+    source = Source(examples)
+    seen = survey(source)
+    chosen = wanted.served_by(seen, judged.name)
+    columns: dict[str, Scores] = {}
+    signatures: dict[str, str] = {}
+    if chosen.metrics:
+        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, jobs=jobs, quiet=quiet).score()
+        columns, signatures = dict(table.scores), dict(table.signatures)
+    lower_is_better: set[str] = set()
+    for file in files:
+        table = read_scores(Path(file))
+        for label, column in _joined(judged, table, file):
+            if label in columns:
+                raise CallError(f"{file} has scores named {label!r}, which another metric or file already has")
+            columns[label], signatures[label] = column, table.signatures[label]
+            if not table.higher_is_better.get(label, True):
+                lower_is_better.add(label)
+    return chosen, columns, signatures, frozenset(lower_is_better)
+
+
+def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tuple[str, Scores]]:
+    """The columns of a score file, in the order of the judged examples; NaN where it lacks one."""
+    place = {
+        (identifier, table.system_names[code]): row
+        for row, (identifier, code) in enumerate(zip(table.ids, table.system_of.tolist(), strict=True))
+    }
+    rows = np.array([place.get((example.id, example.system), -1) for example in judged.examples])
+    if (rows < 0).all():
+        raise CallError(f"{file} scores none of the examples of {judged.name}: ids and systems must be equal")
+    return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
+
+
+def _direction_notes(chosen: Mapping[str, Metric], lower_is_better: frozenset[str]) -> list[str]:
+    labels = sorted({label for label, metric in chosen.items() if not metric.higher_is_better} | lower_is_better)
+    return [
+        f"{label}: lower is better, so a positive correlation here means that good replies have low scores"
+        for label in labels
+    ]
+
+
+def _check_enough(scored: ScoredSet) -> None:
+    joint = int(scored.complete.sum())
+    if joint < FEWEST:
+        least = min(scored.scores, key=lambda label: int((~np.isnan(scored.scores[label])).sum()))
+        raise NeedsError(
+            f"only {joint} examples of {scored.judged.name} were scored by people and by all metrics "
+            f"({least} scored the fewest): expected at least {FEWEST}"
+        )
+
+
+def _coverage_notes(scored: ScoredSet) -> list[str]:
+    """Which metrics could not score all examples, and what that leaves to compare on."""
+    judged = ~np.isnan(scored.human)
+    notes = []
+    for label, column in scored.scores.items():
+        missing = int((np.isnan(column) & judged).sum())
+        if missing:
+            notes.append(
+                f"{label} could not score {missing} of {int(judged.sum())} examples; "
+                f"all metrics are compared on the {int(scored.complete.sum())} that all of them scored"
+            )
+    return notes
+
+
+def _level_text(table: LevelTable, width: int | None = None) -> str:
+    n = table.rows[0].n if table.rows else 0
+    rows = [
+        [
+            row.metric,
+            *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
+            p_text(row.measured[table.kind].p_value),
+            *([shown(row.pairs.accuracy_interval), shown(row.pairs.soft_interval)] if row.pairs else []),
+            f"{row.coverage:.0%}",
+            str(row.cluster) if row.cluster else "-",
+        ]
+        for row in table.rows
+    ]
+    title = f"Correlation with people over {n} {table.unit}, ranked by {table.kind.capitalize()}"
+    pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
+    header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
+    return f"{title}\n{grid(header, rows, fit=width)}"
+
+
+def _within_text(rows: tuple[WithinContext, ...], width: int | None = None) -> str:
+    first = rows[0].agreement
+    title = f"Within context, {first.n_pairs} pairs of {first.n_contexts} contexts"
+    cells = [
+        [row.metric, shown(row.agreement.accuracy), shown(row.calibrated), number_text(row.agreement.tau_eq)]
+        for row in rows
+    ]
+    header = ["metric", "accuracy", "ties calibrated", "tau of accuracy"]
+    return f"{title}\n{grid(header, cells, fit=width)}"
+
+
+def _latex(table: LevelTable) -> str:
+    """One row per metric; correlations of the first cluster are in bold."""
+    kinds = ("pearson", "spearman", "kendall")
+    rows = []
+    for row in table.rows:
+        cells = [latex_safe(shown(row.measured[kind].interval)) for kind in kinds]
+        bold = row.cluster == 1
+        rows.append(
+            [
+                latex_safe(row.metric),
+                *(
+                    rf"\textbf{{{cell}}}" if bold and kind == table.kind else cell
+                    for kind, cell in zip(kinds, cells, strict=True)
+                ),
+                latex_safe(p_text(row.measured[table.kind].p_value)),
+                f"{row.n:,}",
+            ]
+        )
+    return latex_table(["metric", "Pearson", "Spearman", "Kendall", "$p$", "$n$"], rows)
+
+
+# Which metric agrees with people, in words: what `rejoinder meta` says first, in every form of its output.
+
+
+def finding(dimension: DimensionReport) -> list[str]:
+    """Which metric agrees best with people on single replies, which may be as good, and which show no agreement."""
+    level = dimension.utterance
+    known = [row for row in level.rows if not math.isnan(row.measured[level.kind].interval.estimate)]
+    if not known:
+        return [f"Every metric gives all replies the same score ({dimension.dimension})."]
+    best, kind = known[0], level.kind.capitalize()
+    interval = best.measured[level.kind].interval
+    doubt = "" if interval.low > 0 else ", which is not significantly above zero"
+    return [
+        f"{best.metric} agrees best with the ratings of single replies ({dimension.dimension}): "
+        f"{kind} correlation {interval_text(interval, 3, 2)}{doubt}.",
+        *_rivals(level, best, [row.metric for row in known[1:]]),
+        *_unrelated(level, known[1:]),
+        *_people(dimension),
+    ]
+
+
+def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterator[str]:
+    """Which metrics are not significantly worse than the best one."""
+    if not others:
+        return
+    worse = {
+        name
+        for contest in level.contests
+        for name in (contest.a, contest.b)
+        if best.metric in (contest.a, contest.b) and contest.p_adjusted < ALPHA
+    }
+    rivals = [name for name in others if name not in worse]
+    if not rivals:
+        yield f"It is significantly better than {'every other metric' if len(others) > 1 else others[0]}."
+    elif len(rivals) == len(others) > 1:
+        yield "No other metric is significantly worse."
+    else:
+        yield f"It is not significantly better than {names_text(rivals)}."
+
+
+def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
+    """Which metrics show no agreement with people, or the opposite of it."""
+    intervals = {row.metric: row.measured[level.kind].interval for row in others}
+    opposite = [name for name, interval in intervals.items() if interval.high < 0]
+    unrelated = [name for name, interval in intervals.items() if interval.low <= 0 <= interval.high]
+    if opposite:
+        yield f"Worse replies get higher scores from {names_text(opposite)}."
+    if unrelated:
+        yield f"No significant correlation with the ratings: {names_text(unrelated)}."
+
+
+def _people(dimension: DimensionReport) -> Iterator[str]:
+    """How well raters agree with each other, where it is known."""
+    ceiling = dimension.ceiling
+    halves = ceiling.split_half_spearman if dimension.utterance.kind == "spearman" else ceiling.split_half_pearson
+    if not math.isnan(halves):
+        yield f"For comparison, the ratings of two halves of the raters correlate at {halves:.2f}."
