@@ -1,22 +1,28 @@
-"""Checks of the arguments that public functions and commands share.
+"""What a parameter of a public function is: its meaning, its check, and its option on the command line.
 
-A function that is `@checked()` raises a CallError at the call, before it does anything, where an argument has the wrong
-type or is out of range. An argument of one name means the same in every function (`SHARED`); what only one function
-takes is given to its decorator: `@checked(contexts=whole(1))`. The command line uses the same checks for its options,
-so that the words are the same.
+A parameter is described once, where the function takes it: `level: Annotated[float, Option("...", number(0.5, 0.99))]`.
+Those that several functions share have a name here: `seed: Seed = 0`. A function that is decorated with `@verb` checks
+its arguments at the call, before it does anything: a CallError where one has the wrong type or is out of range, an
+UnknownNameError with the near names where one does not exist. The command line makes its options of the same
+annotations, which it reads from the source (`described`), since importing the function would import numpy.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from dataclasses import dataclass
+from functools import cache, wraps
 from numbers import Integral, Real
-from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin
 
-from rejoinder.errors import CallError, shortened
+from rejoinder.errors import CallError, UnknownNameError, shortened
 
 HIGHEST_SEED = 2**32 - 1
 """The highest seed that every random number generator accepts: numpy's legacy one has the lowest limit."""
@@ -25,6 +31,13 @@ MOST_RESAMPLES = 100_000
 
 MOST_JOBS = 1024
 """Processes of one machine; a higher number is a mistake."""
+
+RESAMPLES = 1000
+"""Bootstrap resamples for each interval."""
+LEVEL = 0.9
+"""The share of a calibrated evaluator's intervals that should contain the human score."""
+CANDIDATE_CONTEXTS = 5000
+"""Contexts of the dialogues that replies are made for, at most, when an evaluator is distilled."""
 
 _LARGEST_NUMBER = 1e15
 """Larger ones lose digits, and their squares overflow in sums."""
@@ -188,56 +201,370 @@ def scale(value: Any) -> tuple[float, float]:
 
 _LARGEST_SCORE = 1e9
 
-SHARED: dict[str, Check] = {
-    "by": one_or_more("the name of a field, or a list of names"),
-    "cluster": optional(text),
-    "dimension": optional(text),
-    "folder": path,
-    "intervals": flag,
-    "jobs": optional(whole(1, MOST_JOBS)),
-    "keep_offensive": flag,
-    "margin": optional(number(above=0)),
-    "on_error": one_of("raise", "skip"),
-    "output": optional(path),
-    "pair_by": optional(text),
-    "predictor": optional(text),
-    "primary": optional(text),
-    "quiet": flag,
-    "remove_outliers": flag,
-    "resamples": whole(1, MOST_RESAMPLES, "more would change no digit that is shown"),
-    "resume": flag,
-    "scale": optional(scale),
-    "seed": whole(0, HIGHEST_SEED),
-}
-"""Name of an argument -> its check, in every function that has it."""
+# What is known about a parameter.
 
 
-def checked(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorates a function whose arguments are checked at the call; `own` are checks of arguments that it alone has."""
+@dataclass(frozen=True)
+class Option:
+    """What a parameter means, what it may be, and how the command line takes it."""
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        checks = {name: check for name, check in {**SHARED, **own}.items() if name in signature.parameters}
+    help: str = ""
+    check: Check | None = None
+    """By default that of its type: a flag for bool, one of the words of a Literal."""
+    short: str = ""
+    """A short name, such as `-o`."""
+    name: str = ""
+    """The name on the command line where it is another one. With two hyphens it makes an option of an argument."""
+    metavar: str | tuple[str, ...] = ""
+    group: str = ""
+    """The heading in the help."""
+    choices: tuple[str, ...] = ()
+    """The words that it may be."""
+    many: Literal["", "repeat", "+", "*"] = ""
+    """How several values are given: by repeating the option, or one after the other (at least one with `+`)."""
+    const: Any = None
+    """The value of an option that is given without one."""
+    alternative: str = ""
+    """Options with the same word here exclude each other."""
+    required: bool = False
+    """The command line needs it, although Python has a default."""
+    old: tuple[str, ...] = ()
+    """Former names of the option."""
+    parts: tuple[Option, ...] = ()
+    """Several options that make one parameter, each with its name."""
+    read: Callable[..., Any] | str = ""
+    """Makes the parameter of what was given to the option, or to its parts; or the place of the function that does."""
+    shown: bool = True
+    """False: the command line has no such option, as for functions that are called and objects in memory."""
 
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)
-            for name, check in checks.items():
-                if name in bound.arguments:
-                    bound.arguments[name] = fitting(name, bound.arguments[name], check)
-            return function(*bound.args, **bound.kwargs)
 
-        return call
+class Unknown:
+    """Stands for a type that is not known where an annotation is read; accepts every value."""
 
-    return decorate
+    def __class_getitem__(cls, item: object) -> type[Unknown]:
+        return cls
 
 
-def fitting(name: str, value: Any, check: Check | None = None) -> Any:
-    """The argument, converted; a CallError where it does not fit. Without a `check`, that of the shared arguments."""
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function, or one field of a dataclass."""
+
+    name: str
+    types: tuple[Any, ...]
+    """The alternatives of its type, without None."""
+    may_be_none: bool
+    default: Any
+    """`inspect.Parameter.empty` where there is none."""
+    option: Option
+    kind: Any = inspect.Parameter.KEYWORD_ONLY
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is inspect.Parameter.empty and self.kind in _SINGLE
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; () where it may be anything else."""
+        literals = [kind for kind in self.types if get_origin(kind) is Literal]
+        return self.option.choices or (get_args(literals[0]) if literals else ())
+
+    @property
+    def check(self) -> Check | None:
+        """Its check, which accepts None where it may be None."""
+        found = self.option.check
+        if found is None and self.choices:
+            found = one_of(*self.choices)
+        elif found is None and self.types == (bool,):
+            found = flag
+        return optional(found) if found and self.may_be_none else found
+
+
+_SINGLE = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """X | Y -> X and Y."""
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+
+
+def parameter(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty, kind: Any = inspect.Parameter.KEYWORD_ONLY
+) -> Parameter:
+    """A parameter with this annotation, such as `Seed`."""
+    option = Option(shown=False)
+    if get_origin(annotation) is Annotated:
+        annotation, option = get_args(annotation)[:2]
+    kinds = alternatives(annotation)
+    types = tuple(kind for kind in kinds if kind not in {None, NoneType})
+    return Parameter(name, types, len(types) < len(kinds), default, option, kind)
+
+
+def fitting(name: str, value: Any, check: Any) -> Any:
+    """The argument, converted; a CallError where it does not fit. Instead of a check, an annotation such as `Seed`."""
+    if get_origin(check) is Annotated:
+        check = parameter(name, check).check
     try:
-        return (check or SHARED[name])(value)
+        return check(value)
     except ValueError as error:
         raise CallError(f"{name} must be {error}, not {shortened(value)}") from None
+
+
+def verb(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorates a public function: its arguments are checked at the call, as their annotations say."""
+    signature = inspect.signature(function)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+
+    @cache  # at the first call, so that importing the function evaluates nothing
+    def checks() -> dict[str, Check]:
+        names = _Names(function.__globals__)
+        found = {
+            name: parameter(name, _value(each.annotation, names)).check
+            for name, each in signature.parameters.items()
+            if each.kind in _SINGLE and isinstance(each.annotation, str)
+        }
+        return {name: check for name, check in found.items() if check is not None}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
+            known = [name for name, each in signature.parameters.items() if each.kind in _SINGLE and name != "self"]
+            raise UnknownNameError(f"argument of {function.__name__}:", name, known)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise CallError(f"{function.__name__}: {error}") from None
+        for name, check in checks().items():
+            if name in bound.arguments:
+                bound.arguments[name] = fitting(name, bound.arguments[name], check)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+# Annotations, as Python has them (text, by `from __future__ import annotations`) and as the source has them.
+
+
+class _Names(dict[str, Any]):
+    """What names in annotations mean: those given, those of this file and of Python; all others are `Unknown`."""
+
+    def __missing__(self, name: str) -> Any:
+        return globals().get(name, getattr(builtins, name, Unknown))
+
+
+def _value(text: str, names: _Names) -> Any:
+    return eval(text, {}, names)
+
+
+@cache
+def described(place: str) -> tuple[Parameter, ...]:
+    """The parameters of the function at `folder.file:function` (or `:Class.method`), which is not imported.
+
+    Its annotations and defaults may use what this file has, and constants of its own file.
+    """
+    module, _, path = place.partition(":")
+    body: list[ast.stmt] = ast.parse(_source(module)).body
+    names = _Names()
+    for each in body:
+        if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
+            target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+            if isinstance(target, ast.Name) and target.id.isupper():
+                try:
+                    names[target.id] = ast.literal_eval(each.value)
+                except ValueError:  # not a constant
+                    continue
+    *classes, function = path.split(".")
+    for name in classes:
+        body = next(each.body for each in body if isinstance(each, ast.ClassDef) and each.name == name)
+    [node] = [
+        each
+        for each in body
+        if isinstance(each, ast.FunctionDef)
+        and each.name == function
+        and "overload" not in map(_name, each.decorator_list)
+    ]
+    return tuple(_parameters(node, names))
+
+
+def _name(node: ast.expr) -> str:
+    return ast.unparse(node)
+
+
+def _source(module: str) -> str:
+    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+
+
+def _parameters(node: ast.FunctionDef, names: _Names) -> Iterable[Parameter]:
+    given, kinds = node.args, inspect.Parameter
+    places = [*given.posonlyargs, *given.args]
+    defaults = [*[None] * (len(places) - len(given.defaults)), *given.defaults]
+    listed: list[tuple[ast.arg, Any, ast.expr | None]] = [
+        *((arg, kinds.POSITIONAL_OR_KEYWORD, value) for arg, value in zip(places, defaults, strict=True)),
+        *([(given.vararg, kinds.VAR_POSITIONAL, None)] if given.vararg else []),
+        *((arg, kinds.KEYWORD_ONLY, value) for arg, value in zip(given.kwonlyargs, given.kw_defaults, strict=True)),
+        *([(given.kwarg, kinds.VAR_KEYWORD, None)] if given.kwarg else []),
+    ]
+    for arg, kind, value in listed:
+        if arg.annotation is not None:  # all but self
+            annotation = _value(ast.unparse(arg.annotation), names)
+            default = kinds.empty if value is None else _value(ast.unparse(value), names)
+            yield parameter(arg.arg, annotation, default, kind)
+
+
+# Parameters that several functions have.
+
+
+def origin_of(given: list[str]) -> str | list[Path]:
+    """What to read: one file, or several as one set."""
+    return given[0] if len(given) == 1 else [Path(path) for path in given]
+
+
+def either(*given: Any) -> Any:
+    """Of several options, the one that was given."""
+    return next((value for value in given if value is not None), None)
+
+
+_SEVERAL = "may be repeated"
+_READING = "reading"
+
+REPLIES = Option(
+    "the replies: .jsonl, .json, .csv, .tsv, .parquet or .xlsx files, a folder, a pattern such as 'logs/*.json', or - "
+    "for JSON lines on standard input; chat logs and exports of other tools are recognised",
+    many="+",
+    read=origin_of,
+)
+FIELDS = Option(
+    "our names of fields with the data's, such as {'context': 'history'}",
+    parts=(
+        Option(
+            "the data's own name for a field: --field context=history, or a path inside a field: --field "
+            "response=output.content (id, context, response, references, system, speakers, context_id, dialogue_id, "
+            f"messages); {_SEVERAL}",
+            name="--field",
+            metavar="OURS=THEIRS",
+            many="repeat",
+            group=_READING,
+        ),
+        Option(
+            "where to split a context that is one string (default: at line breaks)",
+            name="--separator",
+            metavar="TEXT",
+            group=_READING,
+        ),
+    ),
+    read="data.records:fields_given",
+)
+METRICS = Option(
+    "names of metrics with optional parameters, metrics, or folders of trained evaluators",
+    parts=(
+        Option(
+            "a metric, with optional parameters: -m 'bleu(n=2)', or the folder of a trained evaluator; "
+            f"{_SEVERAL}; 'all': every metric that needs no training (default: a sensible set for the data)",
+            short="-m",
+            name="--metric",
+            metavar="NAME",
+            many="repeat",
+            group="metrics",
+        ),
+        Option(
+            "take metrics and their parameters from a TOML file", name="--config", metavar="FILE.toml", group="metrics"
+        ),
+    ),
+    read="scoring.score:metrics_given",
+)
+
+By = Annotated[
+    str | Iterable[str],
+    Option(
+        f"also show the results for each value of this field of the data (or: length, turns); {_SEVERAL}",
+        one_or_more("the name of a field, or a list of names"),
+        metavar="FIELD",
+        many="repeat",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    Option(
+        "replies with equal values of this field are not independent, and are resampled and permuted together "
+        "(default: dialogue_id, else contexts that continue each other)",
+        text,
+        metavar="FIELD",
+    ),
+]
+Dimension = Annotated[str | None, Option("the dimension that was rated (default: overall)", text, metavar="NAME")]
+Jobs = Annotated[
+    int | None,
+    Option(
+        "processes that score; scores stay the same, but for the last digits of evaluators in torch (default: as "
+        "many as there are cores for evaluators, and for fast metrics where there are many replies, else one)",
+        whole(1, MOST_JOBS),
+        metavar="N",
+    ),
+]
+MaxCost = Annotated[
+    float | None,
+    Option(
+        "stop before all judges together have cost more than X, by the prices given with each judge",
+        number(least=0),
+        metavar="X",
+        group="judges (language models)",
+    ),
+]
+OnError = Annotated[
+    Literal["raise", "skip"],
+    Option("stop at input that cannot be read (raise), or skip it and report it", group=_READING),
+]
+Margin = Annotated[
+    float | None,
+    Option(
+        "differences below X do not matter: also test whether the systems are equivalent, or one no worse than the "
+        "other, within X (in units of the primary metric; with --labels, of the labels)",
+        number(above=0),
+        metavar="X",
+    ),
+]
+PairBy = Annotated[
+    str | None,
+    Option(
+        "pair the replies of different systems by equal values of this field (default: context_id, else equal context "
+        "and references; with --scores: context_id, else id)",
+        text,
+        metavar="FIELD",
+    ),
+]
+Primary = Annotated[
+    str | None,
+    Option(
+        "the metric that decides which system is better; the others are secondary evidence (default: the first -m, "
+        "else default, else the first that the data allow)",
+        text,
+        metavar="METRIC",
+    ),
+]
+Quiet = Annotated[bool, Option("show neither progress nor notes", shown=False)]
+Resamples = Annotated[
+    int,
+    Option(
+        "number of bootstrap resamples for each interval",
+        whole(1, MOST_RESAMPLES, "more would change no digit that is shown"),
+    ),
+]
+Resume = Annotated[
+    bool,
+    Option(
+        "resume an interrupted run with the same output; a finished one is left as it is; an error if its data, "
+        "metrics or settings are not those of this run"
+    ),
+]
+Scale = Annotated[
+    tuple[float, float] | None,
+    Option(
+        "the ends of the rating scale (default: the lowest and highest rating in the data)",
+        scale,
+        metavar=("LOWEST", "HIGHEST"),
+    ),
+]
+Seed = Annotated[int, Option("random seed", whole(0, HIGHEST_SEED))]
 
 
 # Checks of parameters, with the same messages for every model.
@@ -293,12 +620,45 @@ def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
 
 
-# Default values that functions and command-line options share; importing them is fast, so that `--help` is.
+SHARED: dict[str, Check] = {
+    "by": one_or_more("the name of a field, or a list of names"),
+    "cluster": optional(text),
+    "dimension": optional(text),
+    "folder": path,
+    "intervals": flag,
+    "jobs": optional(whole(1, MOST_JOBS)),
+    "keep_offensive": flag,
+    "margin": optional(number(above=0)),
+    "on_error": one_of("raise", "skip"),
+    "output": optional(path),
+    "pair_by": optional(text),
+    "predictor": optional(text),
+    "primary": optional(text),
+    "quiet": flag,
+    "remove_outliers": flag,
+    "resamples": whole(1, MOST_RESAMPLES, "more would change no digit that is shown"),
+    "resume": flag,
+    "scale": optional(scale),
+    "seed": whole(0, HIGHEST_SEED),
+}
+"""Name of an argument -> its check, in every function that has it."""
 
 
-RESAMPLES = 1000
-"""Bootstrap resamples for each interval."""
-LEVEL = 0.9
-"""The share of a calibrated evaluator's intervals that should contain the human score."""
-CANDIDATE_CONTEXTS = 5000
-"""Contexts of the dialogues that replies are made for, at most, when an evaluator is distilled."""
+def checked(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorates a function whose arguments are checked at the call; `own` are checks of arguments that it alone has."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        checks = {name: check for name, check in {**SHARED, **own}.items() if name in signature.parameters}
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(*args, **kwargs)
+            for name, check in checks.items():
+                if name in bound.arguments:
+                    bound.arguments[name] = fitting(name, bound.arguments[name], check)
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import SpanFinder, SpanReader
 from rejoinder.errors import CallError, DataError
+from rejoinder.options import OnError
 from rejoinder.types import Example
 
 ROWS = [{"response": f"reply {n} öß 好", "context": ["hi"], "system": "AB"[n % 2]} for n in range(25)]

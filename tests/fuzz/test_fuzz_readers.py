@@ -18,10 +18,11 @@ from checked_reading import check_example, only_our_errors
 from fuzzing import fuzz, mutated, repeating
 from rejoinder.data.dialogues import DialogueSource, UnansweredSource
 from rejoinder.data.judged import JudgedSource, PreferenceSource
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.source import Source, survey
 from rejoinder.errors import DataError
 from rejoinder.metrics.meteor.paraphrase import ParaphraseTable
 from rejoinder.models.arpa import read_arpa
+from rejoinder.options import OnError
 from rejoinder.registry import metrics_of_file
 from rejoinder.text.vectors import load_vectors
 

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import SpanFinder
+from rejoinder.options import OnError
 from rejoinder.scoring.parts import PartsJob
 from rejoinder.scoring.ray import Cluster, RayRun
 from rejoinder.scoring.run import LocalRun

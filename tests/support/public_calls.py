@@ -109,12 +109,12 @@ CALLS: dict[str, Call] = {
             "remove_outliers": FLAGS,
         },
     ),
-    "check": Call(rejoinder.check, {"origin": EXAMPLES}, {"origin": [*ORIGINS, *NOTHING]}),
+    "check": Call(rejoinder.check, {"replies": EXAMPLES}, {"replies": [*ORIGINS, *NOTHING]}),
     "convert": Call(
         rejoinder.convert,
-        {"origin": EXAMPLES, "output": "converted.jsonl"},
+        {"replies": EXAMPLES, "output": "converted.jsonl"},
         {
-            "origin": [*ORIGINS, *NOTHING],
+            "replies": [*ORIGINS, *NOTHING],
             "output": [*FOLDERS, None, "missing/x.jsonl", "x.txt", "folder"],
             "every_turn": FLAGS,
             "drop_duplicates": FLAGS,

@@ -1,4 +1,4 @@
-"""The command line: one thin module per verb.
+"""The command line: verbs are calls of the public functions, with options made from their parameters.
 
 Exit codes: 0 done, 1 the program failed, 2 the input or the call was wrong, 3 a check failed, 4 a check could not be
 decided because its metric cannot judge the replies (and none failed), 130 interrupted.
@@ -21,45 +21,12 @@ from functools import partial
 
 from rejoinder._version import __version__
 from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.verbs import VERB_GROUPS, add_options, run
 from rejoinder.errors import RejoinderError, without_secrets
 
-VERB_GROUPS: dict[str, dict[str, str]] = {
-    "Judge replies": {
-        "demo": "compare four invented systems, check the metrics against ratings, and write both reports",
-        "check": "show what was understood of a file of replies, what it contains and what is missing",
-        "score": "score replies with metrics and evaluators",
-        "compare": "test whether one system's replies are better than another's",
-        "history": "record the scores of each release, and show how they change from release to release",
-        "meta": "measure which metrics agree with people, on judged replies",
-        "metrics": "list metrics, evaluators and reply models, or explain one of them",
-        "report": "turn a file of scores into report.html",
-        "convert": "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
-    },
-    "Ask people": {
-        "plan": "say how many contexts, raters and labels an evaluation needs, before they are collected",
-        "sample": "choose the replies that people should label, each with a known probability",
-        "annotate": "collect human scores of replies in a browser",
-        "agree": "measure how well raters agree, and turn their ratings into one score per reply",
-        "prefer": "rank systems by pairwise preferences: which of two replies is better",
-    },
-    "Train": {
-        "train": "train an evaluator, a sentence encoder or a reply model",
-        "calibrate": "put a trained evaluator's scores on the human scale, with an interval for each reply",
-        "distill": "train a small evaluator to predict the scores of larger ones",
-        "generate": "reply to contexts with one trained reply model, or with a pool of them for judging",
-        "experiment": "train an evaluator many times, to test it on new contexts, systems and corpora",
-        "reproduce": "print the command that makes a table or figure of the papers again, in a checkout",
-    },
-    "Run": {
-        "serve": "score replies over HTTP",
-        "setup": "set up an evaluator that needs models which do not come with the package",
-        "doctor": "show what is installed, which extras are missing, and whether the evaluators in the package work",
-        "completion": "print a script that lets the shell complete verbs and options",
-    },
-}
-"""Heading -> verb -> what it is for, in the order of `rejoinder --help`."""
-# A verb's module is imported only when it is called, and heavy libraries only when it runs.
-VERBS = {verb: purpose for verbs in VERB_GROUPS.values() for verb, purpose in verbs.items()}
+VERBS = {name: verb.purpose for verbs in VERB_GROUPS.values() for name, verb in verbs.items()}
+"""Verb -> what it is for."""
+# A verb's options are made when it is called, and heavy libraries are imported only when it runs.
 START = """\
 To begin:
   rejoinder demo                          a comparison of four invented systems
@@ -76,8 +43,8 @@ class MainParser(LazyParser):
         parts = [self.format_usage().rstrip(), textwrap.fill(str(self.description), width), START]
         for heading, verbs in VERB_GROUPS.items():
             lines = [
-                textwrap.fill(purpose, max(width, 40), initial_indent=f"  {verb:<12}", subsequent_indent=" " * 14)
-                for verb, purpose in verbs.items()
+                textwrap.fill(verb.purpose, max(width, 40), initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
+                for name, verb in verbs.items()
             ]
             parts.append("\n".join([f"{heading}:", *lines]))
         parts.append("`rejoinder VERB --help` explains one of them; `rejoinder --version` prints the version.")
@@ -97,19 +64,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-GROUPS = {
-    "people": tuple(VERB_GROUPS["Ask people"]),
-    "models": ("generate", "calibrate", "distill", "setup"),
-    "releases": ("history",),
-}
-"""Folder -> the verbs whose modules are in it; all others are in this one."""
-
-
-def _fill(verb: str, parser: argparse.ArgumentParser) -> None:
-    folder = next((f"{group}." for group, verbs in GROUPS.items() if verb in verbs), "")
-    module = importlib.import_module(f"rejoinder.cli.{folder}{verb}")
-    module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
+def _fill(name: str, parser: argparse.ArgumentParser) -> None:
+    verb = next(verbs[name] for verbs in VERB_GROUPS.values() if name in verbs)
+    if verb.module:
+        module = importlib.import_module(f"rejoinder.cli.{verb.module}")
+        module.add_arguments(parser)
+        parser.set_defaults(run=module.run)
+    else:
+        add_options(parser, verb)
+        parser.set_defaults(run=partial(run, verb))
 
 
 def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:
@@ -161,7 +124,7 @@ def exit_code(program: str, command: Callable[[], int], interrupted: Callable[[]
 @contextmanager
 def notes_of_readers(namespace: argparse.Namespace) -> Iterator[None]:
     """Print what the readers log, such as how they understood a file, on standard error, unless quiet."""
-    from rejoinder.cli.options import put
+    from rejoinder.cli.output import put
     from rejoinder.progress import beside_bars
 
     class Notes(logging.Handler):

@@ -21,9 +21,9 @@ from rejoinder.data.contexts import PAIR_FIELDS, GroupFinder
 from rejoinder.data.judged import read_labels
 from rejoinder.data.records import FIELDS, FieldMap, Fields
 from rejoinder.data.replay import Replay
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.options import RESAMPLES, checked, function, optional
+from rejoinder.options import RESAMPLES, OnError, checked, function, optional
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import Primary, ScoreTable, Slices

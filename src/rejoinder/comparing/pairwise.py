@@ -15,13 +15,13 @@ from rejoinder.comparing.preferences import Pair, PreferenceReport, plain_interv
 from rejoinder.comparing.systems import join_systems
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.judge.asking import Answer, Question
 from rejoinder.judge.cost import Plan
 from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
-from rejoinder.options import RESAMPLES, checked
+from rejoinder.options import RESAMPLES, OnError, checked
 from rejoinder.registry import load
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, share_text

@@ -16,9 +16,8 @@ from rejoinder._version import __version__
 from rejoinder.arrays import Floats, Ints
 from rejoinder.data.judged import Preference, PreferenceSource, context_key
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
 from rejoinder.errors import DataError, listed
-from rejoinder.options import RESAMPLES, checked, one_of
+from rejoinder.options import RESAMPLES, OnError, checked, one_of
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.plots import Figure

@@ -17,10 +17,10 @@ from rejoinder.arrays import Texts
 from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.records import FIELDS, FieldError, FieldMap, as_list, is_missing, label_of
 from rejoinder.data.results import result_rows
-from rejoinder.data.source import OnError, Source, Survey, survey
+from rejoinder.data.source import Source, Survey, survey
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of
-from rejoinder.options import fitting, one_or_more
+from rejoinder.options import OnError, fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, is_parts_folder, joined_parts
 from rejoinder.scoring.score import Choice, Metrics
 from rejoinder.scoring.score_file import metadata_of, range_of

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.source import Source, survey
 from rejoinder.data.tables import write_sheet
 from rejoinder.folders.outputs import Output, output_path, replacing, replacing_file, reserved, temporary_beside
-from rejoinder.options import checked, flag, optional, path, whole
+from rejoinder.options import FIELDS, REPLIES, OnError, Option, Quiet, Seed, path, verb, whole
 from rejoinder.types import Example
 
 # A file of any tool to a file in our own format, from Python.
@@ -64,18 +64,32 @@ class _RatedSource(Source):
         return super()._example(record, number)
 
 
-@checked(output=path, every_turn=flag, drop_duplicates=flag, sample=optional(whole(1)))
+@verb
 def convert(
-    origin: Any,
-    output: str | Path,
+    replies: Annotated[Any, REPLIES],
+    output: Annotated[
+        str | Path,
+        Option("the file to write: .jsonl, .csv, .parquet or .xlsx", path, short="-o", name="--output", metavar="FILE"),
+    ],
     *,
-    every_turn: bool = False,
-    drop_duplicates: bool = False,
-    sample: int | None = None,
-    fields: Fields | None = None,
+    every_turn: Annotated[
+        bool, Option("one example per assistant message of a chat (default: only the last one)")
+    ] = False,
+    drop_duplicates: Annotated[
+        bool, Option("keep one of all examples with the same system, context and reply")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        Option(
+            "keep N dialogues, chosen at random; the examples of a dialogue (or of one context) stay together",
+            whole(1),
+            metavar="N",
+        ),
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    seed: int = 0,
-    quiet: bool = True,
+    seed: Seed = 0,
+    quiet: Quiet = True,
 ) -> Conversion:
     """Write the examples of a file, a folder, a frame or a list to `output`: .jsonl, .csv, .parquet or .xlsx.
 
@@ -85,7 +99,7 @@ def convert(
     """
     target = output_path(output)
     with ExitStack() as stack:
-        source = stack.enter_context(closing(_RatedSource(origin, fields, on_error, every_turn=every_turn)))
+        source = stack.enter_context(closing(_RatedSource(replies, fields, on_error, every_turn=every_turn)))
         stack.enter_context(reserved(Output(target, SUFFIXES), reads=source.files))
         count = survey(source, quiet=quiet, digest=False).count
 

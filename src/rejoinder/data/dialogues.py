@@ -24,9 +24,9 @@ from rejoinder.data.records import (
     label_of,
     texts_of,
 )
-from rejoinder.data.source import ErrorPolicy, OnError, Source
+from rejoinder.data.source import ErrorPolicy, Source
 from rejoinder.errors import CallError, DataError, NeedsError, listed, shortened
-from rejoinder.options import fitting
+from rejoinder.options import OnError, fitting
 from rejoinder.options import path as as_path
 from rejoinder.types import Dialogue, Example, JudgedExample
 

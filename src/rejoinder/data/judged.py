@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.files import TableRow
 from rejoinder.data.records import FieldError, Fields, as_list, is_missing, kind_of, label_of, text_of
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
+from rejoinder.options import OnError
 from rejoinder.stats.raters import row_means, without_outliers
 from rejoinder.types import Example, JudgedExample, Judgement, Scores
 

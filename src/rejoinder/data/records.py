@@ -183,6 +183,15 @@ Fields = FieldMap | Mapping[str, str]
 """A field map, or our names with the data's: {"context": "history"}."""
 
 
+def fields_given(pairs: Sequence[str] | None, separator: str | None) -> FieldMap | None:
+    """The field map of a command line: what was given as --field and --separator."""
+    if pairs is None and separator is None:
+        return None
+    # A shell passes backslash-n as two characters.
+    split_at = "\n" if separator is None else separator.replace("\\n", "\n").replace("\\t", "\t")
+    return FieldMap.parse(pairs or (), split_at)
+
+
 def examples_in(origin: Any) -> list[Example]:
     """The Examples of a list, with the types of their fields checked; their texts may contain anything."""
     if isinstance(origin, str | bytes | Mapping | type) or not isinstance(origin, Iterable):

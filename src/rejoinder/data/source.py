@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TypeVar
+from typing import IO, Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from rejoinder.data.opening import files_of, unreadable
 from rejoinder.data.records import FieldError, FieldMap, Fields, MissingReply, all_plain, data_error, example_of
 from rejoinder.data.tables import frame_records
 from rejoinder.errors import CallError, DataError, shortened
-from rejoinder.options import checked, fitting, path
+from rejoinder.options import FIELDS, OnError, fitting, path, verb
 from rejoinder.progress import progress
 from rejoinder.types import Example
 
@@ -37,8 +37,6 @@ from rejoinder.types import Example
 # (`importers.reading`), and logged where they are not in our own format.
 
 
-OnError = Literal["raise", "skip"]
-
 _FRAME_ROWS = 4096
 _log = logging.getLogger(__name__)
 
@@ -47,7 +45,7 @@ class ErrorPolicy:
     """Whether an unreadable record stops the reader, or is skipped and recorded."""
 
     def __init__(self, on_error: OnError) -> None:
-        self.on_error: OnError = fitting("on_error", on_error)
+        self.on_error: OnError = fitting("on_error", on_error, OnError)
         self.skipped: dict[int, DataError] = {}
         """The number of the record -> what is wrong with it."""
 
@@ -201,8 +199,10 @@ class Source(ErrorPolicy):
         return path
 
 
-@checked()
-def read(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> Iterator[Example]:
+@verb
+def read(
+    origin: Any, *, fields: Annotated[Fields | None, FIELDS] = None, on_error: OnError = "raise"
+) -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 
     `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are

@@ -16,10 +16,10 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.data.convert import example_record, write_records
 from rejoinder.data.judged import Ratings, RatingSource, chosen_with, context_key
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import RESAMPLES, checked, number, one_of, optional
+from rejoinder.options import RESAMPLES, OnError, checked, number, one_of, optional
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, grid, interval_text, number_text, p_text
 from rejoinder.stats.aggregation import METHODS, aggregate

@@ -15,10 +15,10 @@ from rejoinder._version import __version__
 from rejoinder.comparing.systems import join, labels_of
 from rejoinder.data.judged import chosen_dimensions, read_judged
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
-from rejoinder.options import checked, number, one_of, optional, several, whole
+from rejoinder.options import OnError, checked, number, one_of, optional, several, whole
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import choose
 from rejoinder.scoring.table import json_ready

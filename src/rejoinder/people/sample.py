@@ -16,10 +16,10 @@ from rejoinder.comparing.labels import FEWEST_LABELS, labels_by_row
 from rejoinder.data.convert import example_record, write_records
 from rejoinder.data.judged import read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, listed
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import checked, one_of, optional, path, whole
+from rejoinder.options import OnError, checked, one_of, optional, path, whole
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import grid, number_text

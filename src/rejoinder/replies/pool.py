@@ -27,7 +27,7 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import digest_of
 from rejoinder.data.dialogues import UnansweredSource, each_once
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source, in_batches
+from rejoinder.data.source import Source, in_batches
 from rejoinder.errors import LONGEST_SHOWN, CallError, DataError, NeedsError
 from rejoinder.folders.outputs import (
     START_OVER,
@@ -43,7 +43,7 @@ from rejoinder.folders.outputs import (
     write_text,
 )
 from rejoinder.metrics.base import Metric
-from rejoinder.options import checked, fitting, of_type, one_or_more, optional, path, text, texts
+from rejoinder.options import OnError, checked, fitting, of_type, one_or_more, optional, path, text, texts
 from rejoinder.progress import bar
 from rejoinder.registry import load, load_reply_model
 from rejoinder.replies.base import Decoding, ReplyModel, context_seed

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from rejoinder.data.convert import duplicate_key
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source, survey
-from rejoinder.options import checked
+from rejoinder.data.source import Source, survey
+from rejoinder.options import FIELDS, REPLIES, OnError, Quiet, verb
 from rejoinder.registry import SHIPPED
 from rejoinder.scoring.score import ALL, choose
 from rejoinder.types import Example
@@ -91,10 +91,16 @@ class DataCheck:
         return filled or "All metrics have what they need."
 
 
-@checked()
-def check(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise", quiet: bool = True) -> DataCheck:
+@verb
+def check(
+    replies: Annotated[Any, REPLIES],
+    *,
+    fields: Annotated[Fields | None, FIELDS] = None,
+    on_error: OnError = "raise",
+    quiet: Quiet = True,
+) -> DataCheck:
     """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing."""
-    with closing(Source(origin, fields, on_error)) as source:
+    with closing(Source(replies, fields, on_error)) as source:
         seen = survey(source, quiet=quiet, digest=False)
         systems, scripts = Counter[str](), Counter[str]()
         contexts, dialogues, replies = set[int](), set[str](), set[bytes]()

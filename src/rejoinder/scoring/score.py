@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source, Survey, survey
+from rejoinder.data.source import Source, Survey, survey
 from rejoinder.data.tables import polars_failures
 from rejoinder.errors import CallError, NeedsError, shortened
 from rejoinder.folders.outputs import START_OVER, Output, UnfinishedRows, check_finished, check_same_run
 from rejoinder.metrics.base import Metric, ScoreWarning
-from rejoinder.options import RESAMPLES, checked, one_or_more
-from rejoinder.registry import ALIASES, build, load, metric_names
+from rejoinder.options import RESAMPLES, OnError, checked, one_or_more
+from rejoinder.registry import ALIASES, build, load, metric_names, metrics_of_file
 from rejoinder.scoring.parts import PartsFolder, check_parts, parts_output, read_parts
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score_file import lacks_only_metadata, metadata_of, read_scores, score_output
@@ -157,6 +157,14 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
         return Choice(_labelled(specs))
     every = _every_metric()
     return every.adding(_labelled(specs, every.metrics))
+
+
+def metrics_given(names: Sequence[str] | None, config: str | None) -> Choice | None:
+    """The metrics of a command line: what was given as --metric and --config; None where nothing was."""
+    chosen = choose(names) if names else None
+    if config is None:
+        return chosen
+    return (chosen or Choice({})).adding(choose(metrics_of_file(config)).metrics)
 
 
 def check_label(label: Any) -> str:

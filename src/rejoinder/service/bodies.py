@@ -21,7 +21,7 @@ from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameEr
 from rejoinder.folders.schema import RepeatedKeyError, unique_keys
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import RESAMPLES, fitting, one_of
+from rejoinder.options import RESAMPLES, Margin, Primary, Seed, fitting, one_of
 from rejoinder.scoring.score import Choice
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
@@ -124,7 +124,7 @@ class ComparisonRequest:
             raise UnknownNameError("primary metric", found["primary"], metrics or served)
         return cls(
             {_name(name): _of_system(name, records) for name, records in systems.items()},
-            {name: fitting(name, found[name]) for name in ("primary", "margin", "seed") if found.get(name) is not None},
+            {name: fitting(name, found[name], check) for name, check in _CHECKS.items() if found.get(name) is not None},
             metrics,
             None if found.get("fail_if") is None else fitting("fail_if", found["fail_if"], one_of(*FAIL_IF)),
         )
@@ -132,6 +132,7 @@ class ComparisonRequest:
 
 COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed")
 FAIL_IF = ("worse", "not-better")
+_CHECKS = {"primary": Primary, "margin": Margin, "seed": Seed}
 
 
 def _metrics(given: Any, served: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from rejoinder.data.judged import read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
 from rejoinder.errors import LONGEST_SHOWN, CallError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.calibration import Calibration, assess
@@ -21,7 +20,7 @@ from rejoinder.folders.outputs import named_files, output_path, paths_of
 from rejoinder.folders.saved import replacing_folder, write_config
 from rejoinder.folders.schema import read_config
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.options import LEVEL, checked, of_type
+from rejoinder.options import LEVEL, OnError, checked, of_type
 from rejoinder.options import number as number_from
 from rejoinder.progress import bar_inside
 from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder

@@ -15,7 +15,6 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts, context_groups, digest_of, rows_of_contexts
 from rejoinder.data.dialogues import CorpusReader, pair_of
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator, Fit
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
@@ -31,7 +30,7 @@ from rejoinder.learning.data import TrainingData, examples_digest, held_out, lab
 from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import CANDIDATE_CONTEXTS, checked, fitting, one_or_more, whole
+from rejoinder.options import CANDIDATE_CONTEXTS, OnError, checked, fitting, one_or_more, whole
 from rejoinder.progress import bar
 from rejoinder.registry import load
 from rejoinder.show.text import counted, interval_text

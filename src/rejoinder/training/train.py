@@ -16,7 +16,6 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import dialogues_digest, digest_of
 from rejoinder.data.dialogues import CorpusReader
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.evaluators.base import Pretrained
 from rejoinder.evaluators.blend.blend import Blend, load_member, places_of
@@ -38,7 +37,7 @@ from rejoinder.folders.sources import downloads, find_pretrained
 from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process, remove_checkpoints, training_run
 from rejoinder.metrics.base import Metric, ScoreWarning, plain
-from rejoinder.options import checked, text
+from rejoinder.options import OnError, checked, text
 from rejoinder.registry import TEMPLATES, build_trainable, load_folder, template_folder
 from rejoinder.types import Dialogue, Example, JudgedExample
 

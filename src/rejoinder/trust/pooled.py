@@ -13,9 +13,8 @@ from rejoinder._version import __version__
 from rejoinder.comparing.systems import labels_of
 from rejoinder.data.judged import chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.options import RESAMPLES, checked, one_of
+from rejoinder.options import RESAMPLES, OnError, checked, one_of
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.figures import IntervalPanel

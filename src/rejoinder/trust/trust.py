@@ -14,10 +14,10 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.source import Source, survey
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric
-from rejoinder.options import RESAMPLES, checked, texts
+from rejoinder.options import RESAMPLES, OnError, checked, texts
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import read_scores

@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import Source
 from rejoinder.data.tables import check_polars_threads, parquet_records
 from rejoinder.errors import CallError, DataError
+from rejoinder.options import OnError
 from rejoinder.text.tokens import tokenise
 
 
