@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rejoinder.cli import VERBS, build_parser
 from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.cli.train.names import GROUPS
+from rejoinder.registry import TRAINABLE
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
@@ -71,7 +71,7 @@ def _train(parsers: Mapping[str, LazyParser]) -> Iterator[str]:
 
     Models with the same options share a table.
     """
-    for group, purposes in GROUPS.items():
+    for group, purposes in TRAINABLE.items():
         yield f"| {group} | |"
         yield "|---|---|"
         for name, purpose in purposes.items():

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from rejoinder.people.sample import LabelSample, sample
     from rejoinder.registry import load
     from rejoinder.replies.pool import GeneratedReplies, generate
+    from rejoinder.scoring.cards import MetricCard, MetricList, describe
     from rejoinder.scoring.check import DataCheck, check
+    from rejoinder.scoring.doctor import Installation, doctor
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.show.plots import Figure
@@ -59,6 +61,7 @@ _HOMES = {
     "FieldMap": "data.records",
     "Figure": "show.plots",
     "GeneratedReplies": "replies.pool",
+    "Installation": "scoring.doctor",
     "JudgedExample": "types",
     "Judgement": "types",
     "LabelSample": "people.sample",
@@ -66,6 +69,8 @@ _HOMES = {
     "MetaAnalysis": "trust.pooled",
     "MetaReport": "trust.trust",
     "Metric": "metrics.base",
+    "MetricCard": "scoring.cards",
+    "MetricList": "scoring.cards",
     "NeedsError": "errors",
     "PairwiseReport": "comparing.pairwise",
     "Plan": "people.plan",
@@ -82,7 +87,9 @@ _HOMES = {
     "compare": "comparing.compare",
     "compare_pairwise": "comparing.pairwise",
     "convert": "data.convert",
+    "describe": "scoring.cards",
     "distill": "training.distil",
+    "doctor": "scoring.doctor",
     "generate": "replies.pool",
     "load": "registry",
     "meta_analyse": "trust.pooled",
@@ -110,6 +117,7 @@ __all__ = [
     "FieldMap",
     "Figure",
     "GeneratedReplies",
+    "Installation",
     "JudgedExample",
     "Judgement",
     "LabelSample",
@@ -117,6 +125,8 @@ __all__ = [
     "MetaAnalysis",
     "MetaReport",
     "Metric",
+    "MetricCard",
+    "MetricList",
     "NeedsError",
     "PairwiseReport",
     "Plan",
@@ -134,7 +144,9 @@ __all__ = [
     "compare",
     "compare_pairwise",
     "convert",
+    "describe",
     "distill",
+    "doctor",
     "generate",
     "load",
     "meta_analyse",

@@ -16,12 +16,12 @@ from functools import cache
 from importlib.metadata import entry_points
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import looks_like_path, read_config
 from rejoinder.folders.sources import offline
-from rejoinder.options import checked, of_type
+from rejoinder.options import Option, of_type, verb
 from rejoinder.specs import instance, parse_spec
 
 METRICS: dict[str, str] = {
@@ -134,8 +134,66 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 """Names that papers use for settings of one metric: name -> metric and parameters."""
 
 
-@checked(name_or_folder=of_type(str, Path, called="a name or a folder"))
-def load(name_or_folder: str | Path, **parameters: Any) -> Any:
+RECOMMENDED = "encoder"
+"""What to train if in doubt: of those measured, it agrees best with people (docs/results/evaluator-figures.md)."""
+
+TRAINABLE: dict[str, dict[str, str]] = {
+    "evaluators that learn from dialogues, with or without human ratings": {
+        "encoder": "fine-tune a pretrained encoder to judge how well a reply fits its context (recommended)",
+        "ruber": "similarity to a reference and fit to the context",
+        "ruber-unref": "the unreferenced part of RUBER: how well a reply fits its context",
+        "am-fm": "adequacy and fluency compared with references",
+    },
+    "evaluators that learn from rated replies": {
+        "blend": "weigh several evaluators and metrics by human scores: the choice for a few hundred ratings",
+        "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
+        "adem": "predict human scores from an encoder's vectors of context, reference and reply",
+        "c-adem": "ADEM that compares a reply with its context only, so that it needs no reference",
+        "r-adem": "ADEM that compares a reply with its references only",
+        "human-likeness": "classify whether a person or a model gave a reply",
+    },
+    "evaluators that learn from dialogues alone": {
+        "ruber-ref": "the referenced part of RUBER: similarity to a reference",
+        "am": "the adequacy part of AM-FM",
+        "fm": "the fluency part of AM-FM",
+        "skip-thought": "cosine similarity to a reference, with vectors learned by predicting neighbouring utterances",
+        "ensemble": "weighted mean of several evaluators and metrics, each standardised on dialogues",
+    },
+    "evaluators that use a trained model as it is": {
+        "encoder-cosine": "cosine similarity of a pretrained encoder's vectors",
+        "likelihood": "likelihood of a reply under a pretrained language model",
+        "encoder-dot": "dot product of an encoder's vectors, the starting point of ADEM",
+        "vhred-dot": "encoder-dot with the encoder of a trained HRED or VHRED",
+        "t2v-dot": "encoder-dot with a trained tweet2vec",
+    },
+    "sentence encoders": {
+        "tweet2vec": "a character-level sentence encoder, learned from dialogues",
+    },
+    "reply models": {
+        "r-tfidf": "retrieve the reply that is most similar to the context, by TF-IDF",
+        "c-tfidf": "retrieve the reply to the most similar context, by TF-IDF",
+        "bm25": "retrieve the reply that BM25 ranks first for the context",
+        "retrieve-rerank": "retrieve replies to similar last turns by keywords, then choose one by weighted features",
+        "dual-encoder": "retrieve the reply that fits best by a bilinear score of a pretrained encoder's vectors",
+        "dual-encoder-rnn": "retrieve the reply that fits best by two GRUs that are trained for it",
+        "lstm-lm": "generate with an LSTM language model that continues the dialogue",
+        "seq2seq": "generate with a GRU encoder over the last turns and a GRU decoder",
+        "seq2seq-attention": "seq2seq with attention to the words of the context",
+        "hred": "generate with a hierarchical encoder-decoder: words to turns, turns to a context, context to a reply",
+        "vhred": "HRED with a Gaussian latent variable for each turn",
+        "causal-lm": "generate with a pretrained causal language model, fine-tuned on the dialogues",
+    },
+}
+"""Kind of model -> name -> purpose."""
+
+
+@verb
+def load(
+    name_or_folder: Annotated[
+        str | Path, Option("the name or the folder", of_type(str, Path, called="a name or a folder"))
+    ],
+    **parameters: Any,
+) -> Any:
     """A metric, an evaluator or a reply model, by its name or from the folder that a trained one was saved in.
 
     `load("bleu", n=2)` and `load("bleu(n=2)")` are the same. What has to be trained is returned untrained where it is

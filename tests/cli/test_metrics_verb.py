@@ -12,9 +12,9 @@ import pytest
 
 from places import DOCS
 from rejoinder import registry
-from rejoinder.cli.train.names import GROUPS
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
+from rejoinder.registry import TRAINABLE
 from rejoinder.scoring.advice import RESULTS, WEAKNESSES, agreement
 from rejoinder.types import Scores
 
@@ -47,8 +47,8 @@ def test_the_text_says_the_same(run: Run) -> None:
 
 def test_what_can_be_trained_is_listed_in_groups(run: Run) -> None:
     shown = " ".join(run("metrics").out.split())
-    assert run("metrics", "--json").json["trainable"] == GROUPS
-    for group, purposes in GROUPS.items():
+    assert run("metrics", "--json").json["trainable"] == TRAINABLE
+    for group, purposes in TRAINABLE.items():
         assert f"{group}:" in shown
         for name, purpose in purposes.items():
             assert f" {name} {purpose} " in shown

@@ -110,6 +110,8 @@ CALLS: dict[str, Call] = {
         },
     ),
     "check": Call(rejoinder.check, {"replies": EXAMPLES}, {"replies": [*ORIGINS, *NOTHING]}),
+    "describe": Call(rejoinder.describe, {}, {"name": [3, True, b"x", "", "bleuu", ["bleu"]]}),
+    "doctor": Call(rejoinder.doctor, {}, {}),
     "convert": Call(
         rejoinder.convert,
         {"replies": EXAMPLES, "output": "converted.jsonl"},

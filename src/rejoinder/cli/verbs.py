@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.cli.output import (
+    check_failed,
     files_read,
     print_json,
     put,
@@ -140,7 +141,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             module="releases.history",
         ),
         "meta": Verb("measure which metrics agree with people, on judged replies", module="meta"),
-        "metrics": Verb("list metrics, evaluators and reply models, or explain one of them", module="metrics"),
+        "metrics": Verb("list metrics, evaluators and reply models, or explain one of them", "scoring.cards:describe"),
         "report": Verb("turn a file of scores into report.html", module="report"),
         "convert": Verb(
             "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
@@ -186,7 +187,8 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         ),
         "doctor": Verb(
             "show what is installed, which extras are missing, and whether the evaluators in the package work",
-            module="doctor",
+            "scoring.doctor:doctor",
+            end=lambda found, _: check_failed(found.problems),
         ),
         "completion": Verb("print a script that lets the shell complete verbs and options", module="completion"),
     },

@@ -15,6 +15,7 @@ from typing import Any
 
 from rejoinder._version import __version__
 from rejoinder.folders.sources import EXTRAS
+from rejoinder.options import verb
 from rejoinder.scoring.score import metric_of
 from rejoinder.types import Example
 
@@ -71,8 +72,9 @@ class Installation:
         return "\n".join([*lines, f"digests of the installed files: {digests}"])
 
 
-def installation() -> Installation:
-    """What is installed; every evaluator in the package is loaded, and scores one reply."""
+@verb
+def doctor() -> Installation:
+    """What is installed, and whether it works; every evaluator in the package is loaded, and scores one reply."""
     return Installation(
         version=__version__,
         python=platform.python_version(),

@@ -7,7 +7,7 @@ import json
 import math
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rejoinder.errors import LONGEST_MESSAGE, cut
@@ -73,6 +73,15 @@ def wrapped(sentence: str, width: int) -> str:
     """
     words = " ".join(cut(word, _WIDEST) for word in terminal_safe(sentence).split(" "))
     return textwrap.fill(words, max(width, 20), break_long_words=False, break_on_hyphens=False)
+
+
+def aligned(rows: Mapping[str, str], width: int) -> Iterator[str]:
+    """The rows in two columns, the second one wrapped."""
+    left = max(map(len, rows)) + 4
+    for name, text in rows.items():
+        filled = textwrap.wrap(text, width - left, break_on_hyphens=False) or [""]
+        yield f"  {name:<{left - 2}}{filled[0]}"
+        yield from (" " * left + line for line in filled[1:])
 
 
 def number_text(value: float, digits: int = 3) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.cli.train.names import GROUPS
 from rejoinder.cli.train.options import parameters_of
 from rejoinder.cli.train.running import faster_ways
-from rejoinder.registry import trainable_class
+from rejoinder.registry import TRAINABLE, trainable_class
 
-NAMES = [name for purposes in GROUPS.values() for name in purposes]
+NAMES = [name for purposes in TRAINABLE.values() for name in purposes]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if trainable_class(name).trains_in_steps])

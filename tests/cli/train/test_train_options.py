@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from rejoinder.cli.train.names import GROUPS, RECOMMENDED
 from rejoinder.cli.train.options import add_parameters, given_parameters, parameters_of
-from rejoinder.registry import trainable_class, trainable_names
+from rejoinder.registry import RECOMMENDED, TRAINABLE, trainable_class, trainable_names
 
 if TYPE_CHECKING:
     from collections import OrderedDict
@@ -112,7 +111,7 @@ def test_help_is_the_first_sentence_with_the_default() -> None:
 
 
 def test_everything_that_can_be_trained_has_a_verb() -> None:
-    named = [name for purposes in GROUPS.values() for name in purposes]
+    named = [name for purposes in TRAINABLE.values() for name in purposes]
     assert sorted(named) == sorted(trainable_names())
 
 
@@ -124,7 +123,7 @@ def test_groups_say_what_evaluators_learn_from() -> None:
         "rated replies": lambda cls: cls.labels == "needed",
         "dialogues alone": lambda cls: cls.labels == "unused" and cls.dialogues in ("needed", "optional"),
     }
-    evaluators = {group: purposes for group, purposes in GROUPS.items() if group.startswith("evaluators that learn")}
+    evaluators = {group: purposes for group, purposes in TRAINABLE.items() if group.startswith("evaluators that learn")}
     assert {group.removeprefix("evaluators that learn from ") for group in evaluators} == learns.keys()
     for group, purposes in evaluators.items():
         for name in purposes:
@@ -142,10 +141,10 @@ def test_every_parameter_of_every_model_is_documented(name: str) -> None:
     assert [parameter for parameter, text in helps.items() if not text.partition("(default")[0]] == []
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", TRAINABLE)
 def test_each_group_is_in_the_help(run: Run, group: str) -> None:
     shown = " ".join(run("train", "--help").out.split())
-    for name, purpose in GROUPS[group].items():
+    for name, purpose in TRAINABLE[group].items():
         assert f"{name} {purpose}" in shown
 
 

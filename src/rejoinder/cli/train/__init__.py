@@ -18,7 +18,8 @@ from typing import Any
 
 from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.cli.options import files_read, say
-from rejoinder.cli.train.names import GROUPS, overview
+from rejoinder.cli.train.names import overview
+from rejoinder.registry import TRAINABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(
         dest="name", metavar="NAME", required=True, parser_class=LazyParser, help="what to train: see below"
     )
-    for purposes in GROUPS.values():
+    for purposes in TRAINABLE.values():
         for name, purpose in purposes.items():
             verbs.add_parser(name, description=sentence(purpose), fill=partial(_fill, name))
 

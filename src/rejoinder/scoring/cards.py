@@ -1,58 +1,101 @@
-"""`rejoinder metrics [NAME]`."""
+"""What is known about every name: `describe` lists all of them, or explains one."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import inspect
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from rejoinder.cli.options import print_json, put, terminal_width
-from rejoinder.cli.train.names import GROUPS, RECOMMENDED, aligned
-
-if TYPE_CHECKING:
-    from rejoinder.metrics.base import Metric
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.metrics.base import Metric, plain
+from rejoinder.options import Option, text, verb
+from rejoinder.registry import (
+    ALIASES,
+    EVALUATORS,
+    JUDGES,
+    RECOMMENDED,
+    REPLY_MODELS,
+    SHIPPED,
+    TEMPLATES,
+    TRAINABLE,
+    build,
+    metric_class,
+    metric_names,
+    trainable_class,
+    trainable_names,
+)
+from rejoinder.scoring.advice import PAGES, QUESTIONS, RESULTS, WEAKNESSES, agreement
+from rejoinder.show.text import aligned
 
 _WIDEST = 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
-    parser.add_argument(
-        "name",
-        nargs="?",
-        metavar="NAME",
-        help="explain this one: what it needs, its parameters, its weaknesses and how well it agreed with people",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+@dataclass(frozen=True)
+class MetricCard:
+    """All that is known about one metric, evaluator or reply model."""
+
+    about: Mapping[str, Any]
+    """What it measures and needs, its range, source, parameters, weaknesses, use and measured agreement with people."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.about["name"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return dict(self.about)
+
+    def text(self, width: int = 80) -> str:
+        """An explanation as text."""
+        return "\n".join(_text(self.about, min(_WIDEST, width)))
+
+    def __str__(self) -> str:
+        return self.text()
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """List everything that scores or replies, or explain one of them."""
-    if arguments.name is not None:
-        about = _explained(arguments.name)
-        if arguments.json:
-            print_json(about)
-        else:
-            put("\n".join(_text(about)))
-        return 0
-    from rejoinder.registry import SHIPPED, metric_names
+@dataclass(frozen=True)
+class MetricList:
+    """Everything that scores or replies, by name."""
 
-    described = {name: _described(name) for name in metric_names()}
-    if arguments.json:
-        print_json({"metrics": described, "shipped": SHIPPED, "trainable": GROUPS, "recommended": RECOMMENDED})
-    else:
-        put("\n".join(_list(described)))
-    return 0
+    metrics: Mapping[str, Mapping[str, Any]]
+    """Metric that needs no training -> what it measures and needs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, with what comes with the package and what can be trained."""
+        return {"metrics": self.metrics, "shipped": SHIPPED, "trainable": TRAINABLE, "recommended": RECOMMENDED}
+
+    def text(self, width: int = 80) -> str:
+        """All names with one line each."""
+        return "\n".join(_list(self.metrics, min(_WIDEST, width)))
+
+    def __str__(self) -> str:
+        return self.text()
 
 
-def _list(described: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+@verb
+def describe(
+    name: Annotated[
+        str | None,
+        Option(
+            "explain this one: what it needs, its parameters, its weaknesses and how well it agreed with people",
+            text,
+            metavar="NAME",
+        ),
+    ] = None,
+) -> MetricCard | MetricList:
+    """What is known about a metric, an evaluator or a reply model; without a name, the list of all of them."""
+    if name is None:
+        return MetricList({name: _described(name) for name in metric_names()})
+    return MetricCard(_explained(name))
+
+
+def _list(described: Mapping[str, Mapping[str, Any]], width: int) -> Iterator[str]:
     """Everything by name, with one line each."""
-    from rejoinder.registry import JUDGES, SHIPPED
-    from rejoinder.scoring.advice import QUESTIONS
 
     with_references: dict[str, str] = {}
     without: dict[str, str] = {}
@@ -65,28 +108,20 @@ def _list(described: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         "Metrics that compare a reply with references:": with_references,
         "Metrics that need no references:": without,
         "Language models as judges (need the address of a server):": {name: _measures(name) for name in JUDGES},
-        **{f"To train: {group}:": purposes for group, purposes in GROUPS.items()},
+        **{f"To train: {group}:": purposes for group, purposes in TRAINABLE.items()},
     }
     for title, rows in groups.items():
-        yield from (title, *aligned(rows, _width()), "")
+        yield from (title, *aligned(rows, width), "")
     yield "`rejoinder metrics NAME` explains one; `rejoinder train NAME` trains one."
 
 
-def _width() -> int:
-    return min(_WIDEST, terminal_width())
-
-
 def _measures(name: str) -> str:
-    from rejoinder.registry import metric_class
 
     return str(metric_class(name).measures)
 
 
 def _explained(name: str) -> dict[str, Any]:
     """All that is known about one name."""
-    from rejoinder.errors import UnknownNameError
-    from rejoinder.registry import ALIASES, EVALUATORS, JUDGES, SHIPPED, TEMPLATES, metric_names, trainable_names
-    from rejoinder.scoring.advice import PAGES, RESULTS, WEAKNESSES, agreement
 
     base = ALIASES.get(name, (name, {}))[0]
     if name in SHIPPED or name in TEMPLATES:
@@ -95,7 +130,7 @@ def _explained(name: str) -> dict[str, Any]:
     elif base in metric_names() or base in JUDGES or base in EVALUATORS:
         about = _described(base) | ({"parameters_set": ALIASES[name][1]} if name in ALIASES else {})
     elif base in trainable_names():
-        about = {"measures": next(group[base] for group in GROUPS.values() if base in group)}
+        about = {"measures": next(group[base] for group in TRAINABLE.values() if base in group)}
     else:
         known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *TEMPLATES, *trainable_names()]
         raise UnknownNameError("metric or model", name, known)
@@ -113,7 +148,6 @@ def _explained(name: str) -> dict[str, Any]:
 
 def _use(name: str, base: str) -> str:
     """The command that uses it."""
-    from rejoinder.registry import EVALUATORS, JUDGES, REPLY_MODELS, TEMPLATES, trainable_names
 
     if base in TEMPLATES:
         return f"rejoinder setup {base} -o FOLDER; then rejoinder score replies.jsonl -m FOLDER"
@@ -130,9 +164,8 @@ def _use(name: str, base: str) -> str:
     return f"rejoinder train {base} --help; then rejoinder {after}"
 
 
-def _text(about: Mapping[str, Any]) -> Iterator[str]:
+def _text(about: Mapping[str, Any], width: int) -> Iterator[str]:
     """An explanation as text."""
-    from rejoinder.metrics.base import plain
 
     yield about["name"]
     rows = {"measures" if "needs" in about else "purpose": about["measures"]}
@@ -153,19 +186,19 @@ def _text(about: Mapping[str, Any]) -> Iterator[str]:
     if about["weaknesses"]:
         rows["weaknesses"] = about["weaknesses"]
     rows["use"] = about["used"]
-    yield from aligned(rows, _width())
+    yield from aligned(rows, width)
     if "needs" in about:
         yield ""
-        yield from _agreement(about)
+        yield from _agreement(about, width)
 
 
-def _agreement(about: Mapping[str, Any]) -> Iterator[str]:
+def _agreement(about: Mapping[str, Any], width: int) -> Iterator[str]:
     """The measured agreement with people, set by set."""
     if about["agreement"]:
         yield from textwrap.wrap(
             "Agreement with people: Spearman's correlation of scores with mean ratings, reply by reply, with its 95 % "
             "interval; and the number of replies.",
-            _width(),
+            width,
         )
     elif about["results"]:
         yield "Agreement with people depends on what it was trained on."
@@ -187,8 +220,6 @@ def _agreement(about: Mapping[str, Any]) -> Iterator[str]:
 
 def _described(name: str) -> dict[str, Any]:
     """The description of one metric, with its default parameters."""
-    from rejoinder.errors import CallError
-    from rejoinder.registry import ALIASES, EVALUATORS, build, metric_class, metric_names, trainable_class
 
     cls = trainable_class(name) if name in EVALUATORS.keys() - metric_names() else metric_class(name)
     try:
