@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from rejoinder.comparing.compare import compare
     from rejoinder.comparing.comparison import Comparison
-    from rejoinder.comparing.pairwise import PairwiseReport, compare_pairwise
-    from rejoinder.comparing.preferences import PreferenceReport, preferences
+    from rejoinder.comparing.pairwise import PairwiseReport, prefer
+    from rejoinder.comparing.preferences import PreferenceReport
     from rejoinder.data.convert import Conversion, convert
     from rejoinder.data.records import FieldMap
     from rejoinder.data.source import read
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
     from rejoinder.learning.run import TrainingRun
     from rejoinder.metrics.base import Metric, ScoreWarning
-    from rejoinder.people.agreement import AgreementReport, agreement
-    from rejoinder.people.plan import Plan, PrecisionPlan, plan, plan_precision
+    from rejoinder.people.agreement import AgreementReport, agree
+    from rejoinder.people.plan import Plan, PrecisionPlan, plan
     from rejoinder.people.sample import LabelSample, sample
     from rejoinder.registry import load
     from rejoinder.replies.pool import GeneratedReplies, generate
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rejoinder.show.plots import Figure
     from rejoinder.training.calibrate import CalibrationReport, calibrate
     from rejoinder.training.distil import distill
-    from rejoinder.training.train import train
+    from rejoinder.training.train import setup, train
     from rejoinder.trust.pooled import MetaAnalysis, meta_analyse
     from rejoinder.trust.trust import MetaReport, meta_evaluate
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
@@ -81,11 +81,10 @@ _HOMES = {
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
-    "agreement": "people.agreement",
+    "agree": "people.agreement",
     "calibrate": "training.calibrate",
     "check": "scoring.check",
     "compare": "comparing.compare",
-    "compare_pairwise": "comparing.pairwise",
     "convert": "data.convert",
     "describe": "scoring.cards",
     "distill": "training.distil",
@@ -95,12 +94,12 @@ _HOMES = {
     "meta_analyse": "trust.pooled",
     "meta_evaluate": "trust.trust",
     "plan": "people.plan",
-    "plan_precision": "people.plan",
-    "preferences": "comparing.preferences",
+    "prefer": "comparing.pairwise",
     "read": "data.source",
     "reference_points": "evaluators.reference_points",
     "sample": "people.sample",
     "score": "scoring.score",
+    "setup": "training.train",
     "train": "training.train",
 }
 
@@ -138,11 +137,10 @@ __all__ = [
     "ScoreWarning",
     "TrainingRun",
     "__version__",
-    "agreement",
+    "agree",
     "calibrate",
     "check",
     "compare",
-    "compare_pairwise",
     "convert",
     "describe",
     "distill",
@@ -152,17 +150,36 @@ __all__ = [
     "meta_analyse",
     "meta_evaluate",
     "plan",
-    "plan_precision",
-    "preferences",
+    "prefer",
     "read",
     "reference_points",
     "sample",
     "score",
+    "setup",
     "train",
 ]
 
 
+_RENAMED = {
+    "agreement": "agree",
+    "compare_pairwise": "prefer",
+    "plan_precision": "plan",
+    "preferences": "prefer",
+}
+"""Former name -> the present one. The former ones go with version 0.3."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        from warnings import warn
+
+        present = _RENAMED[name]
+        warn(
+            f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3",
+            FutureWarning,
+            stacklevel=2,
+        )
+        name = present
     if name not in _HOMES:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     return getattr(import_module(f"rejoinder.{_HOMES[name]}"), name)

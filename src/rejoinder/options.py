@@ -426,6 +426,7 @@ def either(*given: Any) -> Any:
 
 _SEVERAL = "may be repeated"
 _READING = "reading"
+_JUDGES = "judges (language models)"
 
 REPLIES = Option(
     "the replies: .jsonl, .json, .csv, .tsv, .parquet or .xlsx files, a folder, a pattern such as 'logs/*.json', or - "
@@ -507,7 +508,7 @@ MaxCost = Annotated[
         "stop before all judges together have cost more than X, by the prices given with each judge",
         number(least=0),
         metavar="X",
-        group="judges (language models)",
+        group=_JUDGES,
     ),
 ]
 OnError = Annotated[

@@ -105,7 +105,7 @@ def test_the_forest_plot_is_of_the_best_metric_unless_one_is_named(tmp_path: Pat
 def test_plans_and_preferences_are_drawn() -> None:
     assert "contexts" in texts(rejoinder.plan(difference=0.25, sd=1.0).plot().svg)
     choices = [{"context": [str(n)], "a": "new", "b": "old", "winner": "new" if n % 3 else "old"} for n in range(30)]
-    assert {"new", "old"} <= set(texts(rejoinder.preferences(choices, resamples=100).plot().svg))
+    assert {"new", "old"} <= set(texts(rejoinder.prefer(choices, resamples=100).plot().svg))
 
 
 def test_wrong_names_are_refused(comparison: rejoinder.Comparison, judged: rejoinder.MetaReport) -> None:

@@ -88,7 +88,7 @@ CALLS: dict[str, Call] = {
         },
     ),
     "compare_pairwise": Call(
-        rejoinder.compare_pairwise,
+        rejoinder.prefer,
         {"origins": [EXAMPLES], "judge": "judge(model=m, url='http://127.0.0.1:9/v1', retries=0)"},
         {
             "origins": [*ORIGINS, *NOTHING],
@@ -128,15 +128,20 @@ CALLS: dict[str, Call] = {
         {"origins": [JUDGED, JUDGED], "metrics": "length", "resamples": 20},
         {"origins": [*ORIGINS, *NOTHING, EXAMPLES], "kind": [*WORDS, None], "remove_outliers": FLAGS},
     ),
-    "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN),
-    "plan_precision": Call(rejoinder.plan_precision, {"agreement": 0.5}, PRECISION),
-    "preferences": Call(
-        rejoinder.preferences,
-        {"origin": PREFERENCES, "resamples": 20},
-        {"origin": [*ORIGINS, *NOTHING, EXAMPLES], "model": [*WORDS, None]},
+    "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN | PRECISION),
+    "prefer": Call(
+        rejoinder.prefer,
+        {"preferences": [PREFERENCES], "resamples": 20},
+        {
+            "preferences": [*ORIGINS, *NOTHING, EXAMPLES],
+            "model": [*WORDS, None],
+            "judge": [*WORDS, "bleu"],
+            "pair_by": [*TEXTS, "context_id"],
+            "max_cost": but_none(AT_LEAST_ZERO, 1),
+        },
     ),
-    "agreement": Call(
-        rejoinder.agreement,
+    "agree": Call(
+        rejoinder.agree,
         {"ratings": RATINGS, "aggregation": "mean", "resamples": 20},
         {
             "ratings": [*ORIGINS, *NOTHING, EXAMPLES],
@@ -147,6 +152,17 @@ CALLS: dict[str, Call] = {
             "aggregation": WORDS,
             "output": OUTPUT_FILES,
         },
+    ),
+    "setup": Call(
+        rejoinder.setup,
+        {"name": "default-large", "output": "large"},
+        {
+            "name": [3, True, None, "", "default", "defalt-large"],
+            "output": [*FOLDERS, None],
+            "mpnet": [3, None, "", ["x"], "missing/folder"],
+            "smollm2": [3, None, "", ["x"], "missing/folder"],
+        },
+        frozenset({"template"}),
     ),
     "sample": Call(
         rejoinder.sample,
@@ -249,7 +265,8 @@ METHODS: dict[str, Call] = {
     "plan-stated": Call(
         rejoinder.plan, {"difference": 0.5, "sd": 1.0}, {name: of for name, of in PLAN.items() if name != "pilot"}
     ),
-    "plan-correlation": Call(rejoinder.plan_precision, {"correlation": 0.3}, PRECISION),
+    "plan-agreement": Call(rejoinder.plan, {"agreement": 0.5}, PRECISION | {"difference": [0.5], "sd": [1.0]}),
+    "plan-correlation": Call(rejoinder.plan, {"correlation": 0.3}, PRECISION),
     "Metric.score": Call(rejoinder.load("bleu").score, {}, {"examples": ORIGINS}),
     "Metric.corpus_score": Call(rejoinder.load("distinct").corpus_score, {}, {"examples": ORIGINS}),
     "Evaluator.fit": Call(

@@ -43,7 +43,7 @@ def test_the_same_models_elsewhere_give_the_same_scores(fitted: tuple[Path, Blen
         "mpnet": str(shutil.copytree(tiny_encoder(), tmp_path / "encoder here")),
         "smollm2": str(shutil.copytree(tiny_causal(), tmp_path / "model")),
     }
-    made = setup("default-large", tmp_path / "large", models, template=template)
+    made = setup("default-large", tmp_path / "large", **models, template=template)
     examples = [item.example for item in judged()[:6]]
     np.testing.assert_allclose(made.score(examples), blend.score(examples), atol=1e-6)
     for model in models.values():
@@ -61,24 +61,24 @@ def test_another_encoder_is_refused_and_nothing_written(fitted: tuple[Path, Blen
     with pytest.raises(
         CallError, match=r"other is not the encoder .* expected sentence-transformers/all-mpnet-base-v2"
     ):
-        setup("default-large", tmp_path / "large", models, template=fitted[0])
+        setup("default-large", tmp_path / "large", **models, template=fitted[0])
     assert not (tmp_path / "large").exists()
 
 
 def test_what_is_missing_is_said_in_one_line(fitted: tuple[Path, Blend], tmp_path: Path) -> None:
     models = {"mpnet": tiny_encoder(), "smollm2": str(tmp_path / "nowhere")}
     with pytest.raises(CallError, match=r"no model .*there is no such file or folder"):
-        setup("default-large", tmp_path / "large", models, template=fitted[0])
+        setup("default-large", tmp_path / "large", **models, template=fitted[0])
     both = {"mpnet": str(tmp_path / "a"), "smollm2": str(tmp_path / "b")}
     with pytest.raises(
         CallError, match=r"needs .*a and .*b, which are neither .* expected --mpnet FOLDER --smollm2 FO"
     ):
-        setup("default-large", tmp_path / "large", both, template=fitted[0])
+        setup("default-large", tmp_path / "large", **both, template=fitted[0])
     assert not (tmp_path / "large").exists()
     with pytest.raises(CallError, match="rejoinder setup default-large --mpnet MODEL --smollm2 MODEL"):
         load("default-large")
     with pytest.raises(CallError, match="did you mean default-large"):
-        setup("default-larg", tmp_path / "large", {})
+        setup("default-larg", tmp_path / "large")
 
 
 def test_another_form_of_the_language_model_is_told(fitted: tuple[Path, Blend], tmp_path: Path) -> None:
@@ -87,4 +87,4 @@ def test_another_form_of_the_language_model_is_told(fitted: tuple[Path, Blend], 
     weights = {name: array * np.float32(1.01) for name, array in load_file(path).items()}
     save_file(weights, path, {"format": "pt"})
     with pytest.warns(ScoreWarning, match="other weights"):
-        setup("default-large", tmp_path / "large", {"mpnet": tiny_encoder(), "smollm2": str(other)}, template=fitted[0])
+        setup("default-large", tmp_path / "large", mpnet=tiny_encoder(), smollm2=str(other), template=fitted[0])

@@ -17,7 +17,7 @@ _FOR_SCORES = (
 
 def run_pairwise(arguments: argparse.Namespace) -> int:
     """Compare systems by which of two replies a judge prefers."""
-    from rejoinder.comparing.pairwise import compare_pairwise, judge_of, plan_pairwise
+    from rejoinder.comparing.pairwise import judge_of, plan_pairwise, prefer
 
     for option in _FOR_SCORES:
         if getattr(arguments, option, None):
@@ -30,9 +30,7 @@ def run_pairwise(arguments: argparse.Namespace) -> int:
         plan = plan_pairwise(*arguments.replies, judge=judge, **reading)
         put_plans({f"{judge.model} at {judge.asker.endpoint.host}": plan}, arguments)
         return 0
-    report = compare_pairwise(
-        *arguments.replies, judge=judge, seed=arguments.seed, resamples=arguments.resamples, **reading
-    )
+    report = prefer(*arguments.replies, judge=judge, seed=arguments.seed, resamples=arguments.resamples, **reading)
     if arguments.latex:
         put(report.to_latex())
     else:

@@ -21,8 +21,7 @@ from itertools import pairwise
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from rejoinder.errors import shortened
-from rejoinder.options import Check, Option, Parameter, alternatives
+from rejoinder.options import Option, Parameter, alternatives
 
 EMPTY = inspect.Parameter.empty
 _COMMON_START = re.compile(r"(?!Hugging Face)[A-Z][a-z ]")
@@ -125,7 +124,9 @@ def _metavar(parameter: Parameter) -> str:
 
 def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
     """How argparse reads the values."""
-    several = {"": {}, "repeat": {"action": "append"}, "+": {"nargs": "+"}, "*": {"nargs": "*"}}[part.many]
+    several: dict[str, Any] = {"": {}, "repeat": {"action": "append"}, "+": {"nargs": "+"}, "*": {"nargs": "*"}}[
+        part.many
+    ]
     if parameter.option.parts:
         return several
     if parameter.types == (bool,):
@@ -136,33 +137,21 @@ def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
         several = {"nargs": "?", "const": part.const}
     fixed = next((get_args(kind) for kind in parameter.types if get_origin(kind) is tuple), ())
     if fixed and fixed[-1] is not Ellipsis:
-        return {"nargs": len(fixed), "type": _reader(fixed[0])}
+        return {"nargs": len(fixed), "type": _number(fixed[0])}
     numbers = {int, float} & {item for kind in parameter.types for item in (kind, *get_args(kind))}
-    if not numbers or str in parameter.types:
-        return several
-    kind = float if float in numbers else int
-    return {"type": _reader(kind, None if several and "const" not in several else parameter.check), **several}
+    if numbers:
+        several["type"] = _number(float if float in numbers else int)
+    return several
 
 
-def _reader(kind: Any, check: Check | None = None, *, optional: bool = False) -> Callable[[str], Any]:
-    """From an option's text to a number, with the check that the function has; argparse shows the error."""
-    if kind not in {int, float}:
-        return str
-    expected = "a whole number" if kind is int else "a number"
+def _number(kind: type[int] | type[float]) -> Callable[[str], Any]:
+    """From an option's text to a number; what is none is left to the check of the function, which says so."""
 
     def read(text: str) -> Any:
-        if optional and text.lower() == "none":
-            return None
         try:
-            value: Any = kind(text) if len(text) < _LONGEST_NUMBER else text
+            return kind(text) if len(text) < _LONGEST_NUMBER else text
         except ValueError:
-            value = text
-        try:
-            if check is None and isinstance(value, str):
-                raise ValueError(expected)
-            return value if check is None else check(value)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"must be {error}, not {shortened(text)}") from None
+            return text
 
     return read
 
@@ -264,6 +253,23 @@ def _field_parsing(parameter: Parameter) -> dict[str, Any]:
         count = 1 + len(others)
         return {"nargs": count, "type": _reader(item), "metavar": (metavar,) * count}
     return {"type": _reader(kind, optional=parameter.may_be_none), "metavar": _metavar(parameter)}
+
+
+def _reader(kind: Any, *, optional: bool = False) -> Callable[[str], Any]:
+    """From an option's text to a field's value; argparse shows the error where it cannot be read."""
+    if kind not in {int, float}:
+        return str
+    expected = "a whole number" if kind is int else "a number"
+
+    def read(text: str) -> Any:
+        if optional and text.lower() == "none":
+            return None
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {expected}, not {text!r}") from None
+
+    return read
 
 
 def _as_help(documentation: str) -> str:

@@ -22,6 +22,7 @@ from rejoinder.cli.output import (
     terminal_width,
 )
 from rejoinder.cli.parameters import add_parameters, arguments_of, located
+from rejoinder.errors import CallError
 from rejoinder.options import described
 
 
@@ -36,8 +37,8 @@ class Verb:
     """Forms of the result: json, latex, details, report, and texts where a report may show some."""
     told: str = ""
     """Said at the end, with values of options in braces, if they were given."""
-    interrupted: str = ""
-    """The place of the function that says what is kept when the verb is interrupted, given its options."""
+    kept: Callable[[argparse.Namespace], str] | None = None
+    """Says what is kept when the verb is interrupted; "" where nothing is."""
     page: str = ""
     """The place of the function that makes the HTML report of the result."""
     module: str = ""
@@ -46,6 +47,12 @@ class Verb:
     """Adds options that only a terminal has."""
     end: Callable[[Any, argparse.Namespace], int] | None = None
     """Checks of the result; gives the exit code."""
+    start: Callable[[argparse.Namespace], None] | None = None
+    """Checks of the options that only a terminal has; raises a CallError."""
+    was_finished: Callable[[Any], bool] | None = None
+    """Whether an earlier run had finished the same output, which is then all that is said."""
+    prints: bool = True
+    """Whether the result is printed; a model is not."""
     tells_readings: bool = True
     """Whether notes say how files were read."""
 
@@ -54,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
     """The options of a verb: the parameters of its function, and how its result is shown."""
     add_parameters(parser, described(verb.place))
     forms = verb.forms.split()
-    if "json" in forms:
+    if verb.prints:
         form = parser.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print one JSON object instead of text")
         if "latex" in forms:
@@ -78,18 +85,25 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
 
     multiply_on_one_thread()
     report: str | None = getattr(arguments, "report", None)
+    if verb.start is not None:
+        verb.start(arguments)
     with ExitStack() as stack:
         if report is not None:
             stack.enter_context(reserved(*report_outputs(report), reads=files_read(arguments)))
         try:
             result = called(verb.place, arguments)
         except KeyboardInterrupt:
-            if verb.interrupted and (kept := located(verb.interrupted)(arguments)):
+            if verb.kept is not None and (kept := verb.kept(arguments)):
                 say(kept, arguments)
             raise
         if report is not None:
             _write_report(verb, result, report)
-    _show(result, arguments)
+    if verb.was_finished is not None and verb.was_finished(result):
+        say(f"{arguments.output} is finished: there is nothing left to do", arguments)
+        if not arguments.json:
+            return 0
+    if verb.prints:
+        _show(result, arguments)
     if verb.told and all(getattr(arguments, name) for _, name, _, _ in string.Formatter().parse(verb.told) if name):
         say(verb.told.format_map(vars(arguments)), arguments)
     if report is not None:
@@ -124,6 +138,30 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
     say_skipped(getattr(result, "skipped", ()), arguments)
 
 
+# What single verbs check and say.
+
+
+def _check_plan(arguments: argparse.Namespace) -> None:
+    if arguments.report and (arguments.agreement is not None or arguments.correlation is not None):
+        raise CallError("--report is for a comparison of systems, not for --agreement or --correlation")
+
+
+def _check_agree(arguments: argparse.Namespace) -> None:
+    if arguments.aggregation and not arguments.output:
+        raise CallError("--aggregation needs -o, the file to write the scores to")
+
+
+def _unfinished_replies(arguments: argparse.Namespace) -> str:
+    from rejoinder.folders.outputs import UnfinishedRows
+
+    unfinished = UnfinishedRows(Path(arguments.output)).rows
+    return (
+        f"replies so far are in {unfinished}: run the same command with --resume to continue"
+        if unfinished.exists()
+        else ""
+    )
+
+
 VERB_GROUPS: dict[str, dict[str, Verb]] = {
     "Judge replies": {
         "demo": Verb(
@@ -151,27 +189,43 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
     "Ask people": {
         "plan": Verb(
             "say how many contexts, raters and labels an evaluation needs, before they are collected",
-            module="people.plan",
+            "people.plan:plan",
+            forms="json latex report",
+            page="people.plan:render_plan",
+            start=_check_plan,
         ),
         "sample": Verb(
-            "choose the replies that people should label, each with a known probability", module="people.sample"
+            "choose the replies that people should label, each with a known probability",
+            "people.sample:sample",
+            told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
         ),
         "annotate": Verb("collect human scores of replies in a browser", module="people.annotate"),
         "agree": Verb(
-            "measure how well raters agree, and turn their ratings into one score per reply", module="people.agree"
+            "measure how well raters agree, and turn their ratings into one score per reply",
+            "people.agreement:agree",
+            told="judged replies: {output} (rejoinder meta {output})",
+            start=_check_agree,
         ),
-        "prefer": Verb("rank systems by pairwise preferences: which of two replies is better", module="people.prefer"),
+        "prefer": Verb(
+            "rank systems by pairwise preferences: which of two replies is better",
+            "comparing.pairwise:prefer",
+            forms="json latex",
+        ),
     },
     "Train": {
         "train": Verb("train an evaluator, a sentence encoder or a reply model", module="train"),
         "calibrate": Verb(
             "put a trained evaluator's scores on the human scale, with an interval for each reply",
-            module="models.calibrate",
+            "training.calibrate:calibrate",
+            told="model: {output} (rejoinder score REPLIES -m {output} --intervals -o scores.jsonl)",
         ),
         "distill": Verb("train a small evaluator to predict the scores of larger ones", module="models.distill"),
         "generate": Verb(
             "reply to contexts with one trained reply model, or with a pool of them for judging",
-            module="models.generate",
+            "replies.pool:generate",
+            told="replies: {output}",
+            kept=_unfinished_replies,
+            was_finished=lambda replies: bool(replies.summary.was_finished),
         ),
         "experiment": Verb(
             "train an evaluator many times, to test it on new contexts, systems and corpora", module="experiment"
@@ -183,7 +237,10 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
     "Run": {
         "serve": Verb("score replies over HTTP", module="serve"),
         "setup": Verb(
-            "set up an evaluator that needs models which do not come with the package", module="models.setup"
+            "set up an evaluator that needs models which do not come with the package",
+            "training.train:setup",
+            prints=False,
+            told="model: {output} (rejoinder score REPLIES -m {output})",
         ),
         "doctor": Verb(
             "show what is installed, which extras are missing, and whether the evaluators in the package work",

@@ -7,11 +7,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any, overload
 
 import numpy as np
 
-from rejoinder.comparing.preferences import Pair, PreferenceReport, plain_interval, preferences, rate_text
+from rejoinder.comparing.preferences import Pair, PreferenceReport, plain_interval, ranked_preferences, rate_text
 from rejoinder.comparing.systems import join_systems
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
@@ -19,9 +19,9 @@ from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.judge.asking import Answer, Question
 from rejoinder.judge.cost import Plan
-from rejoinder.judge.judge import Judge, family_notes, name_host
+from rejoinder.judge.judge import Judge, family_notes, limit_cost, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
-from rejoinder.options import RESAMPLES, OnError, checked
+from rejoinder.options import FIELDS, RESAMPLES, MaxCost, OnError, Option, Quiet, Resamples, Seed, text, verb
 from rejoinder.registry import load
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, share_text
@@ -122,25 +122,98 @@ def _verdict(with_a_first: str | None, with_b_first: str | None) -> PairVerdict:
 # Which system does a judge prefer? Replies to the same context are shown to a language model in pairs.
 
 
+_JUDGES = "judges (language models)"
 _OWN_FIELDS = ("id", "context_id", "context")
 
 
-@checked()
-def compare_pairwise(
-    *origins: Any,
-    judge: str | Judge,
-    pair_by: str | None = None,
-    fields: Fields | None = None,
-    on_error: OnError = "raise",
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> PairwiseReport:
-    """Rank the systems of two or more files, lists or frames of replies by which of two replies a judge prefers.
+@overload
+def prefer(*preferences: Any, judge: None = None, **settings: Any) -> PreferenceReport: ...
 
-    Replies to the same context (`context_id`, else equal context text; `pair_by` names another field) are shown in
-    both orders. A reply wins where both answers prefer it; anything else is a tie.
+
+@overload
+def prefer(*preferences: Any, judge: str | Judge, **settings: Any) -> PairwiseReport: ...
+
+
+@verb  # type: ignore[misc]  # the overloads leave out the arguments that all results share
+def prefer(
+    *preferences: Annotated[
+        Any,
+        Option(
+            "judgements of pairs of replies: records with the systems `a` and `b`, the `winner` (a system's name, "
+            "'tie' or 'both bad'), and optionally context, context_id, rater, response_a, response_b; with --judge, "
+            "the replies of two or more systems",
+            many="+",
+        ),
+    ],
+    judge: Annotated[
+        str | Judge | None,
+        Option(
+            "ask a judge which of two replies to one context is better, in both orders: --judge "
+            "'judge(model=..., url=...)'",
+            metavar="JUDGE",
+            group=_JUDGES,
+        ),
+    ] = None,
+    model: Annotated[
+        str,
+        Option(
+            "davidson estimates how common ties are (default); bradley-terry counts a tie as half a win for each",
+            choices=("davidson", "bradley-terry"),
+        ),
+    ] = "davidson",
+    pair_by: Annotated[
+        str | None,
+        Option(
+            "with --judge: pair the replies of different systems by equal values of this field (default: context_id, "
+            "else equal context)",
+            text,
+            metavar="FIELD",
+            group=_JUDGES,
+        ),
+    ] = None,
+    max_cost: MaxCost = None,
+    fields: Annotated[Fields | None, FIELDS] = None,
+    on_error: OnError = "raise",
+    seed: Seed = 0,
+    resamples: Resamples = RESAMPLES,
+    quiet: Quiet = True,
+) -> PreferenceReport | PairwiseReport:
+    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
+
+    `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
+    Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
+
+    With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
+    systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
+    `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it; anything else
+    is a tie. `max_cost` ends the run before the judge has cost more.
     """
+    if judge is None:
+        if pair_by is not None or max_cost is not None:
+            raise CallError("pair_by and max_cost are for a judge, that is asked about pairs: expected a judge")
+        if len(preferences) != 1:
+            raise CallError(f"expected one set of preferences, or a judge and replies, found {len(preferences)}")
+        return ranked_preferences(
+            preferences[0], model=model, fields=fields, on_error=on_error, seed=seed, resamples=resamples
+        )
     asked = judge_of(judge)
+    asked.asker.quiet = quiet
+    if max_cost is not None:
+        limit_cost([asked], max_cost)
+    return _judged(asked, preferences, model, pair_by, fields, on_error, seed, resamples)
+
+
+def _judged(
+    asked: Judge,
+    origins: Sequence[Any],
+    model: str,
+    pair_by: str | None,
+    fields: Fields | None,
+    on_error: OnError,
+    seed: int,
+    resamples: int,
+) -> PairwiseReport:
+    """The systems as the judge prefers them."""
     pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)
     verdicts = preferred(asked, pairs)
     usable = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.outcome]
@@ -150,7 +223,7 @@ def compare_pairwise(
         Preference(a, a.system, b.system, verdict.outcome, responses=(a.response, b.response))
         for (a, b), verdict in usable
     ]
-    ranked = preferences(choices, seed=seed, resamples=resamples)
+    ranked = ranked_preferences(choices, model=model, fields=None, on_error="raise", seed=seed, resamples=resamples)
     return PairwiseReport(
         ranked,
         judge=asked.model,
@@ -169,7 +242,7 @@ def plan_pairwise(
     fields: Fields | None = None,
     on_error: OnError = "raise",
 ) -> Plan:
-    """What `compare_pairwise` would send to the judge; nothing is sent."""
+    """What `prefer` would send to the judge; nothing is sent."""
     return planned_pairs(judge_of(judge), pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)[0])
 
 

@@ -17,7 +17,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.data.judged import Preference, PreferenceSource, context_key
 from rejoinder.data.records import Fields
 from rejoinder.errors import DataError, listed
-from rejoinder.options import RESAMPLES, OnError, checked, one_of
+from rejoinder.options import OnError
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.plots import Figure
@@ -50,27 +50,15 @@ from rejoinder.stats.resampling import ALPHA, mean_interval
 # Which system do people prefer? A ranking from pairwise preferences.
 
 
-MODELS = ("davidson", "bradley-terry")
 FEWEST_WITH_LENGTHS = 10
 """Fewest comparisons of two systems for which the effect of length is estimated."""
 _OUTCOMES = {"a": WIN, "b": LOSS}
 
 
-@checked(model=one_of(*MODELS))
-def preferences(
-    origin: Any,
-    *,
-    model: str = "davidson",
-    fields: Fields | None = None,
-    on_error: OnError = "raise",
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+def ranked_preferences(
+    origin: Any, *, model: str, fields: Fields | None, on_error: OnError, seed: int, resamples: int
 ) -> PreferenceReport:
-    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
-
-    `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
-    Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
-    """
+    """The systems of pairwise preferences, ranked: `prefer` without a judge."""
     with closing(PreferenceSource(origin, fields, on_error)) as source:
         judgements = list(source.preferences())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import RESAMPLES, OnError, checked, number, one_of, optional
+from rejoinder.options import FIELDS, RESAMPLES, OnError, Option, Resamples, Seed, number, path, text, verb
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, grid, interval_text, number_text, p_text
-from rejoinder.stats.aggregation import METHODS, aggregate
+from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.mixed import CrossedMeans, crossed_means
 from rejoinder.stats.rater_intervals import alpha_interval
 from rejoinder.stats.raters import (
-    LEVELS,
     IntraclassCorrelation,
     cohens_kappa,
     fleiss_kappa,
@@ -93,37 +92,77 @@ class AgreementReport:
         return self.rated.probabilities.get((example.id, example.system), float("nan"))
 
 
-@checked(
-    level=one_of(*LEVELS),
-    least_kappa=optional(number(-1, 1)),
-    mad=optional(number(least=0)),
-    aggregation=optional(one_of(*METHODS)),
-)
-def agreement(
-    ratings: Any,
+@verb
+def agree(
+    ratings: Annotated[
+        Any,
+        Option("judged replies, or a table with one row per rating: id, system, rater, dimension, score, time"),
+    ],
     *,
-    replies: Any = None,
-    dimension: str | None = None,
-    level: str = "interval",
-    least_kappa: float | None = None,
-    mad: float | None = None,
-    aggregation: str | None = None,
-    fields: Fields | None = None,
+    replies: Annotated[Any, Option("the replies that were rated, where the table has only ids", metavar="FILE")] = None,
+    dimension: Annotated[
+        str | None, Option("the dimension that was rated (default: all)", text, metavar="NAME")
+    ] = None,
+    level: Annotated[
+        str,
+        Option(
+            "the level of measurement of the scores, for Krippendorff's alpha",
+            choices=("nominal", "ordinal", "interval"),
+        ),
+    ] = "interval",
+    least_kappa: Annotated[
+        float | None,
+        Option(
+            "leave out raters whose median kappa with the others is below this (0.2 in the papers)",
+            number(-1, 1),
+            metavar="K",
+            group="filters",
+        ),
+    ] = None,
+    mad: Annotated[
+        float | None,
+        Option(
+            "leave out ratings more than N scaled median absolute deviations from their reply's median (N: 1)",
+            number(least=0),
+            metavar="N",
+            const=1.0,
+            group="filters",
+        ),
+    ] = None,
+    aggregation: Annotated[
+        str | None,
+        Option(
+            "the mean; the mean of z-scores of each rater; models of raters' errors (default: mean, with -o)",
+            choices=("mean", "normalised", "dawid-skene", "mace"),
+            group="one score per reply",
+            old=("--aggregate",),
+        ),
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    output: str | Path | None = None,
+    seed: Seed = 0,
+    resamples: Resamples = RESAMPLES,
+    output: Annotated[
+        str | Path | None,
+        Option(
+            "write judged replies with these scores",
+            path,
+            short="-o",
+            metavar="FILE.jsonl",
+            group="one score per reply",
+        ),
+    ] = None,
 ) -> AgreementReport:
     """Measure how well raters agree, on judged records or on a table with one row per rating.
 
     `least_kappa` leaves out raters whose median quadratic-weighted kappa with the others is lower, `mad` ratings that
     are more than so many scaled median absolute deviations from the median of their reply (Zhao et al. 2020: 1).
-    `aggregation` is how one score per reply is made (mean, normalised, dawid-skene, mace), and `output` the judged file
-    that they are written to. `replies` is the file of replies, where the ratings have only ids. `level` is the scale of
-    the ratings: nominal, ordinal or interval.
+    `aggregation` is how one score per reply is made (mean, normalised, dawid-skene, mace; with an output, mean is the
+    default), and `output` the judged file that they are written to. `replies` is the file of replies, where the ratings
+    have only ids. `level` is the scale of the ratings: nominal, ordinal or interval.
     """
     if output is not None and aggregation is None:
-        raise CallError(f"an output needs an aggregation: expected one of {', '.join(METHODS)}")
+        aggregation = "mean"
     with reserved_file(output, (".jsonl",), reads=paths_of([ratings, replies])) as target:
         rated = read_ratings(ratings, replies=replies, fields=fields, on_error=on_error)
         if target is not None and not rated.has_texts:

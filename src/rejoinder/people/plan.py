@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.metrics.base import Metric
-from rejoinder.options import OnError, checked, number, one_of, optional, several, whole
+from rejoinder.options import FIELDS, Dimension, OnError, Option, Quiet, number, several, verb, whole
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import choose
 from rejoinder.scoring.table import json_ready
@@ -27,7 +27,6 @@ from rejoinder.show.html import Section, html_table, panel_grid, render_page, sp
 from rejoinder.show.markup import element, joined
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import counted, grid, latex_safe, latex_table, text_html
-from rejoinder.stats.correlation import KINDS
 from rejoinder.stats.planning import (
     MOST,
     PilotSpread,
@@ -39,7 +38,6 @@ from rejoinder.stats.planning import (
     pilot_spread,
     spread_of_icc,
 )
-from rejoinder.stats.resampling import ALPHA
 
 # How many contexts, raters and labels does an evaluation need?
 
@@ -50,34 +48,96 @@ POWER = 0.8
 MOST_SYSTEMS = 1000
 MOST_CONTEXTS = 1_000_000_000
 MOST_RATERS = 1000
+_STATED = "without a pilot"
+_INTERVAL = "an interval instead of a comparison"
 
 
-@checked(
-    difference=number(above=0),
-    sd=optional(number(least=0)),
-    rater_sd=optional(number(least=0)),
-    icc=optional(number(above=0, most=1)),
-    systems=whole(2, MOST_SYSTEMS),
-    contexts=optional(whole(2, MOST_CONTEXTS)),
-    power=number(above=0, below=1),
-    alpha=number(above=0, below=1),
-)
+@overload
+def plan(*pilot: Any, difference: float, **settings: Any) -> Plan: ...
+
+
+@overload
+def plan(*, agreement: float, **settings: Any) -> PrecisionPlan: ...
+
+
+@overload
+def plan(*, correlation: float, **settings: Any) -> PrecisionPlan: ...
+
+
+@verb  # type: ignore[misc]  # the overloads leave out the arguments that all results share
 def plan(
-    *pilot: Any,
-    difference: float,
-    metric: str | Metric | None = None,
-    dimension: str | None = None,
-    sd: float | None = None,
-    rater_sd: float | None = None,
-    icc: float | None = None,
-    systems: int = 2,
-    contexts: int | None = None,
-    power: float = POWER,
-    alpha: float = ALPHA,
-    fields: Fields | None = None,
+    *pilot: Annotated[
+        Any,
+        Option(
+            "judged replies of two or more systems, with several raters if possible; with -m, files of replies that "
+            "the metric scores; leave it out if --sd states the spread"
+        ),
+    ],
+    difference: Annotated[
+        float | None,
+        Option("the smallest difference between two systems that would matter", number(above=0), metavar="D"),
+    ] = None,
+    metric: Annotated[
+        str | Metric | None,
+        Option("plan for the scores of this metric, not for ratings", short="-m", metavar="NAME"),
+    ] = None,
+    dimension: Dimension = None,
+    sd: Annotated[
+        float | None,
+        Option(
+            "standard deviation over contexts of the true difference between two systems",
+            number(least=0),
+            metavar="SD",
+            group=_STATED,
+        ),
+    ] = None,
+    rater_sd: Annotated[
+        float | None,
+        Option("standard deviation of ratings of one reply", number(least=0), metavar="SD", group=_STATED),
+    ] = None,
+    icc: Annotated[
+        float | None,
+        Option(
+            "in place of --rater-sd: the intraclass correlation of single ratings",
+            number(above=0, most=1),
+            metavar="ICC",
+            group=_STATED,
+        ),
+    ] = None,
+    systems: Annotated[int, Option("systems to compare", whole(2, MOST_SYSTEMS), metavar="K")] = 2,
+    contexts: Annotated[
+        int | None, Option("the largest number of contexts available", whole(2, MOST_CONTEXTS), metavar="N")
+    ] = None,
+    power: Annotated[float, Option("probability of detecting the difference", number(above=0, below=1))] = POWER,
+    alpha: Annotated[float, Option("significance level", number(above=0, below=1))] = 0.05,
+    agreement: Annotated[
+        float | None,
+        Option("expected Krippendorff's alpha of the raters", number(least=0, below=1), metavar="A", group=_INTERVAL),
+    ] = None,
+    correlation: Annotated[
+        float | None,
+        Option("expected correlation of a metric with people", number(above=-1, below=1), metavar="R", group=_INTERVAL),
+    ] = None,
+    kind: Annotated[
+        str, Option("the kind of correlation", choices=("pearson", "spearman", "kendall"), group=_INTERVAL)
+    ] = "spearman",
+    width: Annotated[
+        float, Option("the width that the 95 % interval should have", number(above=0, below=2), group=_INTERVAL)
+    ] = 0.2,
+    raters: Annotated[
+        Sequence[int],
+        Option(
+            "with --agreement: numbers of raters, each with its number of items",
+            several(whole(2, MOST_RATERS), "a list of numbers of raters"),
+            metavar="N",
+            many="+",
+            group=_INTERVAL,
+        ),
+    ] = (2, 3, 5, 10),
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    quiet: bool = True,
-) -> Plan:
+    quiet: Quiet = True,
+) -> Plan | PrecisionPlan:
     """How many contexts and ratings detect a `difference` between two systems' means.
 
     The spread comes from a pilot: one file of judged replies, or, with a `metric`, files of replies that it scores. Or
@@ -85,10 +145,19 @@ def plan(
     `rater_sd`, that of single ratings of one reply, or `icc`, the intraclass correlation of single ratings (neither:
     scores without rater noise). With more than two `systems`, all pairs are compared with Holm's correction. `contexts`
     is the number that can be had at most.
+
+    With the expected `agreement` of raters (Krippendorff's alpha), or the expected `correlation` of a metric with
+    people, the plan is instead how many items an interval of this `width` needs, for each number of `raters`.
     """
+    mapping = FieldMap.given(fields)
+    if agreement is not None or correlation is not None:
+        if pilot or not all(given is None for given in (difference, metric, dimension, sd, rater_sd, icc, contexts)):
+            raise CallError("a pilot and a difference are for comparing systems, not for an agreement or a correlation")
+        return _precision(agreement, correlation, width, raters, kind)
+    if difference is None:
+        raise CallError("plan needs the smallest difference that would matter: expected a difference")
     if power <= alpha:
         raise CallError(f"power must be above alpha, which is {alpha:g}")
-    mapping = FieldMap.given(fields)
     if pilot:
         if not (sd is None and rater_sd is None and icc is None):
             raise CallError("sd, rater_sd and icc are estimated from the pilot: give either a pilot or these")
@@ -115,25 +184,10 @@ def plan(
     )
 
 
-@checked(
-    agreement=optional(number(least=0, below=1)),
-    correlation=optional(number(above=-1, below=1)),
-    width=number(above=0, below=2),
-    raters=several(whole(2, MOST_RATERS), "a list of numbers of raters"),
-    kind=one_of(*KINDS),
-)
-def plan_precision(
-    *,
-    agreement: float | None = None,
-    correlation: float | None = None,
-    width: float = 0.2,
-    raters: Sequence[int] = (2, 3, 5, 10),
-    kind: str = "spearman",
+def _precision(
+    agreement: float | None, correlation: float | None, width: float, raters: Sequence[int], kind: str
 ) -> PrecisionPlan:
-    """How many items an interval of this width needs: on Krippendorff's alpha, or on a correlation with people.
-
-    `agreement` or `correlation` is the expected value. For `agreement` there is one row per number of raters.
-    """
+    """How many items an interval of this width needs; for an agreement, one row per number of raters."""
     if (agreement is None) == (correlation is None):
         raise CallError("expected either an agreement or a correlation")
     if agreement is not None:

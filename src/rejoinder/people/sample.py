@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, listed
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import OnError, checked, one_of, optional, path, whole
+from rejoinder.options import FIELDS, OnError, Option, Seed, path, text, verb, whole
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import grid, number_text
@@ -239,20 +239,46 @@ class LabelSample:
         return found
 
 
-@checked(labels=whole(1), scores=optional(path), design=optional(one_of(*DESIGNS)))
+@verb
 def sample(
-    replies: Any,
-    labels: int,
+    replies: Annotated[Any, Option("the replies of one or more systems")],
+    labels: Annotated[
+        int,
+        Option("how many replies to choose, of all systems together", whole(1), name="--labels", metavar="N"),
+    ],
     *,
-    scores: str | Path | None = None,
-    design: str | None = None,
-    predictor: str | None = None,
-    pilot: Any = None,
-    dimension: str | None = None,
-    fields: Fields | None = None,
+    scores: Annotated[
+        str | Path | None, Option("scores of these replies, which `score -o` wrote", path, metavar="FILE")
+    ] = None,
+    design: Annotated[
+        str | None,
+        Option(
+            "random: equal probabilities; stratified: by strata of the score; active: in proportion to the length of "
+            "the score's interval (default: active if the scores have intervals, stratified for other scores, random "
+            "without scores)",
+            choices=("random", "stratified", "active"),
+        ),
+    ] = None,
+    predictor: Annotated[
+        str | None, Option("which of the scores to use (default: the first)", text, metavar="METRIC")
+    ] = None,
+    pilot: Annotated[
+        Any,
+        Option(
+            "human scores of some of the replies: strata in which the metric predicts them badly get more labels",
+            metavar="FILE",
+        ),
+    ] = None,
+    dimension: Annotated[
+        str | None, Option("the dimension that the pilot rated (default: overall)", text, metavar="NAME")
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    seed: int = 0,
-    output: str | Path | None = None,
+    seed: Seed = 0,
+    output: Annotated[
+        str | Path | None,
+        Option("file to write the replies to", path, short="-o", metavar="FILE.jsonl", required=True),
+    ] = None,
 ) -> LabelSample:
     """Choose replies for people to label, and write them with their probabilities to `output`.
 

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,22 @@ from rejoinder.folders.outputs import (
     write_text,
 )
 from rejoinder.metrics.base import Metric
-from rejoinder.options import OnError, checked, fitting, of_type, one_or_more, optional, path, text, texts
+from rejoinder.options import (
+    FIELDS,
+    OnError,
+    Option,
+    Quiet,
+    Resume,
+    Seed,
+    either,
+    fitting,
+    of_type,
+    one_or_more,
+    path,
+    text,
+    texts,
+    verb,
+)
 from rejoinder.progress import bar
 from rejoinder.registry import load, load_reply_model
 from rejoinder.replies.base import Decoding, ReplyModel, context_seed
@@ -81,25 +96,82 @@ class GeneratedReplies:
         return str(self.summary)
 
 
-@checked(
-    also=one_or_more("'true', 'random' or both"),
-    drop=texts("a list such as ['length<3']"),
-    decoding=optional(of_type(str, Decoding, called="text such as 'beam(beam=4)', or a Decoding")),
-)
+_POOL = "a pool for judging"
+
+
+@verb
 def generate(
-    systems: Model | Mapping[str, Model] | Sequence[str],
-    contexts: Any,
+    systems: Annotated[
+        Model | Mapping[str, Model] | Sequence[str],
+        Option(
+            "one reply model, or several by the names of their systems",
+            parts=(
+                Option(
+                    "one trained reply model: one reply per context, none left out",
+                    name="--model",
+                    metavar="FOLDER",
+                    alternative="who",
+                    required=True,
+                ),
+                Option(
+                    "a pool for judging: trained reply models, each with the system name for its replies; a decoding "
+                    "may follow, hred=FOLDER@nucleus(p=0.9); may be repeated",
+                    name="--systems",
+                    metavar="NAME=FOLDER,...",
+                    many="repeat",
+                    alternative="who",
+                    required=True,
+                ),
+            ),
+            read=either,
+        ),
+    ],
+    contexts: Annotated[
+        Any,
+        Option(
+            "what to reply to: .jsonl(.gz), .csv, .tsv, .parquet, or - for JSON lines on standard input; records with "
+            "`context` or `messages`, or with the `turns` of a dialogue, whose last turn is taken as the true reply"
+        ),
+    ],
     *,
-    also: str | Sequence[str] = (),
-    drop: Sequence[str] = (),
-    keep_offensive: bool = False,
-    decoding: str | Decoding | None = None,
-    fields: Fields | None = None,
+    also: Annotated[
+        str | Sequence[str],
+        Option(
+            "add the true reply, a random reply, or both",
+            one_or_more("'true', 'random' or both"),
+            metavar="true,random",
+            group=_POOL,
+        ),
+    ] = (),
+    drop: Annotated[
+        Sequence[str],
+        Option(
+            "leave out replies that a metric scores above (or, with <, below) a number; may be repeated",
+            texts("a list such as ['length<3']"),
+            metavar="METRIC>NUMBER",
+            many="repeat",
+            group=_POOL,
+        ),
+    ] = (),
+    keep_offensive: Annotated[bool, Option("do not leave out replies with offensive words", group=_POOL)] = False,
+    decoding: Annotated[
+        str | Decoding | None,
+        Option(
+            "how models that generate word by word choose the words: greedy, beam(beam=4), ancestral, top-k(k=40), "
+            "nucleus(p=0.9) (default: the model's own choice)",
+            of_type(str, Decoding, called="text such as 'beam(beam=4)', or a Decoding"),
+            metavar="HOW",
+        ),
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    seed: int = 0,
-    output: str | Path | None = None,
-    resume: bool = False,
-    quiet: bool = True,
+    seed: Seed = 0,
+    output: Annotated[
+        str | Path | None,
+        Option("file to write the replies to", path, short="-o", metavar="FILE.jsonl", required=True),
+    ] = None,
+    resume: Resume = False,
+    quiet: Quiet = True,
 ) -> GeneratedReplies:
     """Reply to contexts: one model gives one reply per context, several give a pool of replies to be judged.
 

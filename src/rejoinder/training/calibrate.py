@@ -7,7 +7,7 @@ import shutil
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from rejoinder.folders.outputs import named_files, output_path, paths_of
 from rejoinder.folders.saved import replacing_folder, write_config
 from rejoinder.folders.schema import read_config
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.options import LEVEL, OnError, checked, of_type
-from rejoinder.options import number as number_from
+from rejoinder.options import FIELDS, LEVEL, OnError, Option, Quiet, Scale, Seed, number, of_type, path, text, verb
 from rejoinder.progress import bar_inside
 from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
@@ -86,22 +85,43 @@ class CalibrationReport:
         )
 
 
-@checked(
-    evaluator=of_type(str, Path, Evaluator, called="an evaluator, or the name or folder of one"),
-    level=number_from(0.5, 0.99),
-)
+@verb
 def calibrate(
-    evaluator: str | Path | Evaluator,
-    judged: Any,
+    evaluator: Annotated[
+        str | Path | Evaluator,
+        Option(
+            "the folder of a trained evaluator, or the name of a bundled one",
+            of_type(str, Path, Evaluator, called="an evaluator, or the name or folder of one"),
+            metavar="model",
+        ),
+    ],
+    judged: Annotated[
+        Any, Option("replies with human scores, not used to train the evaluator", name="--judged", metavar="FILE")
+    ],
     *,
-    dimension: str | None = None,
-    scale: tuple[float, float] | None = None,
-    level: float = LEVEL,
-    fields: Fields | None = None,
+    dimension: Annotated[
+        str | None,
+        Option("which human scores to use (default: the only ones, or the overall ones)", text, metavar="NAME"),
+    ] = None,
+    scale: Scale = None,
+    level: Annotated[
+        float,
+        Option("the share of intervals that should contain the human score, from 0.5 to 0.99", number(0.5, 0.99)),
+    ] = LEVEL,
+    fields: Annotated[Fields | None, FIELDS] = None,
     on_error: OnError = "raise",
-    seed: int = 0,
-    output: str | Path | None = None,
-    quiet: bool = True,
+    seed: Seed = 0,
+    output: Annotated[
+        str | Path | None,
+        Option(
+            "folder to save the calibrated model in; may be the model's own",
+            path,
+            short="-o",
+            metavar="FOLDER",
+            required=True,
+        ),
+    ] = None,
+    quiet: Quiet = True,
 ) -> CalibrationReport:
     """Fit a calibration to replies with human scores, and save the calibrated evaluator in `output`.
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rejoinder._version import __version__
 from rejoinder.data.contexts import dialogues_digest, digest_of
@@ -37,7 +37,7 @@ from rejoinder.folders.sources import downloads, find_pretrained
 from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process, remove_checkpoints, training_run
 from rejoinder.metrics.base import Metric, ScoreWarning, plain
-from rejoinder.options import OnError, checked, text
+from rejoinder.options import OnError, Option, checked, path, text, verb
 from rejoinder.registry import TEMPLATES, build_trainable, load_folder, template_folder
 from rejoinder.types import Dialogue, Example, JudgedExample
 
@@ -263,14 +263,25 @@ OPEN = "open"
 """The key of an open place, with the name of its model."""
 
 
-def setup(name: str, output: str | Path, models: Mapping[str, str], *, template: Path | None = None) -> Blend:
-    """Write the named evaluator into a folder with these models as members, and return it.
-
-    `models` has a folder or Hugging Face name for each open place; one that is absent has its name on Hugging Face.
-    """
+@verb
+def setup(
+    name: Annotated[str, Option("the evaluator, such as default-large", text)],
+    output: Annotated[
+        str | Path, Option("folder to save the evaluator in", path, name="--output", short="-o", metavar="FOLDER")
+    ],
+    *,
+    mpnet: Annotated[str, Option("folder or Hugging Face name of this model", text, metavar="MODEL")] = (
+        "sentence-transformers/all-mpnet-base-v2"
+    ),
+    smollm2: Annotated[str, Option("folder or Hugging Face name of this model", text, metavar="MODEL")] = (
+        "HuggingFaceTB/SmolLM2-135M-Instruct"
+    ),
+    template: Annotated[Path | None, Option("the folder to fill in instead of the package's", shown=False)] = None,
+) -> Blend:
+    """Write the named evaluator into a folder with these models as members, and return it."""
     if template is None and name not in TEMPLATES:
         raise UnknownNameError("evaluator that is set up", name, TEMPLATES)
-    places = {**TEMPLATES["default-large"], **models}
+    places = {"mpnet": mpnet, "smollm2": smollm2}
     home, target = template or template_folder(name), Path(output)
     check_target(target)
     config = _filled(read_config(home), places)

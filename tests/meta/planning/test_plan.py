@@ -106,10 +106,10 @@ def test_the_forms_agree() -> None:
 
 
 def test_intervals_of_agreement_and_correlation() -> None:
-    agreement = rejoinder.plan_precision(agreement=0.7, raters=(3,))
+    agreement = rejoinder.plan(agreement=0.7, raters=(3,))
     assert agreement.rows == ((3, 68.0),)  # as statpsych's size.ci.icc documents
     assert agreement.recommendation().startswith("Collect 68 items with 3 raters each (204 labels)")
-    correlation = rejoinder.plan_precision(correlation=0.3, kind="pearson")
+    correlation = rejoinder.plan(correlation=0.3, kind="pearson")
     assert correlation.to_dict()["table"] == [{"items": correlation.rows[0][1]}]
     assert r"pearson & 320 \\" in correlation.to_latex()
 
@@ -131,7 +131,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["--sd", "1"], "plan needs the smallest difference that would matter: --difference D"),
+        (["--sd", "1"], "plan needs the smallest difference that would matter"),
         (["--difference", "1"], "a plan needs a pilot, or the standard deviation of the differences: sd"),
         (["--difference", "-1", "--sd", "1"], "difference must be a number above 0, not -1"),
         (["--difference", "1", "--sd", "nan"], "sd must be a number of at least 0, not nan"),
@@ -145,7 +145,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--agreement", "0.5", "--correlation", "0.5"], "expected either an agreement or a correlation"),
         (["--agreement", "0.5", "--width", "3"], "width must be a number between 0 and 2, not 3"),
         (["--correlation", "1"], "correlation must be a number between -1 and 1, not 1"),
-        (["--agreement", "0.5", "--difference", "1"], "--difference is for a comparison of systems"),
+        (["--agreement", "0.5", "--difference", "1"], "a pilot and a difference are for comparing systems"),
     ],
 )
 def test_wrong_calls(call: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judge_server import Reply, completion, serving, token
-from rejoinder.comparing.pairwise import compare_pairwise, preferred
+from rejoinder.comparing.pairwise import prefer, preferred
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.judge.judge import Judge
 from rejoinder.judge.prompt import letter_masses
@@ -58,7 +58,7 @@ def by_word(order: str) -> Callable[[str, str], str]:
 
 def test_a_judge_that_holds_its_opinion_prefers_the_better_system() -> None:
     with serving(letter(by_word("good bad"))) as server:
-        report = compare_pairwise(replies("bad"), replies("good"), judge=judge(server.url))
+        report = prefer(replies("bad"), replies("good"), judge=judge(server.url))
         assert len(server.requests) == 2 * N
     assert report.better == "B"
     assert report.flips is not None
@@ -75,7 +75,7 @@ def test_a_judge_that_holds_its_opinion_prefers_the_better_system() -> None:
 
 def test_a_judge_that_prefers_what_it_reads_first_ties_everything() -> None:
     with serving(letter(lambda a, b: "A")) as server:
-        report = compare_pairwise(replies("bad"), replies("good"), judge=judge(server.url))
+        report = prefer(replies("bad"), replies("good"), judge=judge(server.url))
     assert report.better is None
     assert report.flips is not None
     assert (report.flips.rate.estimate, report.flips.first) == (1.0, 1.0)
@@ -97,7 +97,7 @@ def test_flips_are_counted_by_hand() -> None:
         return "C" if number < 10 else by_word("good bad")(a, b)
 
     with serving(letter(choose)) as server:
-        report = compare_pairwise(replies("bad"), replies("good"), judge=judge(server.url))
+        report = prefer(replies("bad"), replies("good"), judge=judge(server.url))
     assert report.flips is not None
     assert report.flips.rate.estimate == pytest.approx(6 / N)
     assert report.flips.rate.low < 6 / N < report.flips.rate.high
@@ -108,7 +108,7 @@ def test_flips_are_counted_by_hand() -> None:
 def test_three_systems_are_ranked() -> None:
     origins = [replies("worst", 12), replies("best", 12), replies("middle", 12)]
     with serving(letter(by_word("best middle worst"))) as server:
-        report = compare_pairwise(*origins, judge=judge(server.url))
+        report = prefer(*origins, judge=judge(server.url))
         assert len(server.requests) == 3 * 12 * 2
     assert [row.system for row in report.ranked.systems] == ["B", "C", "A"]
     assert len(report.ranked.pairs) == 3
@@ -118,7 +118,7 @@ def test_equal_and_empty_replies_are_decided_without_asking() -> None:
     a = [Example("1", ("Hi",), "Yes."), Example("2", ("Ho",), " "), Example("3", ("Hey",), "No.")]
     b = [Example("1", ("Hi",), "Yes. "), Example("2", ("Ho",), "Well."), Example("3", ("Hey",), "")]
     with serving(letter(lambda a, b: "A")) as server:
-        report = compare_pairwise(a, b, judge=judge(server.url))
+        report = prefer(a, b, judge=judge(server.url))
         assert not server.requests
     assert report.flips is None
     assert [(row.wins, row.ties, row.losses) for row in report.ranked.systems] == [(1, 1, 1), (1, 1, 1)]
@@ -129,11 +129,11 @@ def test_pairs_without_a_usable_answer_are_left_out_and_counted() -> None:
         return completion("?" if "4" in shown(body)[0] else by_word("good bad")(*shown(body)))
 
     with serving(respond) as server:
-        report = compare_pairwise(replies("bad", 10), replies("good", 10), judge=judge(server.url))
+        report = prefer(replies("bad", 10), replies("good", 10), judge=judge(server.url))
     assert report.unusable == 1
     assert "1 pair left out" in str(report)
     with serving(lambda body, number: completion("?")) as server, pytest.raises(NeedsError, match="no answer"):
-        compare_pairwise(replies("bad", 3), replies("good", 3), judge=judge(server.url))
+        prefer(replies("bad", 3), replies("good", 3), judge=judge(server.url))
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,6 @@ def test_the_command_line(run: Run, write_lines: WriteLines) -> None:
 def test_systems_without_common_contexts_are_refused() -> None:
     other = [Example("1", ("Something else?",), "Yes.")]
     with pytest.raises(NeedsError, match="same context"):
-        compare_pairwise(replies("bad"), other, judge=judge("http://localhost:1/v1"))
+        prefer(replies("bad"), other, judge=judge("http://localhost:1/v1"))
     with pytest.raises(CallError, match="at least two systems"):
-        compare_pairwise(replies("bad"), judge=judge("http://localhost:1/v1"))
+        prefer(replies("bad"), judge=judge("http://localhost:1/v1"))

@@ -18,7 +18,7 @@ def judgements(wins: int, losses: int, ties: int = 0, a: str = "new", b: str = "
 
 
 def test_a_clear_winner() -> None:
-    report = rejoinder.preferences(judgements(60, 20, 10))
+    report = rejoinder.prefer(judgements(60, 20, 10))
     assert report.verdict().startswith(
         "People prefer new to old (new wins 72% of comparisons, ties counting half; difference of strengths 1.10 ["
     )
@@ -31,26 +31,26 @@ def test_a_clear_winner() -> None:
 
 
 def test_no_clear_winner() -> None:
-    verdict = rejoinder.preferences(judgements(22, 20, 10)).verdict()
+    verdict = rejoinder.prefer(judgements(22, 20, 10)).verdict()
     assert verdict.startswith("No significant difference between new and old (new wins 52% of comparisons")
 
 
 @pytest.mark.parametrize("wins", range(25, 40))
 def test_the_verdict_and_its_interval_agree(wins: int) -> None:
-    report = rejoinder.preferences(judgements(wins, 50 - wins, 6), resamples=200)
+    report = rejoinder.prefer(judgements(wins, 50 - wins, 6), resamples=200)
     (pair,) = report.pairs
     assert report.verdict().startswith("People prefer") == pair.significant == (not pair.difference.covers(0))
 
 
 def test_the_strongest_of_three() -> None:
     data = [*judgements(40, 5, a="x", b="z"), *judgements(40, 5, a="y", b="z"), *judgements(22, 20, a="x", b="y")]
-    report = rejoinder.preferences(data)
+    report = rejoinder.prefer(data)
     assert report.verdict() == "x is the strongest, but not significantly stronger than y."
     assert [row.group for row in report.systems] == [1, 1, 2]
 
 
 def test_systems_that_were_never_compared_are_ranked_apart() -> None:
-    report = rejoinder.preferences([*judgements(30, 5), *judgements(3, 3, a="left", b="right")])
+    report = rejoinder.prefer([*judgements(30, 5), *judgements(3, 3, a="left", b="right")])
     assert "2 sets without any comparison between them" in report.verdict()
     assert report.verdict().startswith("People prefer new to old")
     assert report.pair("new", "left") is None
@@ -58,27 +58,27 @@ def test_systems_that_were_never_compared_are_ranked_apart() -> None:
 
 
 def test_a_system_that_never_loses_is_said_to_have_an_infinite_strength() -> None:
-    report = rejoinder.preferences(judgements(30, 0))
+    report = rejoinder.prefer(judgements(30, 0))
     assert "the most likely strengths are infinite" in report.verdict()
     assert np.isfinite(report.systems[0].strength.high)
 
 
 def test_all_ties_and_one_context() -> None:
-    assert rejoinder.preferences(judgements(0, 0, 9)).verdict().startswith("No significant difference")
+    assert rejoinder.prefer(judgements(0, 0, 9)).verdict().startswith("No significant difference")
     many_raters = [record for record in judgements(1, 0) for _ in range(9)]
-    apart = rejoinder.preferences([*many_raters, *judgements(2, 2, a="x", b="y")])
+    apart = rejoinder.prefer([*many_raters, *judgements(2, 2, a="x", b="y")])
     assert apart.verdict().startswith("One context is too few to compare new, old.")
-    assert rejoinder.preferences(judgements(1, 0)).verdict().startswith("One context is too few to compare new, old.")
+    assert rejoinder.prefer(judgements(1, 0)).verdict().startswith("One context is too few to compare new, old.")
 
 
 def test_raters_of_one_context_are_not_independent() -> None:
     once = judgements(36, 24)
     often = [{**record, "rater": f"r{rater}"} for record in once for rater in range(8)]
-    few, many = rejoinder.preferences(once), rejoinder.preferences(often)
+    few, many = rejoinder.prefer(once), rejoinder.prefer(often)
     assert many.raters == 8
     assert many.pairs[0].p_value == pytest.approx(few.pairs[0].p_value, abs=0.05)
     without = [{key: value for key, value in record.items() if key != "context"} for record in often]
-    blind = rejoinder.preferences(without)
+    blind = rejoinder.prefer(without)
     assert blind.pairs[0].p_value < 0.001
     assert blind.notes == ("the records have no contexts, so judgements are taken as independent of each other",)
 
@@ -88,16 +88,16 @@ def test_lengths_are_controlled_where_the_replies_are_known() -> None:
         {**record, "response_a": "word " * (1 + 3 * (n < 40)), "response_b": "word"}
         for n, record in enumerate(judgements(40, 20))
     ]
-    controlled = rejoinder.preferences(data).pairs[0].controlled
+    controlled = rejoinder.prefer(data).pairs[0].controlled
     assert controlled is not None
     assert controlled.n == 60
-    text = str(rejoinder.preferences(data))
+    text = str(rejoinder.prefer(data))
     assert "Win rates at equal lengths" in text
-    assert rejoinder.preferences(judgements(40, 20)).pairs[0].controlled is None
+    assert rejoinder.prefer(judgements(40, 20)).pairs[0].controlled is None
 
 
 def test_table_json_latex_and_verdict_agree() -> None:
-    report = rejoinder.preferences(judgements(60, 20, 10))
+    report = rejoinder.prefer(judgements(60, 20, 10))
     values = report.to_dict()
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["verdict"] in str(report)
@@ -124,8 +124,8 @@ def test_wrong_calls(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prefer", str(tmp_path / "empty.jsonl")]) == 2
     assert "has no preferences: expected at least one" in capsys.readouterr().err
     with pytest.raises(rejoinder.CallError, match="model must be 'davidson' or 'bradley-terry', not 'elo'"):
-        rejoinder.preferences(judgements(2, 2), model="elo")
+        rejoinder.prefer(judgements(2, 2), model="elo")
     bad = [*judgements(5, 5), {"a": "x"}]
-    assert rejoinder.preferences(bad, on_error="skip").skipped == (
+    assert rejoinder.prefer(bad, on_error="skip").skipped == (
         "<list>:11: field 'b': is missing: expected the name of a system",
     )

@@ -1,4 +1,4 @@
-"""`rejoinder.agreement`: ratings with rater ids, filters, one score per reply."""
+"""`rejoinder.agree`: ratings with rater ids, filters, one score per reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import rejoinder
 from places import JUDGED
 from rated_items import RATINGS
 from rejoinder.errors import CallError, DataError
-from rejoinder.people.agreement import agreement, read_ratings
+from rejoinder.people.agreement import agree, read_ratings
 from rejoinder.types import Judgement
 
 NAMES = ["ann", "bo", "cy", "dot"]
@@ -72,7 +72,7 @@ def test_judged_records_and_a_long_table_are_the_same_ratings(tmp_path: Path) ->
 def test_the_report_has_the_figures_of_the_packages() -> None:
     """Sources: tests/stats/agreement/test_item_bootstrap.py; kappa of ann and bo by scikit-learn:
     cohen_kappa_score(ann, bo, weights="quadratic")."""
-    (found,) = agreement(judged_records(), resamples=100).dimensions
+    (found,) = agree(judged_records(), resamples=100).dimensions
     assert found.alpha.estimate == pytest.approx(0.5318461990)
     assert found.intraclass.single_2 == pytest.approx(0.517970, abs=1e-6)
     ann, bo = RATINGS[:, 0], RATINGS[:, 1]
@@ -87,7 +87,7 @@ def test_the_report_has_the_figures_of_the_packages() -> None:
 
 
 def test_raters_with_a_low_kappa_are_left_out() -> None:
-    report = agreement(judged_records(), least_kappa=0.3, resamples=100)
+    report = agree(judged_records(), least_kappa=0.3, resamples=100)
     (found,) = report.dimensions
     assert found.removed == ("left out 1 rater with a median kappa below 0.3: dot",)
     assert found.before is not None
@@ -99,7 +99,7 @@ def test_raters_with_a_low_kappa_are_left_out() -> None:
 @pytest.mark.parametrize("method", ["mean", "normalised", "dawid-skene", "mace"])
 def test_one_score_per_reply_is_a_judged_file(method: str, tmp_path: Path) -> None:
     target = tmp_path / "judged.jsonl"
-    report = agreement(judged_records(), aggregation=method, output=target, resamples=10)
+    report = agree(judged_records(), aggregation=method, output=target, resamples=10)
     records = [json.loads(line) for line in target.read_text().splitlines()]
     assert len(records) == 16
     assert records[0]["probability"] == 0.25
@@ -113,17 +113,17 @@ def test_one_score_per_reply_is_a_judged_file(method: str, tmp_path: Path) -> No
 def test_a_long_table_gets_its_replies_from_another_file(tmp_path: Path) -> None:
     target = tmp_path / "judged.jsonl"
     with pytest.raises(CallError, match="has no replies, only their ids"):
-        agreement(long_rows(), aggregation="mean", output=target, resamples=10)
+        agree(long_rows(), aggregation="mean", output=target, resamples=10)
     replies = [{key: record[key] for key in ("id", "system", "response")} for record in judged_records()]
-    agreement(long_rows(), replies=replies, aggregation="mean", output=target, resamples=10)
+    agree(long_rows(), replies=replies, aggregation="mean", output=target, resamples=10)
     assert json.loads(target.read_text().splitlines()[3])["response"] == "reply 3"
     with pytest.raises(CallError, match="no reply has the id 'r15'"):
-        agreement(long_rows(), replies=replies[:-1], aggregation="mean", output=target, resamples=10)
+        agree(long_rows(), replies=replies[:-1], aggregation="mean", output=target, resamples=10)
 
 
 def test_scores_without_names_are_taken_by_their_place() -> None:
     records = [{"id": str(row), "response": "", "scores": [1, 2]} for row in range(3)]
-    report = agreement(records, resamples=10)
+    report = agree(records, resamples=10)
     assert report.rated.raters == ("1", "2")
     assert report.dimensions[0].raters == ()
     assert "do not say who gave which score" in report.notes[0]
@@ -165,11 +165,10 @@ def test_wrong_calls_are_told() -> None:
         ({"least_kappa": 2}, "least_kappa must be a number from -1 to 1"),
         ({"mad": -1}, "mad must be a number of at least 0"),
         ({"dimension": "style"}, "unknown dimension"),
-        ({"output": "x.jsonl"}, "an output needs an aggregation"),
         ({"least_kappa": 1}, "the filters leave no rating of overall"),
     ):
         with pytest.raises(CallError, match=message):
-            agreement(judged_records(), **settings)
+            agree(judged_records(), **settings)
 
 
 def test_the_outliers_of_zhao_et_al() -> None:
@@ -177,7 +176,7 @@ def test_the_outliers_of_zhao_et_al() -> None:
     path = JUDGED / "zhao2020_dailydialog.jsonl.gz"
     if not path.exists():
         pytest.skip("needs zhao2020_dailydialog of ../shared/data")
-    (found,) = agreement(path, dimension="overall", mad=1.0, resamples=50).dimensions
+    (found,) = agree(path, dimension="overall", mad=1.0, resamples=50).dimensions
     assert found.before is not None
     assert round(found.before.estimate, 3) == 0.431
     assert round(found.alpha.estimate, 3) == 0.815
@@ -189,4 +188,4 @@ def test_judgements_have_system_rater_and_time() -> None:
 
     _, first = next(iter(RatingSource(long_rows()).judgements()))
     assert first == Judgement("r0", "ann", "overall", 1.0, "A", "9:00")
-    assert rejoinder.agreement is agreement
+    assert rejoinder.agree is agree
