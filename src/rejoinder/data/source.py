@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -195,6 +196,7 @@ class Source(ErrorPolicy):
 
     def _spill(self, stream: IO[bytes]) -> Path:
         self._spilled = tempfile.TemporaryDirectory(prefix="rejoinder-")
+        weakref.finalize(self, self._spilled.cleanup)  # a result may keep the replies for longer than its function runs
         path = Path(self._spilled.name) / "stream"
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
