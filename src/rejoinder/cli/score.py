@@ -113,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{arguments.output} is finished: there is nothing left to do", arguments)
             if not (arguments.report or arguments.log or arguments.fail_under or arguments.json):
                 return 0
+        if arguments.report and (replies := ready.run.replies) is not None:
+            replies.copies = True  # cheaper than to parse the replies once more for the report
         table = ready.table()
         if arguments.report:
             title = f"Replies of {ready.source.name}"
