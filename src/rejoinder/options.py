@@ -428,13 +428,13 @@ _SEVERAL = "may be repeated"
 _READING = "reading"
 _JUDGES = "judges (language models)"
 
-REPLIES = Option(
+REPLIES_OPTION = Option(
     "the replies: .jsonl, .json, .csv, .tsv, .parquet or .xlsx files, a folder, a pattern such as 'logs/*.json', or - "
     "for JSON lines on standard input; chat logs and exports of other tools are recognised",
     many="+",
     read=origin_of,
 )
-FIELDS = Option(
+FIELDS_OPTION = Option(
     "our names of fields with the data's, such as {'context': 'history'}",
     parts=(
         Option(
@@ -455,7 +455,7 @@ FIELDS = Option(
     ),
     read="data.records:fields_given",
 )
-METRICS = Option(
+METRICS_OPTION = Option(
     "names of metrics with optional parameters, metrics, or folders of trained evaluators",
     parts=(
         Option(
@@ -506,7 +506,7 @@ MaxCost = Annotated[
     float | None,
     Option(
         "stop before all judges together have cost more than X, by the prices given with each judge",
-        number(least=0),
+        number(above=0),
         metavar="X",
         group=_JUDGES,
     ),
@@ -533,7 +533,7 @@ PairBy = Annotated[
         metavar="FIELD",
     ),
 ]
-Primary = Annotated[
+PrimaryMetric = Annotated[
     str | None,
     Option(
         "the metric that decides which system is better; the others are secondary evidence (default: the first -m, "
@@ -630,6 +630,7 @@ SHARED: dict[str, Check] = {
     "jobs": optional(whole(1, MOST_JOBS)),
     "keep_offensive": flag,
     "margin": optional(number(above=0)),
+    "max_cost": optional(number(above=0)),
     "on_error": one_of("raise", "skip"),
     "output": optional(path),
     "pair_by": optional(text),

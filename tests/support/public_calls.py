@@ -137,7 +137,7 @@ CALLS: dict[str, Call] = {
             "model": [*WORDS, None],
             "judge": [*WORDS, "bleu"],
             "pair_by": [*TEXTS, "context_id"],
-            "max_cost": but_none(AT_LEAST_ZERO, 1),
+            "max_cost": but_none(ABOVE_ZERO, 1),
         },
     ),
     "agree": Call(

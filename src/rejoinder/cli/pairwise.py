@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.judging import apply_limits, put_plans
+from rejoinder.cli.judging import put_plans
 from rejoinder.cli.options import field_map, put, say_skipped, show
 from rejoinder.errors import CallError
 
@@ -24,7 +24,6 @@ def run_pairwise(arguments: argparse.Namespace) -> int:
             name = option.replace("_", "-")
             raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     judge = judge_of(arguments.pairwise)
-    apply_limits([judge], arguments)
     reading = {"pair_by": arguments.pair_by, "fields": field_map(arguments), "on_error": arguments.on_error}
     if arguments.dry_run:
         plan = plan_pairwise(*arguments.replies, judge=judge, **reading)

@@ -19,10 +19,11 @@ from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.judge.asking import Answer, Question
 from rejoinder.judge.cost import Plan
-from rejoinder.judge.judge import Judge, family_notes, limit_cost, name_host
+from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
-from rejoinder.options import FIELDS, RESAMPLES, MaxCost, OnError, Option, Quiet, Resamples, Seed, text, verb
+from rejoinder.options import FIELDS_OPTION, RESAMPLES, MaxCost, OnError, Option, Quiet, Resamples, Seed, text, verb
 from rejoinder.registry import load
+from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, share_text
 from rejoinder.stats.intervals import Interval
@@ -172,7 +173,7 @@ def prefer(
         ),
     ] = None,
     max_cost: MaxCost = None,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     resamples: Resamples = RESAMPLES,
@@ -197,10 +198,8 @@ def prefer(
             preferences[0], model=model, fields=fields, on_error=on_error, seed=seed, resamples=resamples
         )
     asked = judge_of(judge)
-    asked.asker.quiet = quiet
-    if max_cost is not None:
-        limit_cost([asked], max_cost)
-    return _judged(asked, preferences, model, pair_by, fields, on_error, seed, resamples)
+    with judges_limited([asked], max_cost, quiet=quiet):
+        return _judged(asked, preferences, model, pair_by, fields, on_error, seed, resamples)
 
 
 def _judged(

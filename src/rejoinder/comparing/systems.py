@@ -21,7 +21,7 @@ from rejoinder.data.source import Source, Survey, survey
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of
 from rejoinder.options import OnError, fitting, one_or_more
-from rejoinder.scoring.parts import PartsFolder, is_parts_folder, joined_parts
+from rejoinder.scoring.parts import PartsFolder, joined_parts
 from rejoinder.scoring.score import Choice, Metrics
 from rejoinder.scoring.score_file import metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
@@ -45,6 +45,21 @@ class JoinedSources:
     names: tuple[dict[str, str], ...]
     """One mapping per source: its name for a system -> the unique one."""
 
+    @property
+    def name(self) -> str:
+        """The names of all sources."""
+        return ", ".join(source.name for source in self.sources)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read; none for objects in memory."""
+        return tuple(file for source in self.sources for file in source.files)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """About the records that could not be read and were skipped."""
+        return tuple(str(error) for source in self.sources for error in source.skipped.values())
+
     def __iter__(self) -> Iterator[Example]:
         for source, names in zip(self.sources, self.names, strict=True):
             for example in source:
@@ -59,9 +74,8 @@ def join_systems(
     A folder or pattern of several files that name no system has one system per file.
     """
     joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
-    files = [file for source in joined.sources for file in source.files]
-    if len(origins) == 1 and len(files) > 1 and joined.names[0].keys() == {""}:
-        names = list(map(str, files))
+    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, joined.files))
         joined, seen = join(opened(names), labels_of(names), quiet=quiet)
     check_several_systems(seen)
     return joined, seen
@@ -192,7 +206,7 @@ def read_score_table(
 
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
-    folders = [path for path in paths_of(origin) if is_parts_folder(path)]
+    folders = [path for path in paths_of(origin) if PartsFolder(path).exists]
     if folders:
         if len(folders) < len(paths_of(origin)) or pair_by is not None or cluster is not None:
             raise CallError("scores in parts are compared with each other, paired by context: expected only folders")

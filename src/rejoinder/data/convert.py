@@ -20,7 +20,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source, survey
 from rejoinder.data.tables import write_sheet
 from rejoinder.folders.outputs import Output, output_path, replacing, replacing_file, reserved, temporary_beside
-from rejoinder.options import FIELDS, REPLIES, OnError, Option, Quiet, Seed, path, verb, whole
+from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Option, Quiet, Seed, path, verb, whole
 from rejoinder.types import Example
 
 # A file of any tool to a file in our own format, from Python.
@@ -66,7 +66,7 @@ class _RatedSource(Source):
 
 @verb
 def convert(
-    replies: Annotated[Any, REPLIES],
+    replies: Annotated[Any, REPLIES_OPTION],
     output: Annotated[
         str | Path,
         Option("the file to write: .jsonl, .csv, .parquet or .xlsx", path, short="-o", name="--output", metavar="FILE"),
@@ -86,7 +86,7 @@ def convert(
             metavar="N",
         ),
     ] = None,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     quiet: Quiet = True,

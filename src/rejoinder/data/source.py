@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from rejoinder.data.opening import files_of, unreadable
 from rejoinder.data.records import FieldError, FieldMap, Fields, MissingReply, all_plain, data_error, example_of
 from rejoinder.data.tables import frame_records
 from rejoinder.errors import CallError, DataError, shortened
-from rejoinder.options import FIELDS, OnError, fitting, path, verb
+from rejoinder.options import FIELDS_OPTION, OnError, fitting, path, verb
 from rejoinder.progress import progress
 from rejoinder.types import Example
 
@@ -193,6 +194,7 @@ class Source(ErrorPolicy):
 
     def _spill(self, stream: IO[bytes]) -> Path:
         self._spilled = tempfile.TemporaryDirectory(prefix="rejoinder-")
+        weakref.finalize(self, self._spilled.cleanup)  # a result may keep the replies for longer than its function runs
         path = Path(self._spilled.name) / "stream"
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
@@ -201,7 +203,7 @@ class Source(ErrorPolicy):
 
 @verb
 def read(
-    origin: Any, *, fields: Annotated[Fields | None, FIELDS] = None, on_error: OnError = "raise"
+    origin: Any, *, fields: Annotated[Fields | None, FIELDS_OPTION] = None, on_error: OnError = "raise"
 ) -> Iterator[Example]:
     """The examples of a file, standard input ("-"), frame or data set, one after the other.
 

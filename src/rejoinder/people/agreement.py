@@ -19,7 +19,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import FIELDS, RESAMPLES, OnError, Option, Resamples, Seed, number, path, text, verb
+from rejoinder.options import FIELDS_OPTION, RESAMPLES, OnError, Option, Resamples, Seed, number, path, text, verb
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, grid, interval_text, number_text, p_text
 from rejoinder.stats.aggregation import aggregate
@@ -138,7 +138,7 @@ def agree(
             old=("--aggregate",),
         ),
     ] = None,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     resamples: Resamples = RESAMPLES,

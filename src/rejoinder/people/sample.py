@@ -19,7 +19,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, listed
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import FIELDS, OnError, Option, Seed, path, text, verb, whole
+from rejoinder.options import FIELDS_OPTION, OnError, Option, Seed, path, text, verb, whole
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import grid, number_text
@@ -272,7 +272,7 @@ def sample(
     dimension: Annotated[
         str | None, Option("the dimension that the pilot rated (default: overall)", text, metavar="NAME")
     ] = None,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     output: Annotated[

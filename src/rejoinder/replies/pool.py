@@ -44,7 +44,7 @@ from rejoinder.folders.outputs import (
 )
 from rejoinder.metrics.base import Metric
 from rejoinder.options import (
-    FIELDS,
+    FIELDS_OPTION,
     OnError,
     Option,
     Quiet,
@@ -163,7 +163,7 @@ def generate(
             metavar="HOW",
         ),
     ] = None,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     output: Annotated[

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from rejoinder.data.convert import duplicate_key
 from rejoinder.data.records import Fields
 from rejoinder.data.source import Source, survey
-from rejoinder.options import FIELDS, REPLIES, OnError, Quiet, verb
+from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Quiet, verb
 from rejoinder.registry import SHIPPED
 from rejoinder.scoring.score import ALL, choose
 from rejoinder.types import Example
@@ -93,9 +93,9 @@ class DataCheck:
 
 @verb
 def check(
-    replies: Annotated[Any, REPLIES],
+    replies: Annotated[Any, REPLIES_OPTION],
     *,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     quiet: Quiet = True,
 ) -> DataCheck:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
 from rejoinder.scoring.reliability import DoubtCounter
-from rejoinder.scoring.table import ScoreTable, Slices, interval_columns
+from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
 
 
@@ -85,6 +84,11 @@ class Scorer:
         return [*self._watchers.values(), *self.counters.values(), *self._doubts.values()]
 
     @property
+    def reasoning(self) -> dict[str, Metric]:
+        """The metrics that give reasons for their scores."""
+        return {label: metric for label, metric in self.metrics.items() if type(metric).reasons is not Metric.reasons}
+
+    @property
     def must_observe(self) -> bool:
         """Whether any metric has to read the whole corpus before the first score."""
         return any(observer is not None for observer in self._observers.values())
@@ -143,14 +147,13 @@ class Scorer:
         columns: Mapping[str, Scores],
         system_of: Any,
         *,
-        ids: Sequence[str] = (),
         notes: Sequence[str] = (),
-        grouping: Grouping | None = None,
-        slices: tuple[Slices, ...] = (),
-        seed: int,
-        resamples: int,
+        **about: Any,
     ) -> ScoreTable:
-        """The scores of all examples as a table; `notes` come before those about the scores."""
+        """The scores of all examples as a table; `notes` come before those about the scores.
+
+        `about` are fields of the table that are not made of scores: ids, grouping, seed ...
+        """
         scores = {label: columns[label] for label in self.metrics}
         bounds = {label: interval_columns(label) for label in self._bounded}
         corpus: dict[str, dict[str, float]] = {}
@@ -161,17 +164,14 @@ class Scorer:
             signatures={label: metric.signature for label, metric in self.metrics.items()},
             system_names=self.system_names,
             system_of=system_of,
-            ids=ids,
             corpus=corpus,
             ranges={label: metric.range for label, metric in self.metrics.items()},
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
             doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
-            grouping=grouping,
-            slices=slices,
-            seed=seed,
-            resamples=resamples,
+            reasoning=self.reasoning,
+            **about,
         )
 
     def _notes(self, scores: Mapping[str, Scores]) -> list[str]:

@@ -21,7 +21,7 @@ from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameEr
 from rejoinder.folders.schema import RepeatedKeyError, unique_keys
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import RESAMPLES, Margin, Primary, Seed, fitting, one_of
+from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, one_of
 from rejoinder.scoring.score import Choice
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
@@ -132,7 +132,7 @@ class ComparisonRequest:
 
 COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed")
 FAIL_IF = ("worse", "not-better")
-_CHECKS = {"primary": Primary, "margin": Margin, "seed": Seed}
+_CHECKS = {"primary": PrimaryMetric, "margin": Margin, "seed": Seed}
 
 
 def _metrics(given: Any, served: Sequence[str]) -> tuple[str, ...]:

@@ -20,7 +20,20 @@ from rejoinder.folders.outputs import named_files, output_path, paths_of
 from rejoinder.folders.saved import replacing_folder, write_config
 from rejoinder.folders.schema import read_config
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.options import FIELDS, LEVEL, OnError, Option, Quiet, Scale, Seed, number, of_type, path, text, verb
+from rejoinder.options import (
+    FIELDS_OPTION,
+    LEVEL,
+    OnError,
+    Option,
+    Quiet,
+    Scale,
+    Seed,
+    number,
+    of_type,
+    path,
+    text,
+    verb,
+)
 from rejoinder.progress import bar_inside
 from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
@@ -108,7 +121,7 @@ def calibrate(
         float,
         Option("the share of intervals that should contain the human score, from 0.5 to 0.99", number(0.5, 0.99)),
     ] = LEVEL,
-    fields: Annotated[Fields | None, FIELDS] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     output: Annotated[
