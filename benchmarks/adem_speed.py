@@ -17,7 +17,7 @@ from papers.published.adem import TABLE_11, TEST_REPLIES
 from rejoinder.data.judged import read_judged
 from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.learning.data import drawn_groups
-from rejoinder.trust.experiments import groups_within_set
+from rejoinder.trusting.experiments import groups_within_set
 from timing import timed
 
 

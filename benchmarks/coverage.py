@@ -191,7 +191,7 @@ def system_cases() -> Iterator[Case]:
 
 
 def fixed_system_cases() -> Iterator[Case]:
-    """Correlations over the means of given systems on new contexts: what `rejoinder meta` prints at system level.
+    """Correlations over the means of given systems on new contexts: what `rejoinder trust` prints at system level.
 
     The truth is what such data sets show on average: the interval keeps the systems and varies the contexts.
     """

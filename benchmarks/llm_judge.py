@@ -27,7 +27,7 @@ from rejoinder.judge.judge import Judge
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import interval_text, share_text
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trusting.trust import MetaReport, trust
 from rejoinder.types import Scores
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -83,7 +83,7 @@ def main() -> None:
     judge = Judge(model=arguments.model, url=arguments.url, cache=arguments.cache, concurrency=1, timeout=600)
     judged = drawn(read_judged(arguments.judged))
     attacks = attacked(judge, judged)
-    report = meta_evaluate(judged, {"judge": judge, "default": "default", **joined(judge, arguments.dialogues)})
+    report = trust(judged, metrics={"judge": judge, "default": "default", **joined(judge, arguments.dialogues)})
     page = markdown(report, attacks, judge)
     print(page)
     if arguments.markdown:

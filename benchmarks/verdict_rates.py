@@ -135,7 +135,7 @@ def margin_rates() -> Iterator[Rate]:
 
 
 def correlation_rates() -> Iterator[Rate]:
-    """`rejoinder meta` at utterance level, scores that have nothing to do with the labels: tied and rare ones, few."""
+    """`rejoinder trust` at utterance level, scores that have nothing to do with the labels: tied and rare ones, few."""
     for title, contexts, each in (("10 replies", 10, 1), ("20 replies", 20, 1), ("10 contexts x 4 replies", 10, 4)):
 
         def happens(rng: np.random.Generator, contexts: int = contexts, each: int = each) -> dict[str, bool]:

@@ -29,7 +29,7 @@ from rejoinder.show.figures import Curve
 from rejoinder.show.plots import line_plot, panels, standalone
 from rejoinder.show.text import number_text, signed
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trust.study import shown
+from rejoinder.trusting.study import shown
 
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
 EPOCH = 18743

@@ -5,7 +5,7 @@
 
 TEACHER is the folder of an evaluator, or `default`: its scores are learned, of replies that are made from the
 dialogues. All text must be free for any use where the folder is to be given away. Needs the extra `train`. How well the
-result agrees with people, `rejoinder meta` tells.
+result agrees with people, `rejoinder trust` tells.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rejoinder import registry
 
 ORDER = (
     "_version types errors arrays progress options threads specs stats folders registry show data text metrics "
-    "learning models replies evaluators judge scoring comparing trust people training service adapters cli"
+    "learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

@@ -11,7 +11,7 @@ from papers.inputs import MINILM, PRETRAINED, Inputs
 from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.models.sentence_encoders import StoredVectors, Text, sentence_encoder
-from rejoinder.trust.experiments import groups_within_set
+from rejoinder.trusting.experiments import groups_within_set
 from rejoinder.types import Example
 
 TRAINED = ("vhred", "hred", "tweet2vec")

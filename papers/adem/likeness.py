@@ -7,9 +7,9 @@ import numpy as np
 from papers.adem.study import Study
 from rejoinder.arrays import Bools
 from rejoinder.evaluators.adem.baselines import HUMAN, LEFT_OUT, HumanLikeness
-from rejoinder.trust.cross_validation import cross_validate, measure
-from rejoinder.trust.experiments import LabelledSet
-from rejoinder.trust.study import shown
+from rejoinder.trusting.cross_validation import cross_validate, measure
+from rejoinder.trusting.experiments import LabelledSet
+from rejoinder.trusting.study import shown
 from rejoinder.types import Scores
 
 GENERIC = 3

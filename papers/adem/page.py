@@ -38,13 +38,13 @@ from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.options import RESAMPLES
 from rejoinder.registry import load
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trust.cross_validation import leave_one_system_out, measure
-from rejoinder.trust.experiments import PUBLISHED, LabelledSet
-from rejoinder.trust.human_scale import of_true_systems
-from rejoinder.trust.label_curves import label_amounts
-from rejoinder.trust.probes import length_bias_study as length_bias
-from rejoinder.trust.probes import spread_study as score_spread
-from rejoinder.trust.study import ScoredSet, StudyResult, shown
+from rejoinder.trusting.cross_validation import leave_one_system_out, measure
+from rejoinder.trusting.experiments import PUBLISHED, LabelledSet
+from rejoinder.trusting.human_scale import of_true_systems
+from rejoinder.trusting.label_curves import label_amounts
+from rejoinder.trusting.probes import length_bias_study as length_bias
+from rejoinder.trusting.probes import spread_study as score_spread
+from rejoinder.trusting.study import ScoredSet, StudyResult, shown
 
 SETS = (*SEVERAL_SYSTEMS, "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)

@@ -16,8 +16,8 @@ from rejoinder.evaluators.adem.baselines import EncoderDot
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.learning.data import drawn_groups
 from rejoinder.options import RESAMPLES
-from rejoinder.trust.cross_validation import cross_validate, merged_systems
-from rejoinder.trust.experiments import PUBLISHED, LabelledSet, groups_within_set
+from rejoinder.trusting.cross_validation import cross_validate, merged_systems
+from rejoinder.trusting.experiments import PUBLISHED, LabelledSet, groups_within_set
 from rejoinder.types import Scores
 
 FOLDS = 5

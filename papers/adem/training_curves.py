@@ -14,7 +14,7 @@ from rejoinder.models.sentence_encoders import sentence_encoder
 from rejoinder.show.figures import Curve
 from rejoinder.show.plots import line_plot, standalone
 from rejoinder.stats.correlation import correlate
-from rejoinder.trust.experiments import LabelledSet
+from rejoinder.trusting.experiments import LabelledSet
 from rejoinder.types import Scores
 
 EPOCHS = 30

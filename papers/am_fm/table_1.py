@@ -23,8 +23,8 @@ from rejoinder.errors import DataError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load
 from rejoinder.stats.correlation import correlate
-from rejoinder.trust.correlations import system_level
-from rejoinder.trust.study import ScoredSet, shown
+from rejoinder.trusting.correlations import system_level
+from rejoinder.trusting.study import ScoredSet, shown
 from rejoinder.types import Scores
 
 SECTIONS = ("table_1",)

@@ -10,7 +10,7 @@ from papers.documents import Document
 from rejoinder.arrays import Ints
 from rejoinder.show.plots import scatter
 from rejoinder.stats.raters import half_means
-from rejoinder.trust.study import StudyResult, shown
+from rejoinder.trusting.study import StudyResult, shown
 from rejoinder.types import Scores
 
 MOST_DOTS = 250

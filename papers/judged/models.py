@@ -19,9 +19,9 @@ from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.registry import load
-from rejoinder.trust.cross_validation import cross_validate, merged_systems
-from rejoinder.trust.experiments import PUBLISHED, Folds
-from rejoinder.trust.study import ScoredSet
+from rejoinder.trusting.cross_validation import cross_validate, merged_systems
+from rejoinder.trusting.experiments import PUBLISHED, Folds
+from rejoinder.trusting.study import ScoredSet
 from rejoinder.types import Example, Scores
 
 ADEM, RUBER, DEFAULT, BLEND = "ADEM", "RUBER", "default@1", "blend"

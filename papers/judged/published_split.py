@@ -13,11 +13,11 @@ from papers.published import zhao2020
 from papers.published.zhao2020 import DAILYDIALOG, PERSONACHAT, ROBERTA_EVAL
 from papers.ruber.models import TUNED, Replies, by_split
 from rejoinder.arrays import Bools
-from rejoinder.trust.experiments import PUBLISHED
-from rejoinder.trust.human_scale import of_true_systems
-from rejoinder.trust.robustness import noise_study as noise
-from rejoinder.trust.study import ScoredSet
-from rejoinder.trust.transfer import transfer
+from rejoinder.trusting.experiments import PUBLISHED
+from rejoinder.trusting.human_scale import of_true_systems
+from rejoinder.trusting.robustness import noise_study as noise
+from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.transfer import transfer
 from rejoinder.types import Scores
 
 METRIC_ROWS = ("BLEU-2", "average", "extrema", "greedy")

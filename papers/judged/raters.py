@@ -21,8 +21,8 @@ from rejoinder.show.text import interval_text
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.rater_intervals import alpha_interval
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes
-from rejoinder.trust.cross_validation import merged_systems
-from rejoinder.trust.study import shown
+from rejoinder.trusting.cross_validation import merged_systems
+from rejoinder.trusting.study import shown
 from rejoinder.types import Scores
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")

@@ -21,13 +21,13 @@ from papers.published.zhao2020 import DAILYDIALOG, PERSONACHAT
 from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import HistogramPanel
 from rejoinder.show.plots import histogram, line_plot, panels, scatter, standalone
-from rejoinder.trust.correlations import system_level
-from rejoinder.trust.experiments import PUBLISHED
-from rejoinder.trust.human_scale import of_true_systems
-from rejoinder.trust.label_curves import low_resource
-from rejoinder.trust.probes import missed_replies_study as missed_replies
-from rejoinder.trust.probes import spread_study as spread
-from rejoinder.trust.study import ScoredSet, shown
+from rejoinder.trusting.correlations import system_level
+from rejoinder.trusting.experiments import PUBLISHED
+from rejoinder.trusting.human_scale import of_true_systems
+from rejoinder.trusting.label_curves import low_resource
+from rejoinder.trusting.probes import missed_replies_study as missed_replies
+from rejoinder.trusting.probes import spread_study as spread
+from rejoinder.trusting.study import ScoredSet, shown
 from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers.ruber.models import SETS, TUNED
 from papers.ruber.study import Study
-from rejoinder.trust.study import shown
+from rejoinder.trusting.study import shown
 
 BLENDS = ("min", "geometric", "arithmetic")
 """All blends except max."""

@@ -26,7 +26,7 @@ from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import Curve
 from rejoinder.show.plots import line_plot, standalone
 from rejoinder.show.text import p_text
-from rejoinder.trust.study import shown
+from rejoinder.trusting.study import shown
 from rejoinder.types import Scores
 
 PARTS = ("s_R", "s_U", "arithmetic")

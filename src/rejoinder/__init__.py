@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rejoinder.comparing.compare import compare
     from rejoinder.comparing.comparison import Comparison
+    from rejoinder.comparing.history import History, history
     from rejoinder.comparing.pairwise import PairwiseReport, prefer
     from rejoinder.comparing.preferences import PreferenceReport
     from rejoinder.data.convert import Conversion, convert
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rejoinder.replies.pool import GeneratedReplies, generate
     from rejoinder.scoring.cards import MetricCard, MetricList, describe
     from rejoinder.scoring.check import DataCheck, check
+    from rejoinder.scoring.costs import CostPlan, judge_costs
     from rejoinder.scoring.doctor import Installation, doctor
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from rejoinder.training.calibrate import CalibrationReport, calibrate
     from rejoinder.training.distil import distill
     from rejoinder.training.train import setup, train
-    from rejoinder.trust.pooled import MetaAnalysis, meta_analyse
-    from rejoinder.trust.trust import MetaReport, meta_evaluate
+    from rejoinder.trusting.pooled import MetaAnalysis
+    from rejoinder.trusting.trust import MetaReport, trust
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
@@ -54,6 +56,7 @@ _HOMES = {
     "CallError": "errors",
     "Comparison": "comparing.comparison",
     "Conversion": "data.convert",
+    "CostPlan": "scoring.costs",
     "DataCheck": "scoring.check",
     "DataError": "errors",
     "Dialogue": "types",
@@ -61,13 +64,14 @@ _HOMES = {
     "FieldMap": "data.records",
     "Figure": "show.plots",
     "GeneratedReplies": "replies.pool",
+    "History": "comparing.history",
     "Installation": "scoring.doctor",
     "JudgedExample": "types",
     "Judgement": "types",
     "LabelSample": "people.sample",
     "LeakageError": "errors",
-    "MetaAnalysis": "trust.pooled",
-    "MetaReport": "trust.trust",
+    "MetaAnalysis": "trusting.pooled",
+    "MetaReport": "trusting.trust",
     "Metric": "metrics.base",
     "MetricCard": "scoring.cards",
     "MetricList": "scoring.cards",
@@ -90,9 +94,9 @@ _HOMES = {
     "distill": "training.distil",
     "doctor": "scoring.doctor",
     "generate": "replies.pool",
+    "history": "comparing.history",
+    "judge_costs": "scoring.costs",
     "load": "registry",
-    "meta_analyse": "trust.pooled",
-    "meta_evaluate": "trust.trust",
     "plan": "people.plan",
     "prefer": "comparing.pairwise",
     "read": "data.source",
@@ -101,6 +105,7 @@ _HOMES = {
     "score": "scoring.score",
     "setup": "training.train",
     "train": "training.train",
+    "trust": "trusting.trust",
 }
 
 __all__ = [
@@ -109,6 +114,7 @@ __all__ = [
     "CallError",
     "Comparison",
     "Conversion",
+    "CostPlan",
     "DataCheck",
     "DataError",
     "Dialogue",
@@ -116,6 +122,7 @@ __all__ = [
     "FieldMap",
     "Figure",
     "GeneratedReplies",
+    "History",
     "Installation",
     "JudgedExample",
     "Judgement",
@@ -146,9 +153,9 @@ __all__ = [
     "distill",
     "doctor",
     "generate",
+    "history",
+    "judge_costs",
     "load",
-    "meta_analyse",
-    "meta_evaluate",
     "plan",
     "prefer",
     "read",
@@ -157,32 +164,34 @@ __all__ = [
     "score",
     "setup",
     "train",
+    "trust",
 ]
 
 
-_RENAMED = {
-    "agreement": "agree",
-    "compare_pairwise": "prefer",
-    "plan_precision": "plan",
-    "preferences": "prefer",
+_FORMER = {
+    "agreement": ("agree", "people.agreement:agree"),
+    "compare_pairwise": ("prefer", "comparing.pairwise:prefer"),
+    "meta_analyse": ("trust", "trusting.trust:trust"),
+    "meta_evaluate": ("trust", "trusting.trust:former_trust"),
+    "plan_precision": ("plan", "people.plan:plan"),
+    "preferences": ("prefer", "comparing.pairwise:prefer"),
 }
-"""Former name -> the present one. The former ones go with version 0.3."""
+"""Former name -> the present one, and what is called. The former ones go with version 0.3."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
+    if name in _FORMER:
         from warnings import warn
 
-        present = _RENAMED[name]
-        warn(
-            f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3",
-            FutureWarning,
-            stacklevel=2,
-        )
-        name = present
-    if name not in _HOMES:
+        present, place = _FORMER[name]
+        text = f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3"
+        warn(text, FutureWarning, stacklevel=2)
+    elif name in _HOMES:
+        place = f"{_HOMES[name]}:{name}"
+    else:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
-    return getattr(import_module(f"rejoinder.{_HOMES[name]}"), name)
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(f"rejoinder.{module}"), attribute)
 
 
 def __dir__() -> list[str]:

@@ -312,34 +312,41 @@ def fitting(name: str, value: Any, check: Any) -> Any:
 
 def verb(function: Callable[P, R]) -> Callable[P, R]:
     """Decorates a public function: its arguments are checked at the call, as their annotations say."""
-    signature = inspect.signature(function)
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
-
-    @cache  # at the first call, so that importing the function evaluates nothing
-    def checks() -> dict[str, Check]:
-        names = _Names(function.__globals__)
-        found = {
-            name: parameter(name, _value(each.annotation, names)).check
-            for name, each in signature.parameters.items()
-            if each.kind in _SINGLE and isinstance(each.annotation, str)
-        }
-        return {name: check for name, check in found.items() if check is not None}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
-            known = [name for name, each in signature.parameters.items() if each.kind in _SINGLE and name != "self"]
-            raise UnknownNameError(f"argument of {function.__name__}:", name, known)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise CallError(f"{function.__name__}: {error}") from None
-        for name, check in checks().items():
-            if name in bound.arguments:
-                bound.arguments[name] = fitting(name, bound.arguments[name], check)
+        bound = bound_to(function, args, kwargs)
         return function(*bound.args, **bound.kwargs)
 
     return call
+
+
+def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments of a call of a verb, checked."""
+    signature, checks = _checks(inspect.unwrap(function))
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
+        known = [name for name, each in signature.parameters.items() if each.kind in _SINGLE and name != "self"]
+        raise UnknownNameError(f"argument of {function.__name__}:", name, known)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise CallError(f"{function.__name__}: {error}") from None
+    for name, check in checks.items():
+        if name in bound.arguments:
+            bound.arguments[name] = fitting(name, bound.arguments[name], check)
+    return bound
+
+
+@cache  # at the first call, so that importing a function evaluates nothing
+def _checks(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Check]]:
+    signature, names = inspect.signature(function), _Names(function.__globals__)
+    checks = {
+        name: parameter(name, _value(each.annotation, names)).check
+        for name, each in signature.parameters.items()
+        if each.kind in _SINGLE and isinstance(each.annotation, str)
+    }
+    return signature, {name: check for name, check in checks.items() if check is not None}
 
 
 # Annotations, as Python has them (text, by `from __future__ import annotations`) and as the source has them.

@@ -13,8 +13,8 @@ from rejoinder import registry
 from rejoinder.cli.experiment import STUDIES
 from rejoinder.data.judged import JudgedSet
 from rejoinder.learning.data import TrainingData
-from rejoinder.trust.cross_validation import cross_validate
-from rejoinder.trust.label_curves import COUNTS, FRACTIONS
+from rejoinder.trusting.cross_validation import cross_validate
+from rejoinder.trusting.label_curves import COUNTS, FRACTIONS
 
 if TYPE_CHECKING:
     from running import Run, WriteLines

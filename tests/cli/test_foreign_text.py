@@ -68,13 +68,13 @@ def test_verdicts_are_shown_escaped(
     assert_harmless(ran)
 
 
-@pytest.mark.parametrize("more", [(), ("--json",), ("--study", "length-bias")])
+@pytest.mark.parametrize("more", [(), ("--json",), ("--probe", "length-bias")])
 def test_dimensions_and_labels_are_shown_escaped(
     run: Run, write_lines: WriteLines, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     (tmp_path / "m.toml").write_text(f"[metrics.{json.dumps(EVIL)}]\nmetric = 'length'\n", encoding="utf-8")
     path = write_lines(records(TWO, 30), FILE)
-    ran = run("meta", path, "--config", "m.toml", "--dimension", EVIL, "--resamples", 20, *more)
+    ran = run("trust", path, "--config", "m.toml", "--dimension", EVIL, "--resamples", 20, *more)
     assert ran.code == 0, ran.err
     assert_harmless(ran)
     assert "\\u001b[2J" in ran.out
@@ -122,8 +122,8 @@ BAD = {
     "a suffix": ("score", "r.jsonl", "-o", f"x.{EVIL}"),
     "an output's folder": ("score", "r.jsonl", "-o", f"{EVIL}/x.jsonl"),
     "a config": ("score", "r.jsonl", "--config", f"{EVIL}.toml"),
-    "a dimension": ("meta", "r.jsonl", "-m", "length", "--dimension", f"no{EVIL}"),
-    "a study": ("meta", "r.jsonl", "-m", "length", "--study", EVIL),
+    "a dimension": ("trust", "r.jsonl", "-m", "length", "--dimension", f"no{EVIL}"),
+    "a study": ("trust", "r.jsonl", "-m", "length", "--probe", EVIL),
     "a predictor": ("compare", "r.jsonl", "-m", "length", "--labels", "r.jsonl", "--predictor", EVIL),
     "a score file": ("report", f"{EVIL}.jsonl"),
     "a system": ("generate", "r.jsonl", "--systems", f"{EVIL}=absent", "-o", "x.jsonl"),

@@ -27,7 +27,7 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(
-    "module", ["argparse", "rejoinder.cli.score", "numpy._core.multiarray", "polars", "onnxruntime"]
+    "module", ["argparse", "rejoinder.cli.scoring", "numpy._core.multiarray", "polars", "onnxruntime"]
 )
 def test_an_interrupt_during_imports(module: str, demo: Path, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`rejoinder meta`."""
+"""`rejoinder trust`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_number_of_many_digits_is_one_line(digits: int, run: Run, tmp_path: Pa
     (tmp_path / "judged.jsonl").write_text(line)
     (tmp_path / "judged.csv").write_text(f"response,scores\nhi,{'1' * digits}\n")
     for name in ("judged.jsonl", "judged.csv"):
-        ran = run("meta", name, "-m", "length")
+        ran = run("trust", name, "-m", "length")
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith(f"rejoinder: {name}:")
         assert ran.err.count("\n") == 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WORDS = "tea rain chess jazz bread snow tennis paint gold maps trains owls".split()
 MISSING = {"references": ["references"], "context": ["context"], "both": ["references", "context"]}
-VERBS = ("score", "compare", "meta")
+VERBS = ("score", "compare", "trust")
 
 
 def records(missing: list[str]) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ WRITING = {
     "x.meta.json": ("score", "r.jsonl", "-m", "length", "-o", "x.jsonl"),
     "a.html": ("score", "r.jsonl", "-m", "length", "--report", "a.html"),
     "b.html": ("report", "scores.jsonl", "-o", "b.html"),
-    "c.html": ("meta", "r.jsonl", "-m", "length", "--report", "c.html"),
+    "c.html": ("trust", "r.jsonl", "-m", "length", "--report", "c.html"),
     "g.jsonl": ("generate", "r.jsonl", "--model", "bot", "-o", "g.jsonl"),
     "model": ("train", "bm25", "--dialogues", "d.jsonl", "-o", "model"),
     "x.arpa": ("train", "fm", "--dialogues", "d.jsonl", "-o", "fm", "--write-arpa", "x.arpa"),

@@ -13,7 +13,8 @@ import rejoinder
 from rejoinder.cli import build_parser
 from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.cli.parameters import located, option_names
-from rejoinder.cli.verbs import VERB_GROUPS, Verb
+from rejoinder.cli.running import Verb
+from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.options import Parameter, Unknown, described
 
 VERBS = {name: verb for verbs in VERB_GROUPS.values() for name, verb in verbs.items()}
@@ -56,6 +57,8 @@ def own(verb: Verb) -> set[str]:
     parser = argparse.ArgumentParser(add_help=False)
     if verb.extra is not None:
         verb.extra(parser)
+    if verb.costs is not None:
+        parser.add_argument("--dry-run")
     return {text for action in parser._actions for text in action.option_strings}
 
 

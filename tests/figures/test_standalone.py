@@ -17,7 +17,7 @@ from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
 from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.page import render_meta
+from rejoinder.trusting.page import render_meta
 
 PANELS: tuple[Panel, ...] = (
     IntervalPanel("Means <b>", (("good & bad", Interval(0.5, 0.4, 0.6)), ("other", Interval(-0.2, -0.3, 0.1)))),
@@ -61,7 +61,7 @@ def comparison() -> rejoinder.Comparison:
 
 @pytest.fixture(scope="module")
 def judged() -> rejoinder.MetaReport:
-    return rejoinder.meta_evaluate(examples_path(), ["meteor", "length"], studies=["scatter"])
+    return rejoinder.trust(examples_path(), metrics=["meteor", "length"], probes=["scatter"])
 
 
 def test_a_notebook_shows_the_figures_of_the_report(
@@ -95,7 +95,7 @@ def test_the_forest_plot_is_of_the_best_metric_unless_one_is_named(tmp_path: Pat
     sets = [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
     sets[0].write_text("".join(records[:128]), encoding="utf-8")
     sets[1].write_text("".join(records[128:]), encoding="utf-8")
-    analysis = rejoinder.meta_analyse(*sets, metrics=["meteor", "length"], resamples=100)
+    analysis = rejoinder.trust(*sets, metrics=["meteor", "length"], resamples=100)
     assert analysis.plot().svg == analysis.plot(analysis.rows[0].metric).svg
     assert "mean of all sets" in texts(analysis.plot("length").svg)
     with pytest.raises(UnknownNameError):

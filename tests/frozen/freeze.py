@@ -77,10 +77,10 @@ RUNS = (
     Run("compare-labels", "compare two.jsonl -m rouge-l --labels labels.jsonl --margin 0.5", COMPARISON),
     Run("compare-scores", "compare --scores numbers.csv", COMPARISON),
     Run("compare-judge", "compare old.jsonl new.jsonl --pairwise judge(model=m,url=JUDGE,retries=0)", "txt json tex"),
-    Run("meta", f"meta judged.jsonl -m meteor -m length -m ruber-pool --study all {FEW}", COMPARISON),
-    Run("meta-scores", f"meta few.jsonl --field scores=ratings --scores scores.jsonl --dimension style {FEW}",
+    Run("meta", f"trust judged.jsonl -m meteor -m length -m ruber-pool --probe all {FEW}", COMPARISON),
+    Run("meta-scores", f"trust few.jsonl --field scores=ratings --scores scores.jsonl --dimension style {FEW}",
         after=("score",), within=0.1),
-    Run("meta-pooled", f"meta judged.jsonl other.jsonl -m bleu-2 -m chrf {FEW}", COMPARISON, within=0.1),
+    Run("meta-pooled", f"trust judged.jsonl other.jsonl -m bleu-2 -m chrf {FEW}", COMPARISON, within=0.1),
     Run("plan", "plan judged.jsonl --difference 0.3 --systems 3", COMPARISON),
     Run("plan-width", "plan --correlation 0.4", "txt json"),
     Run("agree", f"agree judged.jsonl --aggregate mace -o agreed.jsonl {FEW}", writes=("agreed.jsonl",)),
@@ -226,7 +226,12 @@ def prepare(run: Run, folder: Path) -> None:
 
 def arguments_of(run: Run) -> list[str]:
     """The arguments of a run, with the address of a judge where it needs one."""
-    return [part.replace("JUDGE", judge_address()) for part in run.arguments.split()]
+    from rejoinder.cli import VERBS
+
+    words = run.arguments
+    if "trust" not in VERBS:  # the frozen commit may have the former names
+        words = words.replace("trust ", "meta ").replace("--probe ", "--study ")
+    return [part.replace("JUDGE", judge_address()) for part in words.split()]
 
 
 def command(arguments: Sequence[str], folder: Path) -> tuple[int, str, str]:

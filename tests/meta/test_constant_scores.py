@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.trust.page import render_meta
+from rejoinder.trusting.page import render_meta
 
 
 def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]
 @pytest.mark.parametrize(("equal_replies", "equal_ratings"), [(True, True), (True, False), (False, True)])
 def test_meta_evaluation(equal_replies: bool, equal_ratings: bool) -> None:
     judged = replies(equal_replies=equal_replies, equal_ratings=equal_ratings)
-    report = rejoinder.meta_evaluate(judged, ["length", "bleu-2"], resamples=20, studies=["all"])
+    report = rejoinder.trust(judged, metrics=["length", "bleu-2"], resamples=20, probes=["all"])
     row = report.dimensions[0].utterance.rows[0]
     assert math.isnan(row.measured["pearson"].interval.estimate)
     assert "length" in str(report)

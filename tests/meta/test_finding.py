@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.trust import DimensionReport, MetaReport, finding, meta_evaluate
+from rejoinder.trusting.trust import DimensionReport, MetaReport, finding, trust
 
 
 @cache
@@ -24,7 +24,7 @@ def report() -> MetaReport:
         rating = float(np.clip(np.round(1 + 4 * kept.mean() + rng.normal(0, 0.5)), 1, 5))
         record = {"id": str(number), "context": [f"c{number}"], "response": " ".join(reply), "system": "s"}
         records.append(record | {"references": [" ".join(reference)], "scores": {"overall": [rating]}})
-    return meta_evaluate(records, ["bleu-1", "rouge-l", "distinct-1"], resamples=40)
+    return trust(records, metrics=["bleu-1", "rouge-l", "distinct-1"], resamples=40)
 
 
 def changed(p_values: list[float]) -> DimensionReport:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rejoinder.data.judged import JudgedSet
-from rejoinder.trust.correlations import human_ceiling
+from rejoinder.trusting.correlations import human_ceiling
 from rejoinder.types import Example, JudgedExample
 
 

@@ -13,9 +13,9 @@ from places import JUDGED
 from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.stats.raters import krippendorff_alpha
-from rejoinder.trust.correlations import outlier_note, system_level, utterance_level, within_context
-from rejoinder.trust.study import ScoredSet
-from rejoinder.trust.trust import meta_evaluate
+from rejoinder.trusting.correlations import outlier_note, system_level, utterance_level, within_context
+from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.trust import trust
 from rejoinder.types import Example, JudgedExample
 
 
@@ -174,7 +174,7 @@ def test_report_of_bundled_like_data(made_up: ScoredSet, tmp_path: Path) -> None
         for row, example in enumerate(made_up.judged.examples)
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    report = meta_evaluate(path, ["rouge-l", "length"], resamples=50)
+    report = trust(path, metrics=["rouge-l", "length"], resamples=50)
     plain = report.to_dict()
     assert set(plain["dimensions"]["overall"]["utterance"]["metrics"]) == {"rouge-l", "length"}
     assert plain["contexts"] == 40
@@ -186,13 +186,13 @@ def test_scores_of_other_examples(tmp_path: Path) -> None:
     (tmp_path / "judged.jsonl").write_text('{"id": "1", "response": "a", "scores": 1}\n')
     (tmp_path / "scores.jsonl").write_text('{"id": "2", "system": "", "scores": {"x": 1}}\n')
     with pytest.raises(CallError, match="scores none of the examples"):
-        meta_evaluate(tmp_path / "judged.jsonl", scores=[tmp_path / "scores.jsonl"])
+        trust(tmp_path / "judged.jsonl", scores=[tmp_path / "scores.jsonl"])
 
 
 def test_too_few_examples(tmp_path: Path) -> None:
     (tmp_path / "judged.jsonl").write_text('{"id": "1", "response": "a b", "scores": 1}\n')
     with pytest.raises(NeedsError, match="expected at least 10"):
-        meta_evaluate(tmp_path / "judged.jsonl", ["length"])
+        trust(tmp_path / "judged.jsonl", metrics=["length"])
 
 
 def test_agreement_of_zhao_as_published() -> None:
@@ -213,12 +213,12 @@ def test_the_agreement_before_and_after_outliers_is_told(tmp_path: Path) -> None
         for n in range(20)
     ]
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = meta_evaluate(tmp_path / "judged.jsonl", ["length"], remove_outliers=True)
+    found = trust(tmp_path / "judged.jsonl", metrics=["length"], remove_outliers=True)
     [note] = [note for note in found.notes if "outliers" in note]
     assert note.startswith("overall: 20 of 80 ratings were removed as outliers; Krippendorff's alpha is ")
     assert " and 1.000 without" in note
     assert note in found.to_dict()["warnings"]
-    assert not any("outliers" in note for note in meta_evaluate(tmp_path / "judged.jsonl", ["length"]).notes)
+    assert not any("outliers" in note for note in trust(tmp_path / "judged.jsonl", metrics=["length"]).notes)
 
 
 @pytest.mark.slow

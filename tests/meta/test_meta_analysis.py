@@ -14,8 +14,8 @@ import rejoinder
 from rejoinder.cli import main
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.page import render_meta_analysis
-from rejoinder.trust.pooled import forest
+from rejoinder.trusting.page import render_meta_analysis
+from rejoinder.trusting.pooled import forest
 
 
 def judged(slope: float, seed: int, dimensions: tuple[str, ...] = ("overall",), n: int = 60) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def files(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> rejoinder.MetaAnalysis:
     folder = tmp_path_factory.mktemp("sets")
-    return rejoinder.meta_analyse(*files(folder), metrics=["length", "distinct-1"], resamples=50)
+    return rejoinder.trust(*files(folder), metrics=["length", "distinct-1"], resamples=50)
 
 
 def test_the_mean_lies_between_the_sets(analysis: rejoinder.MetaAnalysis) -> None:
@@ -77,7 +77,7 @@ def test_the_report_has_a_forest_plot_per_metric(analysis: rejoinder.MetaAnalysi
 
 
 def test_sets_without_an_overall_dimension_use_their_first() -> None:
-    analysis = rejoinder.meta_analyse(
+    analysis = rejoinder.trust(
         judged(0.5, 1), judged(0.5, 2, ("relevance", "fluency")), metrics=["length"], resamples=50
     )
     assert "B: uses the dimension relevance, the first of relevance, fluency" in analysis.notes
@@ -87,7 +87,7 @@ def test_sets_without_an_overall_dimension_use_their_first() -> None:
 
 def test_the_verb_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "report.html"
-    assert main(["meta", *files(tmp_path)[:2], "-m", "length", "--resamples", "50", "--report", str(page)]) == 0
+    assert main(["trust", *files(tmp_path)[:2], "-m", "length", "--resamples", "50", "--report", str(page)]) == 0
     assert "mean of all sets" in capsys.readouterr().out
     assert "Forest plots" in page.read_text(encoding="utf-8")
 
@@ -95,24 +95,24 @@ def test_the_verb_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--study", "noise"], "--study needs a single file of judged replies, found 3"),
+        (["--probe", "noise"], "--probe needs a single file of judged replies, found 3"),
         (["--scores", "x"], "--scores needs a single file of judged replies, found 3"),
         (["--dimension", "wit"], "unknown dimension of"),
     ],
 )
 def test_wrong_calls(extra: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["meta", *files(tmp_path), "-m", "length", *extra]) == 2
+    assert main(["trust", *files(tmp_path), "-m", "length", *extra]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_wrong_calls_from_python(tmp_path: Path) -> None:
     one, two, _ = files(tmp_path)
     with pytest.raises(rejoinder.CallError, match="at least two judged sets"):
-        rejoinder.meta_analyse(one)
+        rejoinder.trust(one)
     with pytest.raises(rejoinder.CallError, match="a judged set is given twice"):
-        rejoinder.meta_analyse(one, one)
+        rejoinder.trust(one, one)
     with pytest.raises(rejoinder.CallError, match="kind must be 'pearson', 'spearman' or 'kendall', not 'r'"):
-        rejoinder.meta_analyse(one, two, kind="r")
+        rejoinder.trust(one, two, kind="r")
 
 
 def test_a_forest_plot_as_text() -> None:

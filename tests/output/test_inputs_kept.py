@@ -75,7 +75,7 @@ def test_a_report_never_replaces_the_replies(run: Run, tmp_path: Path) -> None:
     assert told == "rejoinder: a.html is an input: expected another file to write to\n"
     (tmp_path / "scores.jsonl").write_text('{"id": "0", "system": "", "scores": {"length": 1}}\n')
     assert_refused(run, tmp_path, "report", "scores.jsonl", "--replies", "a.html", "-o", "a.html")
-    assert_refused(run, tmp_path, "meta", "a.html", "-m", "length", "--report", "a.html")
+    assert_refused(run, tmp_path, "trust", "a.html", "-m", "length", "--report", "a.html")
     (tmp_path / "config.html").write_text("[metrics.length]\n")
     (tmp_path / "r.jsonl").write_text(LINES, encoding="utf-8")
     assert_refused(run, tmp_path, "score", "r.jsonl", "--config", "config.html", "--report", "config.html")
@@ -149,7 +149,7 @@ def test_a_trained_model_never_replaces_its_data(run: Run, reply_model: Path, tm
         ("score", "r.jsonl", "-o", ""),
         ("score", "r.jsonl", "--report", ""),
         ("report", "scores.jsonl", "-o", ""),
-        ("meta", "r.jsonl", "--report", ""),
+        ("trust", "r.jsonl", "--report", ""),
         ("generate", "c.jsonl", "--model", "bot", "-o", ""),
         ("train", "bm25", "--dialogues", "d.jsonl", "-o", ""),
         ("train", "bm25", "--dialogues", "d.jsonl", "-o", "."),

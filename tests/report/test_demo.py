@@ -15,7 +15,7 @@ def test_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = ["meteor", "bleu-2", "specificity", "length"]  # fast ones
     monkeypatch.setattr(demo_text, "compare", lambda path, **rest: rejoinder.compare(path, metrics=metrics, **rest))
     monkeypatch.setattr(
-        demo_text, "meta_evaluate", lambda path, **rest: rejoinder.meta_evaluate(path, metrics, resamples=20, **rest)
+        demo_text, "trust", lambda path, **rest: rejoinder.trust(path, metrics=metrics, resamples=20, **rest)
     )
     story = tell_demo(tmp_path)
     compared = rejoinder.compare(examples_path(), metrics=metrics)

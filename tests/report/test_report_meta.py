@@ -18,10 +18,10 @@ from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePan
 from rejoinder.show.html import panel_grid
 from rejoinder.show.plots import drawn
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.page import render_meta, render_studies
-from rejoinder.trust.studies import STUDIES
-from rejoinder.trust.study import StudyResult
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trusting.page import render_meta, render_studies
+from rejoinder.trusting.studies import STUDIES
+from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.trust import MetaReport, trust
 from scored_replies import HOSTILE
 
 WORDS = "cat dog tree house river cloud stone bread chair lamp road field".split()
@@ -54,7 +54,7 @@ def records(*dimensions: str, raters: int = 3) -> list[dict[str, Any]]:
 
 @cache
 def report() -> MetaReport:
-    return meta_evaluate(records(), ["bleu-2", "rouge-l", "length"], studies=tuple(STUDIES), resamples=40)
+    return trust(records(), metrics=["bleu-2", "rouge-l", "length"], probes=tuple(STUDIES), resamples=40)
 
 
 def text_of(html: str) -> str:
@@ -152,7 +152,7 @@ def test_the_same_report_gives_the_same_bytes() -> None:
 
 
 def test_several_dimensions_are_sections_of_their_own() -> None:
-    made = meta_evaluate(records("grammar", "content"), ["length"], dimension="all", resamples=20)
+    made = trust(records("grammar", "content"), metrics=["length"], dimension="all", resamples=20)
     html = render_meta(made)
     top = "Spearman correlation with the ratings"
     assert titles(html, 2) == [top, "grammar", "content", "Notes, signatures and terms"]
@@ -161,7 +161,7 @@ def test_several_dimensions_are_sections_of_their_own() -> None:
 
 
 def test_one_rating_a_reply_has_no_ceiling() -> None:
-    made = meta_evaluate(records(raters=1), ["length"], resamples=20)
+    made = trust(records(raters=1), metrics=["length"], resamples=20)
     text = text_of(render_meta(made))
     assert "the agreement between raters is unknown" in text
     assert "Krippendorff" not in text
@@ -200,7 +200,7 @@ def hostile_report() -> MetaReport:
     specs = ("bleu-2", "rouge-l", "length", "bleu-1", "chrf")
     labels = (HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[6], HOSTILE[7])
     metrics: Mapping[str, Metric] = {label: load(spec) for label, spec in zip(labels, specs, strict=True)}
-    made = meta_evaluate(rows, metrics, studies=tuple(STUDIES), resamples=20)
+    made = trust(rows, metrics=metrics, probes=tuple(STUDIES), resamples=20)
     judged = dataclasses.replace(made.judged, name=HOSTILE[0].replace("/", " "))
     return dataclasses.replace(made, judged=judged, notes=(HOSTILE[4],))
 

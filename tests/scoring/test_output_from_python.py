@@ -158,7 +158,7 @@ def test_the_limit_on_the_cost_holds_for_one_call(replies: Path, tmp_path: Path,
         for limited in (
             lambda: rejoinder.score("replies.jsonl", judge, max_cost=0.25),
             lambda: rejoinder.compare(rows(), rows(4), metrics=judge, max_cost=0.25),
-            lambda: rejoinder.meta_evaluate(judged, judge, max_cost=0.25),
+            lambda: rejoinder.trust(judged, metrics=judge, max_cost=0.25),
         ):
             judge.asker.meter.__init__(judge.asker.meter.prices)  # type: ignore[misc]
             with pytest.raises(CostLimitError, match=r"would exceed 0\.25"):
@@ -193,7 +193,7 @@ def test_results_give_the_texts_of_their_replies(replies: Path, write_lines: Wri
     judged = [row | {"scores": {"overall": [n % 5]}} for n, row in enumerate(rows())]
     table = rejoinder.score("replies.jsonl", "length")
     compared = rejoinder.compare("replies.jsonl", second, metrics="length")
-    trusted = rejoinder.meta_evaluate(judged, "length")
+    trusted = rejoinder.trust(judged, metrics="length")
     for result, row, id_, system in ((table, 7, "7", ""), (compared, 47, "7", "second"), (trusted, 7, "7", "")):
         assert result.replies is not None
         taken = result.replies.take([row, 0])

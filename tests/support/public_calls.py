@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import rejoinder
-from rejoinder import Dialogue, JudgedExample
+from rejoinder import Dialogue
 from rejoinder.registry import trainable_class
 from wrong_values import (
     ABOVE_ZERO,
@@ -69,14 +69,34 @@ CALLS: dict[str, Call] = {
     ),
     "score": Call(
         rejoinder.score,
-        {"examples": EXAMPLES, "metrics": "length"},
-        {"examples": [*ORIGINS, *NOTHING], "intervals": [*FLAGS, True]},
+        {"replies": EXAMPLES, "metrics": "length"},
+        {
+            "replies": [*ORIGINS, *NOTHING],
+            "output": [*FOLDERS, "missing/x.jsonl", "x.txt", "folder"],
+            "resume": [*FLAGS, True],
+            "engine": [*WORDS, None],
+            "intervals": [*FLAGS, True],
+            "max_cost": but_none(ABOVE_ZERO),
+        },
+    ),
+    "judge_costs": Call(
+        rejoinder.judge_costs, {"replies": [EXAMPLES], "metrics": "length"}, {"replies": [*ORIGINS, *NOTHING]}
+    ),
+    "history": Call(
+        rejoinder.history,
+        {"folder": "releases", "add": EXAMPLES[::2], "name": "1.0", "metrics": "length", "resamples": 20},
+        {
+            "folder": [*FOLDERS, None, "broken.jsonl", "missing/releases"],
+            "add": [*ORIGINS, *NOTHING, EXAMPLES],
+            "name": [*TEXTS, None, "../x", "a/b"],
+            "max_cost": but_none(ABOVE_ZERO),
+        },
     ),
     "compare": Call(
         rejoinder.compare,
-        {"origins": [EXAMPLES], "metrics": "length", "labels": [*JUDGED, {**JUDGED[0], "system": "A"}]},
+        {"replies": [EXAMPLES], "metrics": "length", "labels": [*JUDGED, {**JUDGED[0], "system": "A"}]},
         {
-            "origins": [*ORIGINS, *NOTHING],
+            "replies": [*ORIGINS, *NOTHING],
             "scores": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "cluster": [*TEXTS, "nope", "system"],
             "margin": but_none(ABOVE_ZERO),
@@ -84,29 +104,23 @@ CALLS: dict[str, Call] = {
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
-            "visit": [3, "x", True],
-        },
-    ),
-    "compare_pairwise": Call(
-        rejoinder.prefer,
-        {"origins": [EXAMPLES], "judge": "judge(model=m, url='http://127.0.0.1:9/v1', retries=0)"},
-        {
-            "origins": [*ORIGINS, *NOTHING],
-            "judge": [3, None, True, b"x", "", "bleu", "judge", ["judge"], "judge(model=m)"],
-            "pair_by": [*TEXTS, "nope"],
+            "baseline": [*FOLDERS, "folder", "missing", "broken.jsonl"],
+            "max_cost": but_none(ABOVE_ZERO),
         },
     ),
     "reference_points": Call(
         rejoinder.reference_points, {}, {"evaluator": [3, None, True, b"x", "", "bleu", "defualt", ["default"]]}
     ),
-    "meta_evaluate": Call(
-        rejoinder.meta_evaluate,
-        {"origin": JUDGED, "metrics": "length", "resamples": 20},
+    "trust": Call(
+        rejoinder.trust,
+        {"judged": [JUDGED], "metrics": "length", "resamples": 20},
         {
-            "origin": [*ORIGINS, *NOTHING, EXAMPLES, [JudgedExample(EXAMPLES[0], {"x": ("a",)})]],  # type: ignore[dict-item]
-            "scores": [3, True, "x.jsonl", "folder", [3], [None], ["missing.jsonl"], ["folder"], ["broken.jsonl"]],
-            "studies": [3, True, "scatter", ["nope"], [3], [None]],
+            "max_cost": but_none(ABOVE_ZERO),
+            "judged": [*ORIGINS, *NOTHING, EXAMPLES],
+            "scores": [3, True, "scores.jsonl", [3], [None], ["missing.jsonl"], ["folder"], ["broken.jsonl"]],
+            "probes": [3, True, "scatter", ["nope"], [3], [None]],
             "remove_outliers": FLAGS,
+            "kind": [*WORDS, None],
         },
     ),
     "check": Call(rejoinder.check, {"replies": EXAMPLES}, {"replies": [*ORIGINS, *NOTHING]}),
@@ -122,11 +136,6 @@ CALLS: dict[str, Call] = {
             "drop_duplicates": FLAGS,
             "sample": but_none(COUNTS[:-1]),
         },
-    ),
-    "meta_analyse": Call(
-        rejoinder.meta_analyse,
-        {"origins": [JUDGED, JUDGED], "metrics": "length", "resamples": 20},
-        {"origins": [*ORIGINS, *NOTHING, EXAMPLES], "kind": [*WORDS, None], "remove_outliers": FLAGS},
     ),
     "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN | PRECISION),
     "prefer": Call(
@@ -260,6 +269,20 @@ METHODS: dict[str, Call] = {
             "primary": [*TEXTS, "length", "ratng"],
             "labels": [3, JUDGED],
             "predictor": [*TEXTS, "rating"],
+        },
+    ),
+    "trust-pooled": Call(
+        rejoinder.trust,
+        {"judged": [JUDGED, JUDGED[:30]], "metrics": "length", "resamples": 20},
+        {"judged": [*ORIGINS, *NOTHING, EXAMPLES], "probes": [["all"]], "scores": [["scores.jsonl"]]},
+    ),
+    "prefer-judge": Call(
+        rejoinder.prefer,
+        {"preferences": [EXAMPLES], "judge": "judge(model=m, url='http://127.0.0.1:9/v1', retries=0)"},
+        {
+            "preferences": [*ORIGINS, *NOTHING],
+            "judge": [3, None, True, b"x", "", "bleu", "judge", ["judge"], "judge(model=m)"],
+            "pair_by": [*TEXTS, "nope"],
         },
     ),
     "plan-stated": Call(

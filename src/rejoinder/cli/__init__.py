@@ -21,7 +21,8 @@ from functools import partial
 
 from rejoinder._version import __version__
 from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.cli.verbs import VERB_GROUPS, add_options, run
+from rejoinder.cli.running import add_options, run
+from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.errors import RejoinderError, without_secrets
 
 VERBS = {name: verb.purpose for verbs in VERB_GROUPS.values() for name, verb in verbs.items()}
@@ -81,8 +82,16 @@ def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bo
     return exit_code("rejoinder", partial(_run, given), interrupted)
 
 
+FORMER_VERBS = {"meta": "trust"}
+"""Former name of a verb -> the present one. The former ones go with version 0.3."""
+
+
 def _run(given: Sequence[str]) -> int:
     parser = build_parser()
+    if given and (present := FORMER_VERBS.get(given[0])):
+        text = f"rejoinder {given[0]} is now rejoinder {present}; the old name goes with version 0.3"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        given = [present, *given[1:]]
     if not given:
         parser.print_help()
         return 0

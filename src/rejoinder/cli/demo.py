@@ -43,5 +43,5 @@ def run(arguments: argparse.Namespace) -> int:
         put(wrapped(f"{heading}: {sentence}", terminal_width()))
     put(f"\nNow open {pages[0]} and {pages[1]} in a browser. The commands behind it:")
     put(f"  rejoinder compare {path} --report {pages[0]}")
-    put(f"  rejoinder meta {path} --report {pages[1]}")
+    put(f"  rejoinder trust {path} --report {pages[1]}")
     return 0

@@ -17,8 +17,8 @@ from rejoinder.folders.outputs import write_text
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.replies_page import rows_to_show
 from rejoinder.show.text import SMALLEST_P, counted, names_text, number_text, p_statement
-from rejoinder.trust.page import render_meta
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trusting.page import render_meta
+from rejoinder.trusting.trust import MetaReport, trust
 
 REPORTS = ("report.html", "meta.html")
 """The pages that the demo writes: the comparison of systems, and metrics against ratings."""
@@ -38,7 +38,7 @@ def tell_demo(folder: Path) -> dict[str, str]:
     texts = comparison.replies.take(shown.needed) if comparison.replies else {}
     page = render_report(table, texts, title=f"Replies of {path.name}", chosen=shown, comparison=comparison)
     write_text(folder / REPORTS[0], page)
-    judged = meta_evaluate(path, studies=["scatter"])
+    judged = trust(path, probes=["scatter"])
     write_text(folder / REPORTS[1], render_meta(judged))
     return {
         "Who wins": comparison.headline()[0],

@@ -26,7 +26,7 @@ from rejoinder.options import whole
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
-    from rejoinder.trust.cross_validation import LearningResult
+    from rejoinder.trusting.cross_validation import LearningResult
 
 STUDIES = ("cross-validation", "leave-one-system-out", "label-amounts", "low-resource", "transfer")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)), _resumable(arguments):
         result = _result(arguments)
         if arguments.report:
-            from rejoinder.trust.page import render_studies
+            from rejoinder.trusting.page import render_studies
 
             write_text(Path(arguments.report), render_studies(result.title, [result], seed=arguments.seed))
     if arguments.json:
@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _resumable(arguments: argparse.Namespace) -> Iterator[None]:
     """On an interrupt, print which fits are kept, and how to continue."""
-    from rejoinder.trust.experiments import FILE
+    from rejoinder.trusting.experiments import FILE
 
     try:
         yield
@@ -190,9 +190,9 @@ def _check_options(arguments: argparse.Namespace) -> None:
 def _result(arguments: argparse.Namespace) -> LearningResult:
     from rejoinder.comparing.systems import labels_of
     from rejoinder.data.judged import read_judged
-    from rejoinder.trust.cross_validation import cross_validate, leave_one_system_out
-    from rejoinder.trust.label_curves import label_amounts, low_resource
-    from rejoinder.trust.transfer import transfer
+    from rejoinder.trusting.cross_validation import cross_validate, leave_one_system_out
+    from rejoinder.trusting.label_curves import label_amounts, low_resource
+    from rejoinder.trusting.transfer import transfer
 
     evaluators, dialogues = _evaluators(arguments.evaluator), _dialogues(arguments)
     fields, on_error = field_map(arguments), arguments.on_error

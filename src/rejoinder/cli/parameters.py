@@ -81,26 +81,29 @@ def _add(group: Any, parameter: Parameter, part: Option) -> None:
     dest = _dest(parameter, part)
     given |= {"dest": dest, "default": default if has_value else False if given.get("action") == "store_true" else None}
     group.add_argument(*option_names(parameter, part), required=required, **given)
+    renamed = _RenamedMany if given.get("action") == "append" else _RenamedOne
     for old in part.old:
-        group.add_argument(
-            old, **{**given, "help": argparse.SUPPRESS, "action": _Renamed, "const": option_names(parameter, part)[-1]}
-        )
+        hidden = {"help": argparse.SUPPRESS, "action": renamed, "metavar": option_names(parameter, part)[-1]}
+        group.add_argument(old, **given | hidden)
 
 
 class _Renamed(argparse.Action):
-    """A former name of an option, which still works."""
+    """A former name of an option, which still works; its metavar is the present name."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002 - as argparse calls it
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: Any = None,
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        warnings.warn(
-            f"{option_string} is now {self.const}; the old name goes with version 0.3", FutureWarning, stacklevel=2
-        )
-        setattr(namespace, self.dest, values)
+        text = f"{option_string} is now {self.metavar}; the old name goes with version 0.3"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        super().__call__(parser, namespace, values, option_string)
+
+
+class _RenamedOne(_Renamed, argparse._StoreAction):
+    """Stores one value."""
+
+
+class _RenamedMany(_Renamed, argparse._AppendAction):
+    """May be repeated."""
 
 
 def _with_default(text: str, default: Any) -> str:

@@ -3,140 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import string
-from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.output import (
-    check_failed,
-    files_read,
-    print_json,
-    put,
-    report_outputs,
-    say,
-    say_notes,
-    say_skipped,
-    terminal_width,
-)
-from rejoinder.cli.parameters import add_parameters, arguments_of, located
+from rejoinder.cli.parameters import located
+from rejoinder.cli.running import Checks, Verb, call_of, run
 from rejoinder.errors import CallError
-from rejoinder.options import described
+from rejoinder.options import origin_of
 
-
-@dataclass(frozen=True)
-class Verb:
-    """What a verb is for, the function that it calls, and what it does besides."""
-
-    purpose: str
-    place: str = ""
-    """The public function, as `folder.file:function`."""
-    forms: str = "json"
-    """Forms of the result: json, latex, details, report, and texts where a report may show some."""
-    told: str = ""
-    """Said at the end, with values of options in braces, if they were given."""
-    kept: Callable[[argparse.Namespace], str] | None = None
-    """Says what is kept when the verb is interrupted; "" where nothing is."""
-    page: str = ""
-    """The place of the function that makes the HTML report of the result."""
-    module: str = ""
-    """The module of this folder that does all this, where a verb is more than the call of a function."""
-    extra: Callable[[argparse.ArgumentParser], None] | None = None
-    """Adds options that only a terminal has."""
-    end: Callable[[Any, argparse.Namespace], int] | None = None
-    """Checks of the result; gives the exit code."""
-    start: Callable[[argparse.Namespace], None] | None = None
-    """Checks of the options that only a terminal has; raises a CallError."""
-    was_finished: Callable[[Any], bool] | None = None
-    """Whether an earlier run had finished the same output, which is then all that is said."""
-    prints: bool = True
-    """Whether the result is printed; a model is not."""
-    tells_readings: bool = True
-    """Whether notes say how files were read."""
-
-
-def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
-    """The options of a verb: the parameters of its function, and how its result is shown."""
-    add_parameters(parser, described(verb.place))
-    forms = verb.forms.split()
-    if verb.prints:
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-        if "latex" in forms:
-            form.add_argument("--latex", action="store_true", help="print a LaTeX table")
-    if "details" in forms:
-        parser.add_argument("--details", action="store_true", help="print all that was computed")
-    if "report" in forms:
-        parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
-    if "texts" in forms:
-        parser.add_argument("--no-texts", action="store_true", help="leave all texts out of the report")
-    if verb.extra is not None:
-        verb.extra(parser)
-    parser.add_argument("--quiet", action="store_true", help="show neither progress nor notes")
-    parser.set_defaults(tell_readings=verb.tells_readings)
-
-
-def run(verb: Verb, arguments: argparse.Namespace) -> int:
-    """Call the function of a verb, and show its result; the exit code."""
-    from rejoinder.folders.outputs import reserved
-    from rejoinder.threads import multiply_on_one_thread
-
-    multiply_on_one_thread()
-    report: str | None = getattr(arguments, "report", None)
-    if verb.start is not None:
-        verb.start(arguments)
-    with ExitStack() as stack:
-        if report is not None:
-            stack.enter_context(reserved(*report_outputs(report), reads=files_read(arguments)))
-        try:
-            result = called(verb.place, arguments)
-        except KeyboardInterrupt:
-            if verb.kept is not None and (kept := verb.kept(arguments)):
-                say(kept, arguments)
-            raise
-        if report is not None:
-            _write_report(verb, result, report)
-    if verb.was_finished is not None and verb.was_finished(result):
-        say(f"{arguments.output} is finished: there is nothing left to do", arguments)
-        if not arguments.json:
-            return 0
-    if verb.prints:
-        _show(result, arguments)
-    if verb.told and all(getattr(arguments, name) for _, name, _, _ in string.Formatter().parse(verb.told) if name):
-        say(verb.told.format_map(vars(arguments)), arguments)
-    if report is not None:
-        say(f"report: {report}", arguments)
-    return 0 if verb.end is None else verb.end(result, arguments)
-
-
-def called(place: str, arguments: argparse.Namespace) -> Any:
-    """What the function at a place returns for the options."""
-    parameters = described(place)
-    positional, named = arguments_of(parameters, arguments)
-    if any(each.name == "quiet" for each in parameters):
-        named["quiet"] = arguments.quiet
-    return located(place)(*positional, **named)
-
-
-def _write_report(verb: Verb, result: Any, path: str) -> None:
-    from rejoinder.folders.outputs import write_text
-
-    write_text(Path(path), located(verb.page)(result))
-
-
-def _show(result: Any, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        print_json(result.to_dict())
-    elif getattr(arguments, "latex", False):
-        put(result.to_latex())
-    else:
-        put(result.text(terminal_width()) if hasattr(result, "text") else result)
-    if hasattr(result, "notes"):
-        say_notes(result, arguments)
-    say_skipped(getattr(result, "skipped", ()), arguments)
-
+if TYPE_CHECKING:
+    from rejoinder.scoring.costs import CostPlan
 
 # What single verbs check and say.
 
@@ -151,6 +28,13 @@ def _check_agree(arguments: argparse.Namespace) -> None:
         raise CallError("--aggregation needs -o, the file to write the scores to")
 
 
+def _add_scatter(arguments: argparse.Namespace) -> None:
+    """A report also has a scatter plot of every metric against human ratings."""
+    asked = arguments.probes or []
+    if arguments.report and len(arguments.judged) == 1 and not {"all", "scatter"} & set(asked):
+        arguments.probes = [*asked, "scatter"]
+
+
 def _unfinished_replies(arguments: argparse.Namespace) -> str:
     from rejoinder.folders.outputs import UnfinishedRows
 
@@ -160,6 +44,89 @@ def _unfinished_replies(arguments: argparse.Namespace) -> str:
         if unfinished.exists()
         else ""
     )
+
+
+def _add_of_score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="a check for continuous integration: exit code 3 if a system's mean of this metric is below X, "
+        "4 if the metric cannot judge these replies; may be repeated",
+    )
+    parser.add_argument(
+        "--log",
+        choices=("mlflow",),
+        help="log the means in a run of MLflow, at MLFLOW_TRACKING_URI (pip install mlflow)",
+    )
+
+
+def _check_score(arguments: argparse.Namespace) -> None:
+    from importlib.util import find_spec
+
+    if arguments.log and find_spec(arguments.log) is None:
+        raise CallError(f"--log {arguments.log} needs a package that is not installed: pip install {arguments.log}")
+    if arguments.intervals and arguments.output is None:
+        raise CallError("--intervals needs -o: the bounds are written next to the scores")
+
+
+def _score_costs(arguments: argparse.Namespace, origins: Sequence[list[str]]) -> CostPlan:
+    """What the judges among the metrics would be sent for the replies of all files."""
+    metrics = located("scoring.score:metrics_given")(arguments.metric, arguments.config)
+    fields = located("data.records:fields_given")(arguments.field, arguments.separator)
+    costs: CostPlan = located("scoring.costs:judge_costs")(
+        *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error
+    )
+    return costs
+
+
+def _add_of_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fail-if",
+        choices=("worse", "not-better"),
+        help="a check for continuous integration: exit code 3 if the second system is significantly worse than the "
+        "first, or is not significantly better; with --margin, `worse` fails unless the second system is shown to be "
+        "no worse than the first by the margin or more; exit code 4 if the metric cannot judge these replies",
+    )
+    parser.add_argument("--pairwise", metavar="JUDGE", help="the same as `rejoinder prefer --judge JUDGE`")
+
+
+_FOR_SCORES = (
+    *("metric", "config", "labels", "dimension", "predictor", "primary", "margin", "scores", "baseline"),
+    *("cluster", "by", "fail_if", "report", "details"),
+)
+"""Options of `compare` that pairs have no use for: an option that is ignored would look as if it had worked."""
+
+
+def _asked_in_pairs(arguments: argparse.Namespace) -> int | None:
+    """`compare --pairwise JUDGE` is `prefer --judge JUDGE`."""
+    if arguments.pairwise is None:
+        return None
+    for option in _FOR_SCORES:
+        if getattr(arguments, option, None):
+            name = option.replace("_", "-")
+            raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
+    same = vars(arguments) | {"preferences": arguments.replies, "judge": arguments.pairwise, "model": "davidson"}
+    return run(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
+
+
+def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
+    positional, named = call_of("comparing.pairwise:prefer", arguments)
+    if "judge" not in named:
+        raise CallError("--dry-run is for a judge: expected --judge")
+    reading = {name: value for name, value in named.items() if name in {"judge", "pair_by", "fields", "on_error"}}
+    costs: CostPlan = located("comparing.pairwise:pair_costs")(*positional, **reading)
+    return costs
+
+
+def _gate(comparison: Any, arguments: argparse.Namespace) -> Checks:
+    if arguments.fail_if is None:
+        return Checks()
+    checked = located("comparing.comparison:gate")(comparison, arguments.fail_if)
+    reasons = [] if checked.passed else [checked.reason]
+    shown = {"check": checked.to_dict()}
+    return Checks(reasons, shown=shown) if checked.decided else Checks(undecided=reasons, shown=shown)
 
 
 VERB_GROUPS: dict[str, dict[str, Verb]] = {
@@ -172,13 +139,42 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "scoring.check:check",
             tells_readings=False,  # the result contains them
         ),
-        "score": Verb("score replies with metrics and evaluators", module="score"),
-        "compare": Verb("test whether one system's replies are better than another's", module="compare"),
+        "score": Verb(
+            "score replies with metrics and evaluators",
+            "scoring.score:score",
+            forms="report texts",
+            extra=_add_of_score,
+            start=_check_score,
+            instead=lambda arguments: None if arguments.dry_run else located("cli.scoring:score")(arguments),
+            costs=lambda arguments: _score_costs(arguments, [arguments.replies]),
+        ),
+        "compare": Verb(
+            "test whether one system's replies are better than another's",
+            "comparing.compare:compare",
+            forms="latex details report texts",
+            extra=_add_of_compare,
+            instead=_asked_in_pairs,
+            costs=lambda arguments: _score_costs(arguments, [[each] for each in arguments.replies]),
+            page=lambda found, arguments: located("cli.scoring:page_of_comparison")(found, arguments),
+            notes=lambda found: (*found.table.notes, *found.notes),
+            checks=_gate,
+        ),
         "history": Verb(
             "record the scores of each release, and show how they change from release to release",
-            module="releases.history",
+            "comparing.history:history",
+            forms="report",
+            told="recorded {name}: {folder}/{name}.jsonl",
+            page=lambda found, arguments: located("comparing.history:render_history")(
+                found, f"Releases in {arguments.folder}"
+            ),
         ),
-        "meta": Verb("measure which metrics agree with people, on judged replies", module="meta"),
+        "trust": Verb(
+            "measure which metrics agree with people, on judged replies",
+            "trusting.trust:trust",
+            forms="latex report",
+            page=lambda found, _: located("trusting.page:render_trust")(found),
+            start=_add_scatter,
+        ),
         "metrics": Verb("list metrics, evaluators and reply models, or explain one of them", "scoring.cards:describe"),
         "report": Verb("turn a file of scores into report.html", module="report"),
         "convert": Verb(
@@ -190,8 +186,8 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "plan": Verb(
             "say how many contexts, raters and labels an evaluation needs, before they are collected",
             "people.plan:plan",
-            forms="json latex report",
-            page="people.plan:render_plan",
+            forms="latex report",
+            page=lambda found, _: located("people.plan:render_plan")(found),
             start=_check_plan,
         ),
         "sample": Verb(
@@ -203,13 +199,14 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "agree": Verb(
             "measure how well raters agree, and turn their ratings into one score per reply",
             "people.agreement:agree",
-            told="judged replies: {output} (rejoinder meta {output})",
+            told="judged replies: {output} (rejoinder trust {output})",
             start=_check_agree,
         ),
         "prefer": Verb(
             "rank systems by pairwise preferences: which of two replies is better",
             "comparing.pairwise:prefer",
-            forms="json latex",
+            forms="latex",
+            costs=_pair_costs,
         ),
     },
     "Train": {
@@ -245,7 +242,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "doctor": Verb(
             "show what is installed, which extras are missing, and whether the evaluators in the package work",
             "scoring.doctor:doctor",
-            end=lambda found, _: check_failed(found.problems),
+            checks=lambda found, _: Checks(found.problems),
         ),
         "completion": Verb("print a script that lets the shell complete verbs and options", module="completion"),
     },

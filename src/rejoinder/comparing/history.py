@@ -6,26 +6,43 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.comparing.release import Release, is_release, read_release, scored_release
+from rejoinder.comparing.release import Release, is_release, read_release, scored_release, write_release
 from rejoinder.comparing.systems import check_equal_signatures, labels_of
 from rejoinder.comparing.verdict import Verdict
 from rejoinder.data.contexts import GroupFinder, Grouping
-from rejoinder.data.records import FieldMap
+from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
-from rejoinder.folders.outputs import Output
-from rejoinder.options import OnError
-from rejoinder.scoring.score import Choice, choose
+from rejoinder.folders.outputs import Output, paths_of, reserved
+from rejoinder.options import (
+    FIELDS_OPTION,
+    METRICS_OPTION,
+    RESAMPLES,
+    Jobs,
+    MaxCost,
+    OnError,
+    Option,
+    Quiet,
+    Resamples,
+    Seed,
+    fitting,
+    origin_of,
+    path,
+    text,
+    texts,
+    verb,
+)
+from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import score_output
 from rejoinder.scoring.table import ScoreTable, Summary, json_ready
 from rejoinder.show.html import Section, html_table, render_page, spaced
@@ -173,12 +190,65 @@ class Entry:
         return json_ready(told)
 
 
+@verb
+def history(
+    folder: Annotated[str | Path, Option("the folder of releases; --add creates it", path)],
+    *,
+    add: Annotated[
+        Any,
+        Option(
+            "score these replies, and record the scores, without any text, as a release",
+            metavar="FILE",
+            many="+",
+            read=origin_of,
+        ),
+    ] = None,
+    name: Annotated[str | None, Option("the name of the release, such as 1.5.0", text, metavar="NAME")] = None,
+    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    max_cost: MaxCost = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
+    on_error: OnError = "raise",
+    seed: Seed = 0,
+    resamples: Resamples = RESAMPLES,
+    jobs: Jobs = None,
+    quiet: Quiet = True,
+) -> History:
+    """The releases that a folder records, and how their scores change from release to release.
+
+    With `add`, the replies of one system, and a `name`, these are first scored by the `metrics`, and the scores
+    recorded as a release. Without, `metrics` are the names of those to show (by default the first of the last release).
+    """
+    home = Path(folder)
+    if (add is None) != (name is None):
+        raise CallError("a release has replies and a name: expected both, to add it, or neither")
+    mapping = FieldMap.given(fields)
+    if add is None or name is None:
+        if isinstance(metrics, Choice):
+            raise CallError("a configuration is for scoring: expected replies to add, or names of metrics to show")
+        shown: Any = [metrics] if isinstance(metrics, str) else metrics or []
+        return History.of(releases_in(home), fitting("metrics", shown, texts("names of metrics")))
+    target, chosen = release_path(home, name), choose(metrics)
+    with new_in(home), reserved(release_output(target), reads=paths_of(add)):
+        source = Source(add, mapping, on_error)
+        settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
+        release = scored_release(source, name, chosen, max_cost=max_cost, **settings)
+        write_release(release, target)
+    return replace(History.of(releases_in(home)), recorded=release)
+
+
 @dataclass(frozen=True)
 class History:
     """All releases of a folder by some metrics."""
 
     releases: Sequence[Release]
     metrics: tuple[str, ...]
+    recorded: Release | None = None
+    """The one that was just added."""
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Why records of the release that was added were left out."""
+        return self.recorded.skipped if self.recorded else ()
 
     @classmethod
     def of(cls, releases: Sequence[Release], metrics: Sequence[str] = ()) -> History:
@@ -209,7 +279,8 @@ class History:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         changes = [entry for entries in self.entries.values() for entry in entries if entry.change is not None]
-        return (CAUTION,) if len(changes) > 1 else ()
+        recorded = self.recorded.table.notes if self.recorded else ()
+        return (*recorded, *((CAUTION,) if len(changes) > 1 else ()))
 
     def headline(self) -> str:
         """What the last release changed by the first metric, in a sentence."""

@@ -143,7 +143,7 @@ def _level(table: ScoreTable, label: str) -> list[str]:
     return [
         f"The mean {label} is {number_text(cell.mean)}{bounds}{scale}{direction}.",
         "There is only one system: whether it is good shows in comparison, with another version (`rejoinder compare`) "
-        "or with people's ratings (`rejoinder meta`).",
+        "or with people's ratings (`rejoinder trust`).",
     ]
 
 

@@ -23,6 +23,7 @@ from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
 from rejoinder.options import FIELDS_OPTION, RESAMPLES, MaxCost, OnError, Option, Quiet, Resamples, Seed, text, verb
 from rejoinder.registry import load
+from rejoinder.scoring.costs import CostPlan
 from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, share_text
@@ -234,15 +235,17 @@ def _judged(
     )
 
 
-def plan_pairwise(
-    *origins: Any,
+def pair_costs(
+    *replies: Any,
     judge: str | Judge,
     pair_by: str | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
-) -> Plan:
+) -> CostPlan:
     """What `prefer` would send to the judge; nothing is sent."""
-    return planned_pairs(judge_of(judge), pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)[0])
+    asked = judge_of(judge)
+    plan = planned_pairs(asked, pairs_of(replies, pair_by=pair_by, fields=fields, on_error=on_error)[0])
+    return CostPlan({f"{asked.model} at {asked.asker.endpoint.host}": plan})
 
 
 def judge_of(judge: str | Judge) -> Judge:

@@ -60,7 +60,7 @@ def _judged(
     items: Mapping[str, Item],
     probabilities: Mapping[tuple[str, str], float],
 ) -> Iterator[dict[str, Any]]:
-    """Judged replies, as `rejoinder meta` reads them; `raters` names who gave each score."""
+    """Judged replies, as `rejoinder trust` reads them; `raters` names who gave each score."""
     examples = {(example.id, example.system): example for example in read(study.home / study.examples)}
     by_item: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:

@@ -97,7 +97,7 @@ QUESTIONS: dict[str, str] = {
     "Are they close to what people answered? (references)": "meteor, embedding-average",
     "Are they dull or repetitive?": "specificity, distinct-2, repetition",
     "What would my own raters say? (a few hundred ratings)": "rejoinder train blend",
-    "Which of these can I trust on my data? (some ratings)": "rejoinder meta",
+    "Which of these can I trust on my data? (some ratings)": "rejoinder trust",
 }
 """A question -> the metrics or the command that answer it."""
 
@@ -191,5 +191,5 @@ def _caution(table: ScoreTable) -> Iterator[str]:
     if weak:
         yield (
             f"Little agreement with people on rated replies (median rank correlation below {WEAK:g}): "
-            f"{', '.join(weak)}. `rejoinder meta` measures it on your own ratings."
+            f"{', '.join(weak)}. `rejoinder trust` measures it on your own ratings."
         )

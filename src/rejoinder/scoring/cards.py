@@ -215,7 +215,7 @@ def _agreement(about: Mapping[str, Any], width: int) -> Iterator[str]:
         yield f"    {rated:<46}{interval:<21}{figure['replies']:>6,}"
     if about["results"]:
         yield f"Figures: {about['results']}"
-    yield "Measure it on ratings of your own: rejoinder meta rated.jsonl"
+    yield "Measure it on ratings of your own: rejoinder trust rated.jsonl"
 
 
 def _described(name: str) -> dict[str, Any]:

@@ -294,12 +294,12 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
     return every.adding(_labelled(specs, every.metrics))
 
 
-def metrics_given(names: Sequence[str] | None, config: str | None) -> Choice | None:
+def metrics_given(names: Sequence[str] | None, config: str | None) -> Sequence[str] | Choice | None:
     """The metrics of a command line: what was given as --metric and --config; None where nothing was."""
-    chosen = choose(names) if names else None
     if config is None:
-        return chosen
-    return (chosen or Choice({})).adding(choose(metrics_of_file(config)).metrics)
+        return names
+    chosen = choose(names) if names else Choice({})
+    return chosen.adding(choose(metrics_of_file(config)).metrics)
 
 
 def check_label(label: Any) -> str:

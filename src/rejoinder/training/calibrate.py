@@ -41,7 +41,7 @@ from rejoinder.show.text import grid, number_text, one_line
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.training.train import reserved_folder
-from rejoinder.trust.experiments import LabelledSet
+from rejoinder.trusting.experiments import LabelledSet
 from rejoinder.types import Scores
 
 

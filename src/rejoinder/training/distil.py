@@ -250,7 +250,7 @@ class StudentCheck:
                 "",
                 *lines,
                 "",
-                "Agreement with the teacher says nothing about people; `rejoinder meta` measures that.",
+                "Agreement with the teacher says nothing about people; `rejoinder trust` measures that.",
                 "",
             ]
         )

@@ -247,4 +247,4 @@ def test_fields_in_every_function_that_reads(tmp_path: Path) -> None:
     assert rejoinder.check([record], fields=fields).contexts == 1
     assert rejoinder.convert([record], tmp_path / "a.jsonl", fields=fields).written == 1
     judged = [{"said": "word " * n, "asked": str(n), "scores": n} for n in range(1, 31)]
-    assert rejoinder.meta_evaluate(judged, ["length"], fields=fields, resamples=10).dimensions
+    assert rejoinder.trust(judged, metrics=["length"], fields=fields, resamples=10).dimensions

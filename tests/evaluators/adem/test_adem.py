@@ -23,7 +23,7 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.registry import build_reply_model, load
 from rejoinder.stats.correlation import correlate
-from rejoinder.trust.probes import lengths_of
+from rejoinder.trusting.probes import lengths_of
 from rejoinder.types import Example, JudgedExample
 from tiny_vectors import tiny_characters
 

@@ -293,7 +293,7 @@ def test_pairs_and_cards_say_that_the_cost_is_estimated(run: Run, write_lines: W
         assert "2 so far (estimated: " in stopped.err
         paired = run("compare", *files, "--pairwise", judge, "--json")
         assert "cost 23 (estimated: " in " ".join(paired.json["warnings"]), paired.err
-        card = run("meta", write_lines(rated, "rated.jsonl"), "-m", judge, "--max-cost", 1000)
+        card = run("trust", write_lines(rated, "rated.jsonl"), "-m", judge, "--max-cost", 1000)
         assert "(estimated)" in card.out, card.err
 
 

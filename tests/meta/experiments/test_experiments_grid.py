@@ -18,8 +18,8 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.folders.outputs import locked
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
-from rejoinder.trust.cross_validation import cross_validate
-from rejoinder.trust.experiments import Grid, GridCell, refuse_trained
+from rejoinder.trusting.cross_validation import cross_validate
+from rejoinder.trusting.experiments import Grid, GridCell, refuse_trained
 from rejoinder.types import Dialogue, Scores
 
 MADE = synthetic(contexts=20)

@@ -12,7 +12,7 @@ from places import JUDGED
 from rejoinder.data.contexts import context_keys
 from rejoinder.data.judged import JudgedSet, context_key, read_judged
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.trust.experiments import PUBLISHED, LabelledSet, groups_within_set, shares_context
+from rejoinder.trusting.experiments import PUBLISHED, LabelledSet, groups_within_set, shares_context
 from rejoinder.types import Example
 
 

@@ -19,11 +19,11 @@ from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameErr
 from rejoinder.learning.data import TrainingData
 from rejoinder.show.figures import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.cross_validation import LearningResult, cross_validate, leave_one_system_out
-from rejoinder.trust.experiments import PUBLISHED, Makers
-from rejoinder.trust.label_curves import label_amounts
-from rejoinder.trust.page import render_studies
-from rejoinder.trust.transfer import transfer
+from rejoinder.trusting.cross_validation import LearningResult, cross_validate, leave_one_system_out
+from rejoinder.trusting.experiments import PUBLISHED, Makers
+from rejoinder.trusting.label_curves import label_amounts
+from rejoinder.trusting.page import render_studies
+from rejoinder.trusting.transfer import transfer
 from rejoinder.types import Dialogue
 
 MADE = synthetic(contexts=40)

@@ -13,9 +13,9 @@ import pytest
 from places import DOCS, JUDGED
 from rejoinder.errors import UnknownNameError
 from rejoinder.registry import load
-from rejoinder.trust.studies import STUDIES, run_study
-from rejoinder.trust.study import ScoredSet, StudyResult
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trusting.studies import STUDIES, run_study
+from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.trust import MetaReport, trust
 from study_sets import cells, example, scored_set, words
 
 PAGE = DOCS / "reference" / "studies.md"
@@ -66,7 +66,7 @@ def test_an_unknown_study_names_the_near_ones() -> None:
 def zhao() -> MetaReport:
     if not ZHAO.exists():
         pytest.skip("the shared data are not here")
-    return meta_evaluate(ZHAO, ["bleu-2", "rouge-l", "length"], studies=tuple(STUDIES), resamples=30)
+    return trust(ZHAO, metrics=["bleu-2", "rouge-l", "length"], probes=tuple(STUDIES), resamples=30)
 
 
 @pytest.mark.shared_data

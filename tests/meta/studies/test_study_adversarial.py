@@ -7,9 +7,9 @@ import pytest
 
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust import robustness
-from rejoinder.trust.robustness import adversarial_study, good_sample
-from rejoinder.trust.study import ScoredSet, StudyResult
+from rejoinder.trusting import robustness
+from rejoinder.trusting.robustness import adversarial_study, good_sample
+from rejoinder.trusting.study import ScoredSet, StudyResult
 from rejoinder.types import Example
 from study_sets import cells, example, scored_set
 

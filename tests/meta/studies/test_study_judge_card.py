@@ -10,8 +10,8 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.study import StudyResult
-from rejoinder.trust.trust import meta_evaluate
+from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.trust import trust
 from running import Run, WriteLines
 
 CONTEXTS = 20
@@ -54,7 +54,7 @@ def respond(body: dict[str, Any], number: int) -> Reply:
 
 def studies(url: str, spec: str = "") -> dict[str, StudyResult]:
     metric = spec or f'judge(model=m, url="{url}", price_read=5, price_written=10)'
-    report = meta_evaluate(records(), {"j": metric}, resamples=200)
+    report = trust(records(), metrics={"j": metric}, resamples=200)
     return {study.name: study for study in report.dimensions[0].studies}
 
 
@@ -94,7 +94,7 @@ def test_the_card_and_the_table_of_correlations_give_the_same_interval() -> None
         return completion(score, [token(score, {score: 1.0})])
 
     with serving(noisy) as server:
-        report = meta_evaluate(records(), {"j": f'judge(model=m, url="{server.url}")'}, resamples=200).dimensions[0]
+        report = trust(records(), metrics={"j": f'judge(model=m, url="{server.url}")'}, resamples=200).dimensions[0]
     [row] = report.utterance.rows
     card = next(study for study in report.studies if study.name == "judge-card")
     assert card.rows[0][3] == row.measured["spearman"].interval
@@ -115,16 +115,16 @@ def test_every_member_of_a_jury_has_a_row() -> None:
 
 
 def test_there_is_no_card_without_a_judge() -> None:
-    assert not meta_evaluate(records(), "length", resamples=20).dimensions[0].studies
+    assert not trust(records(), metrics="length", resamples=20).dimensions[0].studies
 
 
 def test_meta_prints_the_card_and_stops_at_the_limit(run: Run, write_lines: WriteLines) -> None:
     path = write_lines(records())
     with serving(respond) as server:
         judge = f'judge(model=m, url="{server.url}", price_read=1000)'
-        stopped = run("meta", path, "-m", judge, "--max-cost", "0.9")
+        stopped = run("trust", path, "-m", judge, "--max-cost", "0.9")
         assert "stopped before the cost" in stopped.err
-        ran = run("meta", path, "-m", judge, "--json", "--resamples", "50")
+        ran = run("trust", path, "-m", judge, "--json", "--resamples", "50")
         assert ran.code == 0, ran.err
     study = json.loads(ran.out)["dimensions"]["overall"]["studies"]["judge-card"]
     assert study["rows"][0]["flip rate"]["estimate"] == 1.0

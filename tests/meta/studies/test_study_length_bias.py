@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.probes import length_bias_study, lengths_of, welch_p_value
-from rejoinder.trust.study import ScoredSet
+from rejoinder.trusting.probes import length_bias_study, lengths_of, welch_p_value
+from rejoinder.trusting.study import ScoredSet
 from study_sets import cells, example, scored_set, words
 
 REFERENCE = words(10, "reference")

@@ -6,8 +6,8 @@ import numpy as np
 
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.probes import missed_replies_study, overlap_metrics
-from rejoinder.trust.study import ScoredSet
+from rejoinder.trusting.probes import missed_replies_study, overlap_metrics
+from rejoinder.trusting.study import ScoredSet
 from rejoinder.types import Scores
 from study_sets import BLEU, cells, example, scored_set
 

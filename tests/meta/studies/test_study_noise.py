@@ -8,7 +8,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from rejoinder.registry import load
 from rejoinder.show.figures import LinePanel
-from rejoinder.trust.robustness import SIGMAS, TRIALS, noise_study, noisy_correlations
+from rejoinder.trusting.robustness import SIGMAS, TRIALS, noise_study, noisy_correlations
 from study_sets import cells, example, scored_set
 
 

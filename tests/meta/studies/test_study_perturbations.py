@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.trust.robustness import (
+from rejoinder.trusting.robustness import (
     GENERIC,
     PERTURBATIONS,
     Perturbation,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejoinder.registry import load
-from rejoinder.trust.human_scale import (
+from rejoinder.trusting.human_scale import (
     HumanScale,
     clipped,
     comparable,

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from rejoinder.show.figures import ScatterPanel
-from rejoinder.trust.human_scale import HumanScale
-from rejoinder.trust.probes import MOST_DOTS, jitter, scatter_study
+from rejoinder.trusting.human_scale import HumanScale
+from rejoinder.trusting.probes import MOST_DOTS, jitter, scatter_study
 from study_sets import cells, example, scored_set
 
 

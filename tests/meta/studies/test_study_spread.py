@@ -8,7 +8,7 @@ import pytest
 from rejoinder.registry import load
 from rejoinder.show.figures import HistogramPanel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.probes import spread_study
+from rejoinder.trusting.probes import spread_study
 from study_sets import BLEU, cells, example, scored_set
 
 HUMAN = np.tile([1.0, 2, 3, 4, 5], 20)

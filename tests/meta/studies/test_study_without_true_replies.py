@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.robustness import without_true_replies_study
-from rejoinder.trust.study import ScoredSet
+from rejoinder.trusting.robustness import without_true_replies_study
+from rejoinder.trusting.study import ScoredSet
 from study_sets import cells, example, scored_set
 
 

@@ -96,7 +96,7 @@ def files_of(metrics: Mapping[str, Metric] | list[str], jobs: int, home: Path) -
 
 @pytest.mark.parametrize(
     "verb",
-    ["compare", *(pytest.param(verb, marks=pytest.mark.slow) for verb in ("meta", "history", "compare --baseline"))],
+    ["compare", *(pytest.param(verb, marks=pytest.mark.slow) for verb in ("trust", "history", "compare --baseline"))],
 )
 def test_every_command_that_scores_has_jobs(
     verb: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +110,7 @@ def test_every_command_that_scores_has_jobs(
         original(self, scorer, count)
 
     monkeypatch.setattr(Processes, "__init__", counted)
-    replies = written(tmp_path / "replies.jsonl", systems="AB" if verb in ("compare", "meta") else "A")
+    replies = written(tmp_path / "replies.jsonl", systems="AB" if verb in ("compare", "trust") else "A")
     options = ("-m", "cider", "-m", "bleu-2", "--resamples", 20, "--json")
     found = []
     for jobs in (1, 2):

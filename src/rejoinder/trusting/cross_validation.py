@@ -19,8 +19,8 @@ from rejoinder.show.text import counted
 from rejoinder.stats.correlation_intervals import correlation_bounds, correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.raters import row_means
-from rejoinder.trust.experiments import PUBLISHED, Folds, Grid, GridCell, LabelledSet, Makers, Part, named_evaluators
-from rejoinder.trust.study import Cell, StudyResult, shown
+from rejoinder.trusting.experiments import PUBLISHED, Folds, Grid, GridCell, LabelledSet, Makers, Part, named_evaluators
+from rejoinder.trusting.study import Cell, StudyResult, shown
 from rejoinder.types import Dialogue, Scores
 
 # Out-of-fold scores: every reply is scored by an evaluator that was fitted on other contexts.

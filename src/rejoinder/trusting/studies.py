@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.trust.study import ScoredSet, StudyResult
+from rejoinder.trusting.study import ScoredSet, StudyResult
 
 STUDIES: dict[str, tuple[str, str]] = {
     "length-bias": ("probes", "length_bias_study"),
@@ -27,5 +27,5 @@ def run_study(name: str, scored: ScoredSet) -> StudyResult | None:
     if name not in STUDIES:
         raise UnknownNameError("study", name, [*STUDIES, "all"])
     module, function = STUDIES[name]
-    result: StudyResult | None = getattr(importlib.import_module(f"rejoinder.trust.{module}"), function)(scored)
+    result: StudyResult | None = getattr(importlib.import_module(f"rejoinder.trusting.{module}"), function)(scored)
     return result

@@ -17,7 +17,7 @@ from rejoinder.stats.correlation import correlate
 from rejoinder.stats.correlation_intervals import bootstrap_correlations, independence_p_values
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes, group_sums, mean_interval, mean_replicates
-from rejoinder.trust.human_scale import (
+from rejoinder.trusting.human_scale import (
     FEWEST,
     ROUNDING,
     HumanScale,
@@ -33,7 +33,7 @@ from rejoinder.trust.human_scale import (
     replies,
     scale_of,
 )
-from rejoinder.trust.study import Cell, PValue, ScoredSet, StudyResult
+from rejoinder.trusting.study import Cell, PValue, ScoredSet, StudyResult
 from rejoinder.types import Example, Scores
 
 # Do metrics favour replies that are as long as the reference, although people do not? (Lowe et al. 2017, Table 8)

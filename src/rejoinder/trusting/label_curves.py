@@ -13,7 +13,7 @@ from rejoinder.errors import CallError, NeedsError
 from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import Curve, LinePanel
 from rejoinder.show.text import number_text
-from rejoinder.trust.cross_validation import (
+from rejoinder.trusting.cross_validation import (
     LearningResult,
     Measure,
     Published,
@@ -23,7 +23,7 @@ from rejoinder.trust.cross_validation import (
     measure,
     table_of,
 )
-from rejoinder.trust.experiments import NONE, Folds, Grid, LabelledSet, Makers, Part, named_evaluators
+from rejoinder.trusting.experiments import NONE, Folds, Grid, LabelledSet, Makers, Part, named_evaluators
 from rejoinder.types import Dialogue, Scores
 
 # How many labels does an evaluator need? (Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rejoinder.show.text import counted, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.trust.study import ScoredSet
+from rejoinder.trusting.study import ScoredSet
 from rejoinder.types import Example, Scores
 
 # The human rating scale, and metric scores mapped to it so that they can be compared with ratings.

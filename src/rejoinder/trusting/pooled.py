@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from rejoinder.comparing.systems import labels_of
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.options import RESAMPLES, OnError, checked, one_of
+from rejoinder.options import OnError
 from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import json_ready
@@ -30,11 +30,10 @@ from rejoinder.show.text import (
     share_text,
     text_html,
 )
-from rejoinder.stats.correlation import KINDS
 from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.random_effects import Pooled, pool_correlations
-from rejoinder.trust.study import shown
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trusting.study import shown
+from rejoinder.trusting.trust import MetaReport, trust_on
 
 _NEARLY_ONE = 1 - 1e-9
 
@@ -130,28 +129,22 @@ class MetaAnalysis:
         ]
 
 
-@checked(kind=one_of(*KINDS))
-def meta_analyse(
-    *origins: Any,
-    metrics: Metrics | Choice | None = None,
-    dimension: str | None = None,
-    kind: str = "spearman",
-    remove_outliers: bool = False,
-    max_cost: float | None = None,
-    fields: Fields | None = None,
-    on_error: OnError = "raise",
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    jobs: int | None = None,
-    quiet: bool = True,
+def pooled_trust(
+    origins: Sequence[Any],
+    *,
+    metrics: Metrics | Choice | None,
+    dimension: str | None,
+    kind: str,
+    remove_outliers: bool,
+    max_cost: float | None,
+    fields: Fields | None,
+    on_error: OnError,
+    seed: int,
+    resamples: int,
+    jobs: int | None,
+    quiet: bool,
 ) -> MetaAnalysis:
-    """Compare metrics with people on several judged sets, and pool each metric's correlations over the sets.
-
-    `dimension` is by default the overall one of each set, or its first. A correlation's standard error is that of its
-    interval over contexts. The other arguments are those of `meta_evaluate`.
-    """
-    if len(origins) < 2:
-        raise CallError("a meta-analysis needs at least two judged sets")
+    """The correlations of each metric with people on several judged sets, pooled: `trust` with several sets."""
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
     chosen = choose(metrics)
@@ -169,7 +162,7 @@ def meta_analyse(
     with judges_limited(chosen.metrics.values(), max_cost, quiet=quiet):
         settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
         for name, (judged, first) in sets.items():
-            reports[name] = meta_evaluate(judged, chosen, dimension=first, remove_outliers=remove_outliers, **settings)
+            reports[name] = trust_on(judged, chosen, dimension=first, remove_outliers=remove_outliers, **settings)
     for name in reports:
         notes += [f"{name}: {note}" for note in reports[name].notes]
     rows = [_pooled(label, reports, kind) for label in _labels(reports)]

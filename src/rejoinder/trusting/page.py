@@ -27,11 +27,11 @@ from rejoinder.show.plots import drawn, interval_plot
 from rejoinder.show.text import counted, p_text, share_text, signed
 from rejoinder.stats.correlation import KINDS
 from rejoinder.stats.resampling import ALPHA
-from rejoinder.trust.correlations import HumanCeiling, LevelTable, WithinContext
-from rejoinder.trust.pooled import MetaAnalysis
-from rejoinder.trust.study import Cell, ScoredSet, StudyResult
-from rejoinder.trust.study import shown as shown_cell
-from rejoinder.trust.trust import DimensionReport, MetaReport
+from rejoinder.trusting.correlations import HumanCeiling, LevelTable, WithinContext
+from rejoinder.trusting.pooled import MetaAnalysis
+from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.study import shown as shown_cell
+from rejoinder.trusting.trust import DimensionReport, MetaReport
 
 # The report of how well metrics agree with people, as one HTML file.
 #
@@ -43,6 +43,11 @@ BESIDE = 2
 """Up to this many figures the findings are placed next to them, otherwise above them."""
 PAPER = re.compile(r"[^:]*\b(19|20)\d\d\b[^:]*")
 """A source that is one or more papers, which are cited by authors and year: "Lowe et al. 2017, Table 5"."""
+
+
+def render_trust(found: MetaReport | MetaAnalysis) -> str:
+    """The whole HTML file, of one judged set or of several."""
+    return render_meta(found) if isinstance(found, MetaReport) else render_meta_analysis(found)
 
 
 def render_meta(report: MetaReport) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import numpy as np
 
@@ -18,7 +18,21 @@ from rejoinder.data.replay import Replay
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric
-from rejoinder.options import RESAMPLES, OnError, checked, texts
+from rejoinder.options import (
+    FIELDS_OPTION,
+    METRICS_OPTION,
+    RESAMPLES,
+    Jobs,
+    MaxCost,
+    OnError,
+    Option,
+    Quiet,
+    Resamples,
+    Seed,
+    text,
+    texts,
+    verb,
+)
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import read_scores
@@ -39,7 +53,7 @@ from rejoinder.show.text import (
     wrapped,
 )
 from rejoinder.stats.resampling import ALPHA
-from rejoinder.trust.correlations import (
+from rejoinder.trusting.correlations import (
     HumanCeiling,
     LevelTable,
     WithinContext,
@@ -50,15 +64,16 @@ from rejoinder.trust.correlations import (
     utterance_level,
     within_context,
 )
-from rejoinder.trust.human_scale import scale_of
-from rejoinder.trust.judge_card import judge_studies
-from rejoinder.trust.probes import jitter, scatter_panels
-from rejoinder.trust.studies import STUDIES, run_study
-from rejoinder.trust.study import ScoredSet, StudyResult, shown
+from rejoinder.trusting.human_scale import scale_of
+from rejoinder.trusting.judge_card import judge_studies
+from rejoinder.trusting.probes import jitter, scatter_panels
+from rejoinder.trusting.studies import STUDIES, run_study
+from rejoinder.trusting.study import ScoredSet, StudyResult, shown
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from rejoinder.trust.correlations import Agreement
+    from rejoinder.trusting.correlations import Agreement
+    from rejoinder.trusting.pooled import MetaAnalysis
 
 # Which metric can be trusted on this data? Metric scores against human ratings, in one report.
 
@@ -206,31 +221,109 @@ class MetaReport:
         return self.text()
 
 
-@checked(scores=texts("a list of score files"), studies=texts("a list of the names of studies"))
-def meta_evaluate(
-    origin: Any,
-    metrics: Metrics | Choice | None = None,
+@overload
+def trust(judged: Any, /, **settings: Any) -> MetaReport: ...
+
+
+@overload
+def trust(first: Any, second: Any, /, *more: Any, **settings: Any) -> MetaAnalysis: ...
+
+
+@verb  # type: ignore[misc]  # the overloads leave out the arguments that all results share
+def trust(
+    *judged: Annotated[
+        Any,
+        Option(
+            "rated replies: a file whose records also have human `scores`; with several files, each metric's "
+            "correlations are pooled over them",
+            many="+",
+        ),
+    ],
+    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    scores: Annotated[
+        Sequence[str | Path],
+        Option(
+            "scores that `score -o` wrote; may be repeated",
+            texts("a list of score files"),
+            metavar="FILE",
+            many="repeat",
+        ),
+    ] = (),
+    dimension: Annotated[
+        str | None, Option("the dimension that was rated, or 'all' (default: overall)", text, metavar="NAME")
+    ] = None,
+    probes: Annotated[
+        Sequence[str],
+        Option(
+            "also run a probe, or 'all' of them: a test of what a metric rewards (docs/reference/studies.md); may be "
+            "repeated",
+            texts("a list of the names of probes"),
+            name="probe",
+            metavar="NAME",
+            many="repeat",
+            old=("--study",),
+        ),
+    ] = (),
+    kind: Annotated[
+        str,
+        Option(
+            "with several files: the kind of correlation that is pooled", choices=("pearson", "spearman", "kendall")
+        ),
+    ] = "spearman",
+    remove_outliers: Annotated[bool, Option("drop ratings that are far from the median rating of their reply")] = False,
+    max_cost: MaxCost = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
+    on_error: OnError = "raise",
+    seed: Seed = 0,
+    resamples: Resamples = RESAMPLES,
+    jobs: Jobs = None,
+    quiet: Quiet = True,
+) -> MetaReport | MetaAnalysis:
+    """How well metrics agree with people on judged replies; with several judged sets, pooled over them.
+
+    `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
+    `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
+    overall one, or the first of each of several sets. `remove_outliers` drops ratings that are far from their example's
+    median. `probes` are names of tests of what a metric rewards, or "all". `jobs` and `max_cost` are as in `score`.
+
+    Over several sets, each metric's correlations of this `kind` are pooled by a random-effects model. A correlation's
+    standard error is that of its interval over contexts.
+    """
+    if not judged:
+        raise CallError("expected at least one set of judged replies")
+    settings: dict[str, Any] = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
+    settings |= {"dimension": dimension, "remove_outliers": remove_outliers, "max_cost": max_cost}
+    if len(judged) == 1:
+        rated = read_judged(judged[0], fields=fields, on_error=on_error)
+        return trust_on(rated, metrics, scores=scores, studies=probes, **settings)
+    if scores or probes:
+        raise CallError(f"scores and probes need a single set of judged replies, found {len(judged)}")
+    from rejoinder.trusting.pooled import pooled_trust  # which pools what this module finds
+
+    return pooled_trust(judged, metrics=metrics, kind=kind, fields=fields, on_error=on_error, **settings)
+
+
+def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> MetaReport:
+    """`trust` with the arguments that `meta_evaluate` had."""
+    probes = settings.pop("studies", ())
+    return trust(judged, metrics=metrics, probes=probes, **settings)
+
+
+def trust_on(
+    rated: JudgedSet,
+    metrics: Metrics | Choice | None,
     *,
     scores: Sequence[str | Path] = (),
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
     max_cost: float | None = None,
-    fields: Fields | None = None,
-    on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
     jobs: int | None = None,
     quiet: bool = True,
 ) -> MetaReport:
-    """Compare metrics with people on judged replies.
-
-    `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
-    `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
-    overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
-    `rejoinder.trust.studies.STUDIES`, or "all". `jobs` and `max_cost` are as in `score`.
-    """
-    rated = read_judged(origin, fields=fields, on_error=on_error)
+    """How well metrics agree with people on one judged set."""
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
     settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
@@ -383,7 +476,7 @@ def _latex(table: LevelTable) -> str:
     return latex_table(["metric", "Pearson", "Spearman", "Kendall", "$p$", "$n$"], rows)
 
 
-# Which metric agrees with people, in words: what `rejoinder meta` says first, in every form of its output.
+# Which metric agrees with people, in words: what `rejoinder trust` says first, in every form of its output.
 
 
 def finding(dimension: DimensionReport) -> list[str]:

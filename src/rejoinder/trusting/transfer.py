@@ -17,8 +17,8 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import number_text
-from rejoinder.trust.cross_validation import LearningResult, Published, Row, gathered, measure, table_of
-from rejoinder.trust.experiments import (
+from rejoinder.trusting.cross_validation import LearningResult, Published, Row, gathered, measure, table_of
+from rejoinder.trusting.experiments import (
     NONE,
     PUBLISHED,
     Folds,

@@ -20,7 +20,7 @@ from rejoinder.show.text import interval_text
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.trust.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
 from rejoinder.types import Scores
 
 REPEATED = 50

@@ -21,7 +21,7 @@ from rejoinder.stats.correlation_intervals import correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.text.tokens import STOP_WORDS, tokenise
-from rejoinder.trust.human_scale import (
+from rejoinder.trusting.human_scale import (
     FEWEST,
     HumanScale,
     above,
@@ -36,7 +36,7 @@ from rejoinder.trust.human_scale import (
     replies,
     scale_of,
 )
-from rejoinder.trust.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
 from rejoinder.types import Example, Scores
 
 # How noise on the labels and rounding of the scores change a correlation (Zhao et al. 2020, appendix D).

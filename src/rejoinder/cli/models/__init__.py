@@ -1,1 +1,0 @@
-"""Verbs about models, apart from training them from scratch."""

@@ -1,1 +1,0 @@
-"""Commands about releases: their history, and a comparison with one that was recorded."""

@@ -1,0 +1,180 @@
+"""What a verb is, and how one runs: parse, call the public function, show its result."""
+
+from __future__ import annotations
+
+import argparse
+import string
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.cli.output import (
+    check_failed,
+    files_read,
+    print_json,
+    put,
+    report_outputs,
+    say,
+    say_skipped,
+    terminal_width,
+)
+from rejoinder.cli.parameters import add_parameters, arguments_of, located
+from rejoinder.options import described
+
+if TYPE_CHECKING:
+    from rejoinder.scoring.costs import CostPlan
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What checks for continuous integration found."""
+
+    failed: Sequence[str] = ()
+    undecided: Sequence[str] = ()
+    shown: dict[str, Any] = field(default_factory=dict)
+    """What the JSON form says of them."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What a verb is for, the function that it calls, and what it does besides."""
+
+    purpose: str
+    place: str = ""
+    """The public function, as `folder.file:function`."""
+    module: str = ""
+    """The module of this folder that makes options and runs, where a verb is more than the call of a function."""
+    forms: str = ""
+    """Forms of the result besides text and JSON: latex, details, report, and texts where a report may show some."""
+    told: str = ""
+    """Said at the end, with values of options in braces, if they were given."""
+    extra: Callable[[argparse.ArgumentParser], None] | None = None
+    """Adds options that only a terminal has."""
+    start: Callable[[argparse.Namespace], None] | None = None
+    """Checks of these options; raises a CallError."""
+    instead: Callable[[argparse.Namespace], int | None] | None = None
+    """Runs in place of the call, and gives the exit code; None where the function is to be called."""
+    costs: Callable[[argparse.Namespace], CostPlan] | None = None
+    """What judges would be sent, for --dry-run."""
+    kept: Callable[[argparse.Namespace], str] | None = None
+    """Says what is kept when the verb is interrupted; "" where nothing is."""
+    page: Callable[[Any, argparse.Namespace], str] | None = None
+    """Makes the HTML report of the result."""
+    was_finished: Callable[[Any], bool] | None = None
+    """Whether an earlier run had finished the same output, which is then all that is said."""
+    notes: Callable[[Any], Iterable[str]] = lambda result: getattr(result, "notes", ())
+    checks: Callable[[Any, argparse.Namespace], Checks] | None = None
+    prints: bool = True
+    """Whether the result is printed; a model is not."""
+    tells_readings: bool = True
+    """Whether notes say how files were read."""
+
+
+def add_options(parser: argparse.ArgumentParser, verb: Verb) -> None:
+    """The options of a verb: the parameters of its function, and how its result is shown."""
+    add_parameters(parser, described(verb.place))
+    if verb.costs is not None:
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="print how many requests the judges would send, how many are in the cache, tokens and cost; send "
+            "nothing",
+        )
+    if verb.extra is not None:
+        verb.extra(parser)
+    add_showing(parser, verb.forms.split(), prints=verb.prints)
+    parser.set_defaults(tell_readings=verb.tells_readings)
+
+
+def add_showing(parser: argparse.ArgumentParser, forms: Sequence[str] = (), *, prints: bool = True) -> None:
+    """How a result is shown."""
+    if prints:
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        if "latex" in forms:
+            form.add_argument("--latex", action="store_true", help="print a LaTeX table")
+    if "details" in forms:
+        parser.add_argument("--details", action="store_true", help="print all that was computed")
+    if "report" in forms:
+        parser.add_argument("--report", metavar="FILE.html", help="write a report as one HTML file")
+    if "texts" in forms:
+        parser.add_argument("--no-texts", action="store_true", help="leave all texts out of the report")
+    parser.add_argument("--quiet", action="store_true", help="show neither progress nor notes")
+
+
+def run(verb: Verb, arguments: argparse.Namespace) -> int:
+    """Call the function of a verb, and show its result; the exit code."""
+    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.threads import multiply_on_one_thread
+
+    multiply_on_one_thread()
+    if verb.start is not None:
+        verb.start(arguments)
+    if verb.instead is not None and (code := verb.instead(arguments)) is not None:
+        return code
+    if verb.costs is not None and arguments.dry_run:
+        show_costs(verb.costs(arguments), arguments)
+        return 0
+    report: str | None = getattr(arguments, "report", None)
+    with ExitStack() as stack:
+        if report is not None:
+            stack.enter_context(reserved(*report_outputs(report), reads=files_read(arguments)))
+        try:
+            result = called(verb.place, arguments)
+        except KeyboardInterrupt:
+            if verb.kept is not None and (kept := verb.kept(arguments)):
+                say(kept, arguments)
+            raise
+        if report is not None and verb.page is not None:
+            write_text(Path(report), verb.page(result, arguments))
+    if verb.was_finished is not None and verb.was_finished(result):
+        say(f"{arguments.output} is finished: there is nothing left to do", arguments)
+        if not arguments.json:
+            return 0
+    checks = Checks() if verb.checks is None else verb.checks(result, arguments)
+    if verb.prints:
+        _show(verb, result, arguments, checks)
+    if verb.told and all(getattr(arguments, name) for _, name, _, _ in string.Formatter().parse(verb.told) if name):
+        say(verb.told.format_map(vars(arguments)), arguments)
+    if report is not None:
+        say(f"report: {report}", arguments)
+    return check_failed(checks.failed, checks.undecided)
+
+
+def called(place: str, arguments: argparse.Namespace) -> Any:
+    """What the function at a place returns for the options."""
+    positional, named = call_of(place, arguments)
+    return located(place)(*positional, **named)
+
+
+def call_of(place: str, arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of the function at a place."""
+    parameters = described(place)
+    positional, named = arguments_of(parameters, arguments)
+    if any(each.name == "quiet" for each in parameters):
+        named["quiet"] = arguments.quiet
+    return positional, named
+
+
+def _show(verb: Verb, result: Any, arguments: argparse.Namespace, checks: Checks) -> None:
+    if arguments.json:
+        print_json(result.to_dict() | checks.shown)
+    elif getattr(arguments, "latex", False):
+        put(result.to_latex())
+    elif "details" in verb.forms:
+        put(result.text(terminal_width(), details=arguments.details))
+    else:
+        put(result.text(terminal_width()) if hasattr(result, "text") else result)
+    for note in verb.notes(result):
+        say(f"note: {note}", arguments)
+    say_skipped(getattr(result, "skipped", ()), arguments)
+
+
+def show_costs(found: CostPlan, arguments: argparse.Namespace) -> None:
+    """Print what the judges would be sent."""
+    if arguments.json:
+        print_json({"dry_run": True, **found.to_dict()})
+    else:
+        put(found)

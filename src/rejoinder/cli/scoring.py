@@ -1,0 +1,109 @@
+"""`score` and the report of `compare`: what these verbs show of a run besides its table."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.cli.output import (
+    check_failed,
+    files_read,
+    print_json,
+    put,
+    report_outputs,
+    say,
+    say_skipped,
+    terminal_width,
+)
+from rejoinder.cli.running import call_of
+
+if TYPE_CHECKING:
+    from rejoinder.comparing.comparison import Comparison
+    from rejoinder.scoring.table import ScoreTable
+
+
+def score(arguments: argparse.Namespace) -> int:
+    """Score replies as `rejoinder.score` does, and show what the run is made from as well."""
+    from pathlib import Path
+
+    from rejoinder.data.records import FieldMap
+    from rejoinder.folders.outputs import write_text
+    from rejoinder.options import bound_to
+    from rejoinder.scoring import score as scoring
+    from rejoinder.scoring.advice import meaning
+    from rejoinder.scoring.table import Threshold, failures, undecided
+    from rejoinder.show.text import wrapped
+
+    thresholds = [Threshold.parse(text) for text in arguments.fail_under]
+    bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    with scoring.prepared(
+        given.pop("replies"),
+        scoring.choose(given.pop("metrics")),
+        fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
+        **given,
+        reads=files_read(arguments),
+        beside=report_outputs(arguments.report),
+        say=lambda message: say(message, arguments),
+        option="--resume",
+    ) as ready:
+        for threshold in thresholds:
+            threshold.check_metric(ready.run.metrics)
+        if ready.is_finished:
+            ready.check_finished()
+            say(f"{arguments.output} is finished: there is nothing left to do", arguments)
+            if not (arguments.report or arguments.log or arguments.fail_under or arguments.json):
+                return 0
+        if arguments.report and (replies := ready.run.replies) is not None:
+            replies.copies = True  # cheaper than to parse the replies once more for the report
+        table = ready.table()
+        if arguments.report:
+            page = _page(table, table.replies, table.reasoning, arguments, title=f"Replies of {ready.source.name}")
+            write_text(Path(arguments.report), page)
+    if arguments.log:
+        from rejoinder.adapters.mlflow import log_scores
+
+        log_scores(table)
+    failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
+    skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
+    if arguments.json:
+        checks = {"failed_checks": failed, "undecided_checks": unsettled} if thresholds else {}
+        print_json({**ready.run.meta(table), "skipped": skipped, **checks})
+    elif is_new:
+        put(table.text(terminal_width()))
+        for sentence in meaning(table):
+            put(wrapped(sentence, terminal_width()))
+    for note in table.notes:
+        say(f"note: {note}", arguments)
+    say_skipped(skipped, arguments)
+    for what, path in (("scores", arguments.output if is_new else None), ("report", arguments.report)):
+        if path:
+            say(f"{what}: {path}", arguments)
+    return check_failed(failed, unsettled)
+
+
+def page_of_comparison(found: Comparison, arguments: argparse.Namespace) -> str:
+    """The report of a comparison, with the texts of some replies."""
+    title = ", ".join(arguments.replies or arguments.scores)
+    return _page(found.table, found.replies, found.metrics, arguments, title=title, comparison=found)
+
+
+def _page(
+    table: ScoreTable,
+    replies: Any,
+    metrics: Any,
+    arguments: argparse.Namespace,
+    *,
+    title: str,
+    comparison: Comparison | None = None,
+) -> str:
+    """The report of a table of scores; without replies it has no texts, without metrics no reasons."""
+    from rejoinder.comparing.page import render_report
+    from rejoinder.scoring.replies_page import reasons_of, rows_to_show
+
+    chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
+    examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
+    reasons = reasons_of(metrics or {}, examples or {})
+    return render_report(table, examples, title=title, chosen=chosen, comparison=comparison, reasons=reasons)
