@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rejoinder.learning.run import TrainingRun
     from rejoinder.metrics.base import Metric, ScoreWarning
     from rejoinder.people.agreement import AgreementReport, agree
+    from rejoinder.people.opened import OpenStudy, new_study, open_study
     from rejoinder.people.plan import Plan, PrecisionPlan, plan
     from rejoinder.people.sample import LabelSample, sample
     from rejoinder.registry import load
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
     from rejoinder.scoring.check import DataCheck, check
     from rejoinder.scoring.costs import CostPlan, judge_costs
     from rejoinder.scoring.doctor import Installation, doctor
+    from rejoinder.scoring.reported import read_scores
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.show.plots import Figure
     from rejoinder.training.calibrate import CalibrationReport, calibrate
     from rejoinder.training.distil import distill
     from rejoinder.training.train import setup, train
+    from rejoinder.trusting.experiment import experiment
     from rejoinder.trusting.pooled import MetaAnalysis
     from rejoinder.trusting.trust import MetaReport, trust
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
@@ -76,6 +79,7 @@ _HOMES = {
     "MetricCard": "scoring.cards",
     "MetricList": "scoring.cards",
     "NeedsError": "errors",
+    "OpenStudy": "people.opened",
     "PairwiseReport": "comparing.pairwise",
     "Plan": "people.plan",
     "PrecisionPlan": "people.plan",
@@ -93,13 +97,17 @@ _HOMES = {
     "describe": "scoring.cards",
     "distill": "training.distil",
     "doctor": "scoring.doctor",
+    "experiment": "trusting.experiment",
     "generate": "replies.pool",
     "history": "comparing.history",
     "judge_costs": "scoring.costs",
     "load": "registry",
+    "new_study": "people.opened",
+    "open_study": "people.opened",
     "plan": "people.plan",
     "prefer": "comparing.pairwise",
     "read": "data.source",
+    "read_scores": "scoring.reported",
     "reference_points": "evaluators.reference_points",
     "sample": "people.sample",
     "score": "scoring.score",
@@ -134,6 +142,7 @@ __all__ = [
     "MetricCard",
     "MetricList",
     "NeedsError",
+    "OpenStudy",
     "PairwiseReport",
     "Plan",
     "PrecisionPlan",
@@ -152,13 +161,17 @@ __all__ = [
     "describe",
     "distill",
     "doctor",
+    "experiment",
     "generate",
     "history",
     "judge_costs",
     "load",
+    "new_study",
+    "open_study",
     "plan",
     "prefer",
     "read",
+    "read_scores",
     "reference_points",
     "sample",
     "score",

@@ -10,9 +10,9 @@ import pytest
 
 from learning_ridge import RidgeEvaluator, synthetic
 from rejoinder import registry
-from rejoinder.cli.experiment import STUDIES
 from rejoinder.data.judged import JudgedSet
 from rejoinder.learning.data import TrainingData
+from rejoinder.options import described
 from rejoinder.trusting.cross_validation import cross_validate
 from rejoinder.trusting.label_curves import COUNTS, FRACTIONS
 
@@ -60,7 +60,7 @@ def test_the_table_is_that_of_the_function(run: Run, tmp_path: Path) -> None:
     assert "<details" not in page, "the only study is visible at once"
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", described("trusting.experiment:experiment")[0].choices)
 def test_every_study_resumes(study: str, run: Run) -> None:
     call = ["experiment", study, "--evaluator", "ridge", "--judged", "ours.jsonl", *QUICK, "--folder", "cells"]
     call += ["--judged", "theirs.jsonl", "--dimension", "ours=overall", "--dimension", "theirs=coherence"] * (

@@ -16,7 +16,7 @@ from rejoinder.cli.output import (
     say_skipped,
     terminal_width,
 )
-from rejoinder.cli.running import call_of
+from rejoinder.cli.running import call_of, called
 
 if TYPE_CHECKING:
     from rejoinder.comparing.comparison import Comparison
@@ -82,6 +82,27 @@ def score(arguments: argparse.Namespace) -> int:
         if path:
             say(f"{what}: {path}", arguments)
     return check_failed(failed, unsettled)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write the report of a score file."""
+    from pathlib import Path
+
+    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.scoring.score_file import meta_path
+
+    target, scores = Path(arguments.output), Path(arguments.scores)
+    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
+        table: ScoreTable = called("scoring.reported:read_scores", arguments)
+        if table.replies is None:
+            say("note: without --replies the report has no texts", arguments)
+        arguments.no_texts = False
+        write_text(target, _page(table, table.replies, {}, arguments, title=f"Scores of {scores}"))
+    if arguments.json:
+        print_json({"report": str(target), **table.to_dict()})
+    else:
+        say(f"report: {target}", arguments)
+    return 0
 
 
 def page_of_comparison(found: Comparison, arguments: argparse.Namespace) -> str:

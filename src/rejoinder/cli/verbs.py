@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 # What single verbs check and say.
 
 
+def _add_report_file(parser: argparse.ArgumentParser) -> None:
+    """Where the report of a score file goes."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE.html",
+        default="report.html",
+        help="where the report goes (default: report.html)",
+    )
+
+
 def _check_plan(arguments: argparse.Namespace) -> None:
     if arguments.report and (arguments.agreement is not None or arguments.correlation is not None):
         raise CallError("--report is for a comparison of systems, not for --agreement or --correlation")
@@ -33,6 +44,17 @@ def _add_scatter(arguments: argparse.Namespace) -> None:
     asked = arguments.probes or []
     if arguments.report and len(arguments.judged) == 1 and not {"all", "scatter"} & set(asked):
         arguments.probes = [*asked, "scatter"]
+
+
+def _finished_fits(arguments: argparse.Namespace) -> str:
+    from rejoinder.trusting.experiments import FILE
+
+    if arguments.folder is None:
+        return "no fit was kept: with --folder FOLDER, the same command continues from the finished fits"
+    kept = Path(arguments.folder, FILE)
+    if kept.exists():
+        return f"finished fits are in {kept}: run the same command to continue"
+    return f"no fit was finished, so none is in {arguments.folder}"
 
 
 def _unfinished_replies(arguments: argparse.Namespace) -> str:
@@ -176,7 +198,12 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             start=_add_scatter,
         ),
         "metrics": Verb("list metrics, evaluators and reply models, or explain one of them", "scoring.cards:describe"),
-        "report": Verb("turn a file of scores into report.html", module="report"),
+        "report": Verb(
+            "turn a file of scores into report.html",
+            "scoring.reported:read_scores",
+            extra=_add_report_file,
+            instead=lambda arguments: int(located("cli.scoring:report")(arguments)),
+        ),
         "convert": Verb(
             "write chat logs and exports of other tools in rejoinder's own format; sample them, drop duplicates",
             "data.convert:convert",
@@ -195,7 +222,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "people.sample:sample",
             told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
         ),
-        "annotate": Verb("collect human scores of replies in a browser", module="people.annotate"),
+        "annotate": Verb("collect human scores of replies in a browser", module="annotate"),
         "agree": Verb(
             "measure how well raters agree, and turn their ratings into one score per reply",
             "people.agreement:agree",
@@ -225,7 +252,14 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             was_finished=lambda replies: bool(replies.summary.was_finished),
         ),
         "experiment": Verb(
-            "train an evaluator many times, to test it on new contexts, systems and corpora", module="experiment"
+            "train an evaluator many times, to test it on new contexts, systems and corpora",
+            "trusting.experiment:experiment",
+            forms="latex report",
+            page=lambda found, arguments: located("trusting.page:render_studies")(
+                found.title, [found], seed=arguments.seed
+            ),
+            kept=_finished_fits,
+            notes=lambda _: (),  # the text has them
         ),
         "reproduce": Verb(
             "print the command that makes a table or figure of the papers again, in a checkout", module="reproduce"

@@ -7,7 +7,7 @@ import os
 import tempfile
 import weakref
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
@@ -79,6 +79,19 @@ class Replay:
             return [(found.st_size, found.st_mtime_ns) for found in map(os.stat, getattr(self.examples, "files", ()))]
         except OSError:
             return None
+
+
+class TakenReplies(Replay):
+    """Replies in the order of a table that was read from a file: single ones are taken by its rows."""
+
+    def __init__(self, taking: Callable[[Collection[int]], dict[int, Example]], name: str = "") -> None:
+        super().__init__((), copies=False)
+        self._taking = taking
+        self.name = name
+
+    def take(self, rows: Collection[int]) -> dict[int, Example]:
+        """The examples of some rows, as far as they are known."""
+        return self._taking(rows)
 
 
 def _example(line: bytes) -> Example:

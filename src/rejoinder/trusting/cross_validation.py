@@ -154,6 +154,12 @@ class LearningResult(StudyResult):
 
     scores: Mapping[str, Scores] = field(default_factory=dict)
     """Name of a fit -> one score per example of the test set; NaN where it was not tested."""
+    skipped: tuple[str, ...] = ()
+    """Why records of dialogues were left out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, one object per row."""
+        return {"study": self.name, **StudyResult.to_dict(self)}
 
 
 @dataclass(frozen=True, slots=True)

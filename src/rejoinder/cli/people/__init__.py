@@ -1,1 +1,0 @@
-"""Verbs about people: planning, collecting and using their ratings."""
