@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rejoinder.scoring.reported import read_scores
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
+    from rejoinder.service.serve import serve
     from rejoinder.show.plots import Figure
     from rejoinder.training.calibrate import CalibrationReport, calibrate
     from rejoinder.training.distil import distill
@@ -111,6 +112,7 @@ _HOMES = {
     "reference_points": "evaluators.reference_points",
     "sample": "people.sample",
     "score": "scoring.score",
+    "serve": "service.serve",
     "setup": "training.train",
     "train": "training.train",
     "trust": "trusting.trust",
@@ -175,6 +177,7 @@ __all__ = [
     "reference_points",
     "sample",
     "score",
+    "serve",
     "setup",
     "train",
     "trust",

@@ -191,16 +191,15 @@ def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypat
         shown.append(warnings.formatwarning(f"about {EVIL}", RuntimeWarning, "file.py", 1))
 
     before = warnings.formatwarning
-    monkeypatch.setattr("rejoinder.cli.score._show", show)
-    assert run("score", write_lines(records()), "-m", "length").code == 0
+    monkeypatch.setattr("rejoinder.cli.running._show", show)
+    assert run("check", write_lines(records())).code == 0
     assert shown == ["rejoinder: warning: about bot\\u001b[2J\\u202eevil\\u0007\\u009b x rejoinder: done\n"]
     assert warnings.formatwarning is before
 
 
 PRINTING = {
     "cli/__init__.py",
-    "cli/options.py",
-    "cli/serve.py",
+    "cli/output.py",
     "__main__.py",
     "judge/judge.py",
     "progress.py",

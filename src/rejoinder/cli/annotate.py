@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from rejoinder.cli.output import put, say
@@ -83,8 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run one step."""
     step = STEPS[arguments.step]
     positional, named = call_of(step.place, arguments)
-    if any(each.name == "say" for each in described(step.place)):
-        named["say"] = partial(say, arguments=arguments)
     if step.place == _NEW:
         result = located(_NEW)(*positional, **named)
     else:

@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,8 +154,11 @@ def call_of(place: str, arguments: argparse.Namespace) -> tuple[list[Any], dict[
     """The arguments of the function at a place."""
     parameters = described(place)
     positional, named = arguments_of(parameters, arguments)
-    if any(each.name == "quiet" for each in parameters):
+    names = {each.name for each in parameters}
+    if "quiet" in names:
         named["quiet"] = arguments.quiet
+    if "say" in names:
+        named["say"] = partial(say, arguments=arguments)
     return positional, named
 
 

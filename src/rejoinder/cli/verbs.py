@@ -266,7 +266,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         ),
     },
     "Run": {
-        "serve": Verb("score replies over HTTP", module="serve"),
+        "serve": Verb("score replies over HTTP", "service.serve:serve", prints=False),
         "setup": Verb(
             "set up an evaluator that needs models which do not come with the package",
             "training.train:setup",
