@@ -200,6 +200,7 @@ def test_warnings_are_shown_escaped(run: Run, write_lines: WriteLines, monkeypat
 PRINTING = {
     "cli/__init__.py",
     "cli/output.py",
+    "service/serve.py",
     "__main__.py",
     "judge/judge.py",
     "progress.py",

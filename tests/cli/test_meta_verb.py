@@ -27,7 +27,7 @@ def test_scores_from_a_file_count_as_those_of_the_metric(run: Run, write_lines: 
     write_lines(replies, "replies.jsonl")
     write_lines(judged, "judged.jsonl")
     assert run("score", "replies.jsonl", "-m", "length", "-o", "scores.jsonl", "--quiet").code == 0
-    call = ["meta", "judged.jsonl", "--resamples", "50", "--json", "--quiet"]
+    call = ["trust", "judged.jsonl", "--resamples", "50", "--json", "--quiet"]
     from_file = run(*call, "--scores", "scores.jsonl").json
     assert run(*call, "-m", "length").json["dimensions"] == from_file["dimensions"]
     both = run(*call, "-m", "length", "--scores", "scores.jsonl")

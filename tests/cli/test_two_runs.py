@@ -49,7 +49,7 @@ WRITING = {
     "j.jsonl": ("annotate", "export", "study.toml", "-o", "j.jsonl"),
     "k.jsonl": ("convert", "r.jsonl", "-o", "k.jsonl"),
     "l.jsonl": ("sample", "r.jsonl", "--labels", "5", "-o", "l.jsonl"),
-    "m.jsonl": ("agree", "r.jsonl", "--aggregate", "mean", "-o", "m.jsonl"),
+    "m.jsonl": ("agree", "r.jsonl", "--aggregation", "mean", "-o", "m.jsonl"),
 }
 
 

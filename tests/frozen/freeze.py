@@ -83,7 +83,7 @@ RUNS = (
     Run("meta-pooled", f"trust judged.jsonl other.jsonl -m bleu-2 -m chrf {FEW}", COMPARISON, within=0.1),
     Run("plan", "plan judged.jsonl --difference 0.3 --systems 3", COMPARISON),
     Run("plan-width", "plan --correlation 0.4", "txt json"),
-    Run("agree", f"agree judged.jsonl --aggregate mace -o agreed.jsonl {FEW}", writes=("agreed.jsonl",)),
+    Run("agree", f"agree judged.jsonl --aggregation mace -o agreed.jsonl {FEW}", writes=("agreed.jsonl",)),
     Run("prefer", "prefer preferences.jsonl", "txt json tex"),
     Run("sample", "sample few.jsonl --labels 24 --scores scores.jsonl -o chosen.jsonl", writes=("chosen.jsonl",),
         after=("score",)),
@@ -230,7 +230,7 @@ def arguments_of(run: Run) -> list[str]:
 
     words = run.arguments
     if "trust" not in VERBS:  # the frozen commit may have the former names
-        words = words.replace("trust ", "meta ").replace("--probe ", "--study ")
+        words = words.replace("trust ", "meta ").replace("--probe ", "--study ").replace("--aggregation ", "--aggregate ")
     return [part.replace("JUDGE", judge_address()) for part in words.split()]
 
 

@@ -153,5 +153,5 @@ def test_the_verbs(run: Run, write_lines: WriteLines, scored: Path) -> None:
     assert ran.out.startswith("score: single ratings are reliable")
     assert "\x1b" not in ran.out
     assert run("agree", judged, "--json", "--resamples", 20).json["dimensions"]["score"]["ratings"] == 120
-    ran = run("agree", judged, "--aggregate", "mace")
-    assert (ran.code, ran.err) == (2, "rejoinder: --aggregate needs -o, the file to write the scores to\n")
+    ran = run("agree", judged, "--aggregation", "mace")
+    assert (ran.code, ran.err) == (2, "rejoinder: --aggregation needs -o, the file to write the scores to\n")
