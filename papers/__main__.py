@@ -15,7 +15,7 @@ from pathlib import Path
 from rejoinder.__main__ import guarded
 from rejoinder.cli import exit_code, notes_of_readers
 from rejoinder.cli.lazy_parser import LazyParser
-from rejoinder.cli.options import put, say
+from rejoinder.cli.output import put, say
 from rejoinder.errors import CallError
 
 

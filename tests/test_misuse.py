@@ -97,7 +97,7 @@ def test_every_argument_of_a_public_function_is_tried(name: str) -> None:
     assert set(inspect.signature(call.function).parameters) - call.not_tried == tried
 
 
-@pytest.mark.parametrize("name", ["read", "score", "compare", "trust", "train", "generate", "distill", "calibrate"])
+@pytest.mark.parametrize("name", ["read", "score", "compare", "trust", "train", "generate", "distil", "calibrate"])
 def test_every_function_that_reads_data_takes_fields(name: str) -> None:
     assert "fields" in inspect.signature(getattr(rejoinder, name)).parameters
 

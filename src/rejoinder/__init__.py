@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rejoinder.service.serve import serve
     from rejoinder.show.plots import Figure
     from rejoinder.training.calibrate import CalibrationReport, calibrate
-    from rejoinder.training.distil import distill
+    from rejoinder.training.distil import distil
     from rejoinder.training.train import setup, train
     from rejoinder.trusting.experiment import experiment
     from rejoinder.trusting.pooled import MetaAnalysis
@@ -96,7 +96,7 @@ _HOMES = {
     "compare": "comparing.compare",
     "convert": "data.convert",
     "describe": "scoring.cards",
-    "distill": "training.distil",
+    "distil": "training.distil",
     "doctor": "scoring.doctor",
     "experiment": "trusting.experiment",
     "generate": "replies.pool",
@@ -161,7 +161,7 @@ __all__ = [
     "compare",
     "convert",
     "describe",
-    "distill",
+    "distil",
     "doctor",
     "experiment",
     "generate",
@@ -187,6 +187,7 @@ __all__ = [
 _FORMER = {
     "agreement": ("agree", "people.agreement:agree"),
     "compare_pairwise": ("prefer", "comparing.pairwise:prefer"),
+    "distill": ("distil", "training.distil:distil"),
     "meta_analyse": ("trust", "trusting.trust:trust"),
     "meta_evaluate": ("trust", "trusting.trust:former_trust"),
     "plan_precision": ("plan", "people.plan:plan"),

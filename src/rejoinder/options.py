@@ -230,6 +230,8 @@ class Option:
     """The command line needs it, although Python has a default."""
     old: tuple[str, ...] = ()
     """Former names of the option."""
+    takes: type = str
+    """What it takes where it is one of the parts of a parameter."""
     parts: tuple[Option, ...] = ()
     """Several options that make one parameter, each with its name."""
     read: Callable[..., Any] | str = ""
@@ -479,6 +481,30 @@ METRICS_OPTION = Option(
         ),
     ),
     read="scoring.score:metrics_given",
+)
+
+_RUN = "training run"
+RUN_PARTS = (
+    Option(
+        "resume an interrupted run from the checkpoints next to the output folder; a finished one is left as it is; an "
+        "error if its data or settings are not those of this run",
+        name="--resume",
+        takes=bool,
+        group=_RUN,
+    ),
+    Option(
+        "time limit for each training stage; the best weights so far are kept (default: no limit)",
+        name="--minutes",
+        metavar="N",
+        takes=float,
+        group=_RUN,
+    ),
+    Option(
+        "train with 16-bit numbers where the device supports them (default: no)",
+        name="--mixed-precision",
+        choices=("no", "bf16", "fp16"),
+        group=_RUN,
+    ),
 )
 
 By = Annotated[

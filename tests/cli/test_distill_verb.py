@@ -1,4 +1,4 @@
-"""`rejoinder distill`, from dialogues and teachers to a student that `rejoinder score` takes."""
+"""`rejoinder distil`, from dialogues and teachers to a student that `rejoinder score` takes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_verb(run: Run, write_lines: WriteLines, tmp_path: Path, tiny: Path)
     assert not (tmp_path / "student.checkpoints").exists()
     told = run("score", own, "-m", "student", "--json")
     assert told.code == 0, told.err
-    wrong = run("distill", "length", "--encoder", tiny, "-o", "student")
+    wrong = run("distil", "length", "--encoder", tiny, "-o", "student")
     assert wrong.code == 2
     assert "expected dialogues, candidates or both" in wrong.err
 
@@ -58,7 +58,7 @@ def test_the_verb_makes_a_static_student(run: Run, write_lines: WriteLines, tmp_
 
 def test_the_verb_tells_of_empty_candidates(run: Run, write_lines: WriteLines, tiny: Path) -> None:
     turns, none = write_lines(map(asdict, dialogues()), "dialogues.jsonl"), write_lines([], "none.jsonl")
-    ran = run("distill", "length", "--encoder", tiny, "--dialogues", turns, "--candidates", none, "-o", "student")
+    ran = run("distil", "length", "--encoder", tiny, "--dialogues", turns, "--candidates", none, "-o", "student")
     assert ran.code == 2
     assert "none.jsonl: expected at least one reply, found none" in ran.err
 

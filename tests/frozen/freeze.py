@@ -216,6 +216,10 @@ def run_outputs(run: Run, folder: Path) -> Iterator[tuple[str, bytes]]:
         yield f"runs/{run.name}.{name}", stable((folder / name).read_text(encoding="utf-8")).encode()
 
 
+FORMER = {"trust": "meta", "--probe": "--study", "--aggregation": "--aggregate"}
+"""Present words of commands -> those of the frozen commit."""
+
+
 def prepare(run: Run, folder: Path) -> None:
     """Write what a run reads, where the folder does not have it yet."""
     write_inputs(folder)
@@ -229,8 +233,9 @@ def arguments_of(run: Run) -> list[str]:
     from rejoinder.cli import VERBS
 
     words = run.arguments
-    if "trust" not in VERBS:  # the frozen commit may have the former names
-        words = words.replace("trust ", "meta ").replace("--probe ", "--study ").replace("--aggregation ", "--aggregate ")
+    if "trust" not in VERBS:  # the frozen commit has the former names
+        for present, former in FORMER.items():
+            words = words.replace(f"{present} ", f"{former} ")
     return [part.replace("JUDGE", judge_address()) for part in words.split()]
 
 

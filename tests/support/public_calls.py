@@ -237,15 +237,15 @@ CALLS: dict[str, Call] = {
             "resume": FLAGS,
         },
     ),
-    "distill": Call(
-        rejoinder.distill,
+    "distil": Call(
+        rejoinder.distil,
         {"teachers": "length", "dialogues": DIALOGUES},
         {
             "teachers": [3, None, True, b"x", {}, [], "", "missing", "folder", "bm25", ["length", 3]],
             "dialogues": [*DIALOGUE_LISTS, *NOTHING],
             "candidates": [3, True, object(), "missing.jsonl", "folder", [3], [{}]],
             "judged": [3, True, object(), "missing.jsonl", "folder", [3], [{}], [{"response": "x"}]],
-            "student": [3, None, True, "", "encodr", "bm25", ["static"]],
+            "student": [3, True, "", "encodr", "bm25", ["static"]],
             "contexts": [*NO_NUMBERS, 0, -1, 1.5, True],
         },
         frozenset({"on_read", "on_check", "on_finished", "parameters"}),

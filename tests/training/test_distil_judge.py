@@ -10,7 +10,7 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.errors import RejoinderError
-from rejoinder.training.distil import StudentCheck, distill, divide
+from rejoinder.training.distil import StudentCheck, distil, divide
 from rejoinder.types import Dialogue, Example
 from tiny_encoder import dialogues, write_encoder
 
@@ -69,7 +69,7 @@ def test_a_judge_becomes_an_encoder_with_a_card(run: Run, write_lines: WriteLine
 def test_a_wrong_dimension_is_told_before_any_work() -> None:
     judged = [{"id": "1", "context": ["Hi"], "response": "Hello.", "scores": {"overall": 3}}]
     with pytest.raises(RejoinderError, match="fluency"):
-        distill("length", dialogues(), judged=judged, dimension="fluency", contexts=5)
+        distil("length", dialogues(), judged=judged, dimension="fluency", contexts=5)
 
 
 def test_the_student_never_sees_what_it_is_checked_on() -> None:
@@ -87,7 +87,7 @@ def test_the_student_never_sees_what_it_is_checked_on() -> None:
 def test_few_dialogues_are_all_learned_from_and_the_card_says_so(tmp_path: Path) -> None:
     checks: list[StudentCheck] = []
     output = tmp_path / "student"
-    distill("length", dialogues(), contexts=5, epochs=1, passes=1, output=output, on_check=checks.append)
+    distil("length", dialogues(), contexts=5, epochs=1, passes=1, output=output, on_check=checks.append)
     assert not checks[0].found
     assert "was not measured" in str(checks[0])
     assert "was not measured" in (output / "MODEL_CARD.md").read_text()

@@ -11,7 +11,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.static.static import Static
-from rejoinder.training.distil import distill
+from rejoinder.training.distil import distil
 from tiny_encoder import dialogues, write_encoder
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def test_a_static_student_from_memory_is_the_one_from_files(write_lines: WriteLines, tmp_path: Path) -> None:
     talk = write_lines(map(asdict, dialogues()), "dialogues.jsonl")
-    student = distill(["length", "repetition"], dialogues(), contexts=5, epochs=1, passes=1)
-    saved = distill(["length", "repetition"], talk, contexts=5, epochs=1, passes=1, output=tmp_path / "student")
+    student = distil(["length", "repetition"], dialogues(), contexts=5, epochs=1, passes=1)
+    saved = distil(["length", "repetition"], talk, contexts=5, epochs=1, passes=1, output=tmp_path / "student")
     examples = [rejoinder.Example("1", ("hello there",), "i like it"), rejoinder.Example("2", ("how so",), "no")]
     assert student.score(examples).tolist() == saved.score(examples).tolist()
     assert rejoinder.load(tmp_path / "student").score(examples).tolist() == saved.score(examples).tolist()
@@ -31,7 +31,7 @@ def test_a_static_student_from_memory_is_the_one_from_files(write_lines: WriteLi
 @pytest.mark.slow
 def test_an_encoder_student_is_exported(tmp_path: Path) -> None:
     tiny = write_encoder(tmp_path / "tiny")
-    student = distill(
+    student = distil(
         "default",
         dialogues(),
         contexts=4,
@@ -51,7 +51,7 @@ def test_scores_are_kept_where_training_breaks_off(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Static, "fit", broken)
     with pytest.raises(KeyboardInterrupt):
-        distill(["length", "repetition"], dialogues(), contexts=5, output=tmp_path / "student")
+        distil(["length", "repetition"], dialogues(), contexts=5, output=tmp_path / "student")
     assert [path.name for path in tmp_path.iterdir()] == ["student.teacher.jsonl"]
 
 
@@ -67,4 +67,4 @@ def test_scores_are_kept_where_training_breaks_off(tmp_path: Path, monkeypatch: 
 )
 def test_wrong_calls(call: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        distill(**{"teachers": "default", "dialogues": dialogues(), **call})
+        distil(**{"teachers": "default", "dialogues": dialogues(), **call})

@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bo
     return exit_code("rejoinder", partial(_run, given), interrupted)
 
 
-FORMER_VERBS = {"meta": "trust"}
+FORMER_VERBS = {"distill": "distil", "meta": "trust"}
 """Former name of a verb -> the present one. The former ones go with version 0.3."""
 
 

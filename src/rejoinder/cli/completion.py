@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 
-from rejoinder.cli.options import put
+from rejoinder.cli.output import put
 
 _BASH = """\
 _rejoinder() {{

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rejoinder.cli.options import print_json, put, say, terminal_width
+from rejoinder.cli.output import print_json, put, say, terminal_width
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

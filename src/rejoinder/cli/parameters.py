@@ -55,7 +55,7 @@ def _dest(parameter: Parameter, part: Option) -> str:
 def is_positional(parameter: Parameter) -> bool:
     """Whether the command line takes it without a name."""
     named = parameter.option.name.startswith("--") or bool(parameter.option.parts)
-    return parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not named
+    return parameter.kind not in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD} and not named
 
 
 def option_names(parameter: Parameter, part: Option) -> list[str]:
@@ -79,7 +79,9 @@ def _add(group: Any, parameter: Parameter, part: Option) -> None:
         given["metavar"] = part.metavar or _metavar(parameter)
     required = (part.required and not part.alternative) or (parameter.required and not parameter.option.parts)
     dest = _dest(parameter, part)
-    given |= {"dest": dest, "default": default if has_value else False if given.get("action") == "store_true" else None}
+    given |= {"dest": dest, "default": default if has_value else None}
+    if given.get("action") == "store_true" and not parameter.option.parts:
+        given["default"] = False
     group.add_argument(*option_names(parameter, part), required=required, **given)
     renamed = _RenamedMany if given.get("action") == "append" else _RenamedOne
     for old in part.old:
@@ -131,7 +133,11 @@ def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
         part.many
     ]
     if parameter.option.parts:
-        return several
+        if part.takes is bool:
+            return {"action": "store_true"}
+        if part.choices:
+            return {"choices": part.choices, **several}
+        return several if part.takes is str else {"type": _number(part.takes), **several}
     if parameter.types == (bool,):
         return {"action": "store_true"} if parameter.default is False else {"action": argparse.BooleanOptionalAction}
     if parameter.choices:
@@ -147,7 +153,7 @@ def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
     return several
 
 
-def _number(kind: type[int] | type[float]) -> Callable[[str], Any]:
+def _number(kind: type) -> Callable[[str], Any]:
     """From an option's text to a number; what is none is left to the check of the function, which says so."""
 
     def read(text: str) -> Any:
@@ -171,6 +177,8 @@ def arguments_of(parameters: Iterable[Parameter], arguments: argparse.Namespace)
             positional.extend(value or ())
         elif each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
             positional.append(value if value is not None or each.required else each.default)
+        elif each.kind is inspect.Parameter.VAR_KEYWORD:
+            named |= value or {}
         elif value is not None:
             named[each.name] = value
     return positional, named

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from typing import Any
 
-from rejoinder.cli.options import put
+from rejoinder.cli.output import put
 
 
 class _Given(argparse.Action):

@@ -243,7 +243,12 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "training.calibrate:calibrate",
             told="model: {output} (rejoinder score REPLIES -m {output} --intervals -o scores.jsonl)",
         ),
-        "distill": Verb("train a small evaluator to predict the scores of larger ones", module="models.distill"),
+        "distil": Verb(
+            "train a small evaluator to predict the scores of larger ones",
+            "training.distil:distil",
+            instead=lambda arguments: int(located("cli.train:distil")(arguments)),
+            prints=False,
+        ),
         "generate": Verb(
             "reply to contexts with one trained reply model, or with a pool of them for judging",
             "replies.pool:generate",

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.options import fitting, flag, is_number, of_type, optional, path, texts, whole
@@ -74,6 +75,13 @@ class TrainingRun:
 
 training_run = optional(of_type(TrainingRun, called="a TrainingRun"))
 """The check of the argument `run`."""
+
+
+def run_given(resume: bool | None, minutes: Any, mixed_precision: str | None) -> TrainingRun:
+    """The training run that the options of a command line describe."""
+    return TrainingRun(
+        resume=bool(resume), minutes=minutes, mixed_precision=mixed_precision or TrainingRun.mixed_precision
+    )
 
 
 def checkpoints_in(folder: Path, stage: str = "*") -> list[Path]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -30,7 +30,21 @@ from rejoinder.learning.data import TrainingData, examples_digest, held_out, lab
 from rejoinder.learning.run import TrainingRun, is_main_process, training_run
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import CANDIDATE_CONTEXTS, OnError, checked, fitting, one_or_more, whole
+from rejoinder.options import (
+    CANDIDATE_CONTEXTS,
+    FIELDS_OPTION,
+    RUN_PARTS,
+    OnError,
+    Option,
+    Seed,
+    fitting,
+    function,
+    one_or_more,
+    path,
+    text,
+    verb,
+    whole,
+)
 from rejoinder.progress import bar
 from rejoinder.registry import load
 from rejoinder.show.text import counted, interval_text
@@ -58,33 +72,134 @@ STUDENTS = ("encoder", "static")
 """Evaluators that can be trained on another's scores."""
 
 
-@checked(contexts=whole(1), run=training_run)
-def distill(
-    teachers: str | Path | Metric | Sequence[str | Path],
-    dialogues: Any = (),
+_DATA = "data (at least one of the two kinds)"
+_ENCODER = "an encoder as student"
+
+
+@verb
+def distil(
+    teachers: Annotated[
+        str | Path | Metric | Sequence[str | Path],
+        Option(
+            "the folder of an evaluator, or the name of a metric; several are averaged",
+            metavar="TEACHER",
+            many="+",
+            read=list,
+        ),
+    ],
+    dialogues: Annotated[
+        Any,
+        Option(
+            "dialogues to make replies from; may be repeated",
+            name="--dialogues",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = (),
     *,
-    candidates: Any = (),
-    judged: Any = (),
-    dimension: str | None = None,
-    student: str = "static",
-    contexts: int = CANDIDATE_CONTEXTS,
-    seed: int = 0,
-    run: TrainingRun | None = None,
-    output: str | Path | None = None,
-    fields: Fields | None = None,
+    candidates: Annotated[
+        Any,
+        Option(
+            "replies with their contexts, to learn from instead; may be repeated",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = (),
+    judged: Annotated[
+        Any,
+        Option(
+            "replies with human scores, to measure how far the student agrees with people; may be repeated",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = (),
+    dimension: Annotated[
+        str | None, Option("the dimension that was rated (default: overall)", text, metavar="NAME", group=_DATA)
+    ] = None,
+    student: Annotated[
+        str | None,
+        Option(
+            "the kind of evaluator that is trained",
+            parts=(
+                Option(
+                    "the student uses word vectors and word counts, as default-fast does",
+                    name="--static",
+                    takes=bool,
+                    alternative="student",
+                    required=True,
+                ),
+            ),
+            read="training.distil:static_student",
+        ),
+    ] = None,
+    contexts: Annotated[
+        int,
+        Option("make replies for at most N contexts of the dialogues", whole(1), metavar="N", group=_DATA),
+    ] = CANDIDATE_CONTEXTS,
+    seed: Seed = 0,
+    run: Annotated[
+        TrainingRun | None,
+        Option("how the run is carried out", training_run, parts=RUN_PARTS, read="learning.run:run_given"),
+    ] = None,
+    output: Annotated[
+        str | Path | None,
+        Option("folder to save the model in", path, short="-o", metavar="FOLDER", required=True),
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
-    on_read: Callable[[TrainingInput], None] = warn_of_skipped,
-    on_check: Callable[[StudentCheck], None] = lambda check: None,  # noqa: ARG005 - nothing to do with it
-    on_finished: Callable[[], None] = lambda: None,
-    **parameters: Any,
+    on_read: Annotated[
+        Callable[[TrainingInput], None], Option("called with what was read", function, shown=False)
+    ] = warn_of_skipped,
+    on_check: Annotated[
+        Callable[[StudentCheck], None], Option("called with how far the student agrees", function, shown=False)
+    ] = lambda check: None,  # noqa: ARG005 - nothing to do with it
+    on_finished: Annotated[
+        Callable[[], None], Option("called where an earlier run has saved the same student", function, shown=False)
+    ] = lambda: None,
+    **parameters: Annotated[
+        Any,
+        Option(
+            "the student's parameters",
+            parts=(
+                Option(
+                    "the student is this pretrained encoder, fine-tuned",
+                    name="--encoder",
+                    metavar="NAME_OR_FOLDER",
+                    alternative="student",
+                    required=True,
+                ),
+                Option(
+                    "training steps at most (default: three passes over the replies)",
+                    name="--steps",
+                    metavar="N",
+                    takes=int,
+                    group=_ENCODER,
+                ),
+                Option(
+                    "tokens of context and reply together (default: as in `rejoinder train encoder`)",
+                    name="--max-length",
+                    metavar="N",
+                    takes=int,
+                    group=_ENCODER,
+                ),
+            ),
+            read="training.distil:student_parameters",
+        ),
+    ],
 ) -> Any:
     """Train a student to predict the scores of its teachers, and save it if `output` names a folder.
 
     `teachers` are evaluators and metrics, by name or folder; several are averaged. The `student` is a "static"
-    evaluator or an "encoder" (which needs `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns from
-    the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
-    places of the dialogues. Both are files or objects in memory, as in `train`; `fields` maps our
-    field names to those of the candidates.
+    evaluator or an "encoder" (the default with `encoder=NAME_OR_FOLDER`), with the `parameters` of `train`. It learns
+    from the `candidates`, replies with their contexts; without them, from replies that are made for at most `contexts`
+    places of the dialogues. Both are files or objects in memory, as in `train`; `fields` maps our field names to those
+    of the candidates.
 
     A tenth of the dialogues or candidates is set aside to measure how far the student agrees with its teacher; with
     `judged` replies, also how far it agrees with people (on one `dimension`). `on_check` is called with the result,
@@ -94,6 +209,8 @@ def distill(
     `run=TrainingRun(resume=True)` continues from them. `on_finished` is called if an earlier run has saved the same
     student there and the run is resumed: it is then loaded, and an error if it is of other data or settings.
     """
+    if student is None:
+        student = "encoder" if "encoder" in parameters else "static"
     if not isinstance(student, str) or student not in STUDENTS:
         raise UnknownNameError("student", student, STUDENTS)
     model = build_model(student, parameters)
@@ -138,6 +255,17 @@ def distill(
             saved.unlink(missing_ok=True)
     on_check(check)
     return fitted
+
+
+def static_student(chosen: bool) -> str | None:
+    """The student that --static means."""
+    return "static" if chosen else None
+
+
+def student_parameters(encoder: str | None, steps: Any, max_length: Any) -> dict[str, Any]:
+    """The student's parameters of a command line, as far as they were given."""
+    given = {"encoder": encoder, "steps": steps, "max_length": max_length}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, reader: CorpusReader) -> TrainingInput:

@@ -37,7 +37,7 @@ from rejoinder.folders.sources import downloads, find_pretrained
 from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process, remove_checkpoints, training_run
 from rejoinder.metrics.base import Metric, ScoreWarning, plain
-from rejoinder.options import OnError, Option, checked, path, text, verb
+from rejoinder.options import FIELDS_OPTION, RUN_PARTS, OnError, Option, Seed, function, path, text, verb
 from rejoinder.registry import TEMPLATES, build_trainable, load_folder, template_folder
 from rejoinder.types import Dialogue, Example, JudgedExample
 
@@ -70,21 +70,63 @@ def warn_of_skipped(given: TrainingInput) -> None:
         warnings.warn(f"left out {len(given.skipped)} unreadable records; the first: {given.skipped[0]}", stacklevel=4)
 
 
-@checked(name=text, run=training_run)
+_DATA = "data"
+
+
+@verb
 def train(
-    name: str,
-    dialogues: Any = (),
-    judged: Any = None,
+    name: Annotated[str, Option("what to train", text)],
+    dialogues: Annotated[
+        Any,
+        Option(
+            "dialogues to learn from: .jsonl(.gz) with `turns`; may be repeated",
+            name="--dialogues",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = (),
+    judged: Annotated[
+        Any,
+        Option(
+            "replies with human scores; may be repeated",
+            name="--judged",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = None,
     *,
-    valid: Any = (),
-    seed: int = 0,
-    run: TrainingRun | None = None,
-    output: str | Path | None = None,
-    fields: Fields | None = None,
+    valid: Annotated[
+        Any,
+        Option(
+            "dialogues that decide when training stops; may be repeated",
+            metavar="FILE",
+            many="repeat",
+            group=_DATA,
+            read=list,
+        ),
+    ] = (),
+    seed: Seed = 0,
+    run: Annotated[
+        TrainingRun | None,
+        Option("how the run is carried out", training_run, parts=RUN_PARTS, read="learning.run:run_given"),
+    ] = None,
+    output: Annotated[
+        str | Path | None,
+        Option("folder to save the model in", path, short="-o", metavar="FOLDER", required=True),
+    ] = None,
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
-    on_read: Callable[[TrainingInput], None] = warn_of_skipped,
-    on_finished: Callable[[], None] = lambda: None,
-    **parameters: Any,
+    on_read: Annotated[
+        Callable[[TrainingInput], None], Option("called with what was read", function, shown=False)
+    ] = warn_of_skipped,
+    on_finished: Annotated[
+        Callable[[], None], Option("called where an earlier run has saved the same model", function, shown=False)
+    ] = lambda: None,
+    **parameters: Annotated[Any, Option("the parameters of the method", shown=False)],
 ) -> Any:
     """Train the named evaluator, reply model or sentence encoder, and save it where `output` names a folder.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from rejoinder.cli.train.options import add_parameters, given_parameters, parameters_of
+from rejoinder.cli.parameters import add_fields, given_fields
 from rejoinder.registry import RECOMMENDED, TRAINABLE, trainable_class, trainable_names
 
 if TYPE_CHECKING:
@@ -50,10 +50,17 @@ class Model(Base):
     learned_: OrderedDict[str, int] = dataclasses.field(init=False, repr=False, compare=False)
 
 
+def helps_of(cls: type[Any]) -> dict[str, str]:
+    """Parameter -> the help of its option."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_fields(parser, cls)
+    return {action.dest.partition(":")[2]: str(action.help) for action in parser._actions}
+
+
 def parsed(*arguments: str) -> dict[str, Any]:
     parser = argparse.ArgumentParser()
-    add_parameters(parser, Model)
-    return given_parameters(parser.parse_args(arguments))
+    add_fields(parser, Model)
+    return given_fields(parser.parse_args(arguments))
 
 
 def test_only_what_is_given_is_passed_on() -> None:
@@ -96,7 +103,7 @@ def test_wrong_values(arguments: tuple[str, ...], problem: str, capsys: pytest.C
 
 
 def test_help_is_the_first_sentence_with_the_default() -> None:
-    helps = {parameter.name: parameter.help for parameter in parameters_of(Model)}
+    helps = helps_of(Model)
     assert next(iter(helps)) == "encoder"
     assert helps == {
         "encoder": "ADEM's encoder",
@@ -137,7 +144,7 @@ def test_one_is_recommended(run: Run) -> None:
 
 @pytest.mark.parametrize("name", trainable_names())
 def test_every_parameter_of_every_model_is_documented(name: str) -> None:
-    helps = {parameter.name: parameter.help for parameter in parameters_of(trainable_class(name))}
+    helps = helps_of(trainable_class(name))
     assert [parameter for parameter, text in helps.items() if not text.partition("(default")[0]] == []
 
 
