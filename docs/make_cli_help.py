@@ -1,20 +1,26 @@
-"""Writes docs/reference/cli.md from the command line's own parsers: `python docs/make_cli_help.py`.
+"""Writes docs/reference/cli.md from the command line's own parsers, and the tables of functions and arguments in
+docs/reference/api.md from the same annotations: `python docs/make_cli_help.py`.
 
-A test compares the file with `page()`, so that it cannot become outdated. The layout is ours rather than argparse's,
+A test compares the files with `page()` and `api_page()`, so that they cannot become outdated. The layout is ours rather than argparse's,
 which changes from one version of Python to the next.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import rejoinder
 from rejoinder.cli import VERBS, build_parser
 from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.options import Parameter, Unknown, described
 from rejoinder.registry import TRAINABLE
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
+API = PAGE.with_name("api.md")
 
 HEAD = """\
 # The command line
@@ -157,5 +163,80 @@ def _meaning(action: argparse.Action) -> str:
     return ((action.help or "") % vars(action)).replace("|", "\\|") + required
 
 
+# The tables of docs/reference/api.md.
+
+
+GUIDES = {
+    "agree": "../guide/rater-agreement.md",
+    "calibrate": "#calibration",
+    "compare": "../guide/compare-two-versions.md",
+    "convert": "data-format.md#converting",
+    "distil": "#distillation",
+    "experiment": "learning-studies.md",
+    "generate": "#generating-replies",
+    "judge_costs": "../guide/llm-judge.md",
+    "plan": "../guide/plan-an-evaluation.md",
+    "prefer": "../guide/pairwise-preferences.md",
+    "read": "data-format.md#files-of-other-tools",
+    "sample": "../guide/what-to-label-next.md",
+    "train": "#training",
+}
+"""Function -> where there is more about it."""
+MARKS = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def api_page() -> str:
+    """The whole page, with the generated tables as they should be."""
+    tables = {"functions": _functions, "arguments": _arguments}
+    text = API.read_text(encoding="utf-8")
+    return MARKS.sub(lambda mark: f"{mark[1]}{chr(10).join(tables[mark[2]]())}\n{mark[3]}", text)
+
+
+def _public() -> dict[str, Callable[..., object]]:
+    named = {name: getattr(rejoinder, name) for name in rejoinder.__all__}
+    return {name: function for name, function in named.items() if inspect.isfunction(function)}
+
+
+def _functions() -> Iterator[str]:
+    """One row per public function: its call, what it returns and what it does."""
+    yield "| name | returns | what it does |"
+    yield "|---|---|---|"
+    for name, function in _public().items():
+        does = str(inspect.getdoc(function)).partition("\n")[0].replace("|", "\\|")
+        more = f" ([more]({GUIDES[name]}))" if name in GUIDES else ""
+        returns = str(inspect.signature(function).return_annotation).replace("|", "or").replace("Any", "-")
+        yield f"| `{name}({', '.join(_written(each) for each in _parameters(function))})` | {returns} | {does}{more} |"
+
+
+def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...]:
+    module = function.__module__.removeprefix("rejoinder.")
+    return described(f"{module}:{function.__name__}")
+
+
+def _written(parameter: Parameter) -> str:
+    """A parameter as a call has it."""
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
+    return parameter.name if parameter.required else f"{parameter.name}="
+
+
+def _arguments() -> Iterator[str]:
+    """One row per meaning of an argument, with its default and the functions that have it."""
+    having: dict[tuple[str, str, str], list[str]] = {}
+    for name, function in _public().items():
+        for each in _parameters(function):
+            if each.option.help:
+                default = "" if each.default in (inspect.Parameter.empty, Unknown) else f"`{each.default!r}`"
+                having.setdefault((each.name, default, each.option.help), []).append(name)
+    yield "| argument | default | meaning | in |"
+    yield "|---|---|---|---|"
+    for (name, default, told), names in sorted(having.items()):
+        meaning = told.replace("; may be repeated", "").replace("|", "\\|")
+        yield f"| {name} | {default} | {meaning} | {', '.join(names)} |"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    API.write_text(api_page(), encoding="utf-8")

@@ -39,6 +39,13 @@ def test_every_public_name_is_documented(name: str) -> None:
         assert getattr(rejoinder, name).__doc__
 
 
+@pytest.mark.parametrize("name", ["agreement", "distill", "meta_evaluate", "plan_precision", "preferences"])
+def test_a_former_name_still_works_with_a_warning(name: str) -> None:
+    with pytest.warns(FutureWarning, match=f"rejoinder.{name} is now rejoinder"):
+        assert callable(getattr(rejoinder, name))
+    assert name not in rejoinder.__all__
+
+
 @pytest.mark.parametrize("name", [*METRICS, *ALIASES])
 def test_every_metric_has_a_line(name: str) -> None:
     assert f"`{name}`" in page("metrics.md")
@@ -57,13 +64,14 @@ def test_every_verb_has_its_section() -> None:
     assert re.findall(r"^## rejoinder (.*)$", page("cli.md"), re.MULTILINE) == list(VERBS)
 
 
-def test_the_page_of_the_command_line_is_up_to_date() -> None:
+def test_the_generated_pages_are_up_to_date() -> None:
     spec = importlib.util.spec_from_file_location("make_cli_help", DOCS / "make_cli_help.py")
     assert spec is not None
     assert spec.loader is not None
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
     assert page("cli.md") == maker.page(), "run: python docs/make_cli_help.py"
+    assert page("api.md") == maker.api_page(), "run: python docs/make_cli_help.py"
 
 
 def documented_commands() -> Iterator[tuple[str, str]]:

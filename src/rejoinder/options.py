@@ -14,7 +14,7 @@ import builtins
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -423,7 +423,7 @@ def _parameters(node: ast.FunctionDef, names: _Names) -> Iterable[Parameter]:
 # Parameters that several functions have.
 
 
-def origin_of(given: list[str]) -> str | list[Path]:
+def origin_of(given: Sequence[str]) -> str | list[Path]:
     """What to read: one file, or several as one set."""
     return given[0] if len(given) == 1 else [Path(path) for path in given]
 

@@ -135,7 +135,10 @@ def test_resume_needs_a_file(run: Run, replies: Path) -> None:
         (["score", "x", "--seed", "-1"], "must be a whole number of at least 0, not -1"),
         (["score", "x", "--seed", "1.5"], "must be a whole number of at least 0, not '1.5'"),
         (["score", "x", "--seed", "4294967296"], "must be a whole number of at most 4294967295, not 4294967296"),
-        (["train", "encoder", "--seed", str(2**64)], "must be a whole number of at most 4294967295"),
+        (
+            ["train", "bm25", "--dialogues", "x", "-o", "y", "--seed", str(2**64)],
+            "--seed must be a whole number of at most 4294967295",
+        ),
         (["score", "x", "--resamples", "0"], "must be a whole number of at least 1, not 0"),
         (["score", "x", "--on-error", "ignore"], "argument --on-error: invalid choice: 'ignore'"),
         (["score", "x", "--nonsense"], "rejoinder score: unrecognized arguments: --nonsense"),

@@ -52,7 +52,7 @@ def test_a_judge_becomes_an_encoder_with_a_card(run: Run, write_lines: WriteLine
     )
     with serving(respond) as server:
         spec = f'judge(model=m, url="{server.url}", concurrency=4)'
-        call = ["distill", spec, "--dialogues", talk, "--encoder", tiny, "--contexts", "20", "--judged", judged]
+        call = ["distil", spec, "--dialogues", talk, "--encoder", tiny, "--contexts", "20", "--judged", judged]
         ran = run(*call, "--steps", "2", "--max-length", "48", "-o", "mine")
         assert ran.code == 0, ran.err
         sent = len(server.requests)

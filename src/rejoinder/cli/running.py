@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import string
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,9 @@ from rejoinder.cli.output import (
     say_skipped,
     terminal_width,
 )
-from rejoinder.cli.parameters import add_parameters, arguments_of, located
-from rejoinder.options import described
+from rejoinder.cli.parameters import add_parameters, arguments_of, is_positional, located, option_names
+from rejoinder.errors import CallError
+from rejoinder.options import Parameter, described
 
 if TYPE_CHECKING:
     from rejoinder.scoring.costs import CostPlan
@@ -146,8 +147,22 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
 
 def called(place: str, arguments: argparse.Namespace) -> Any:
     """What the function at a place returns for the options."""
-    positional, named = call_of(place, arguments)
-    return located(place)(*positional, **named)
+    with options_named(described(place)):
+        positional, named = call_of(place, arguments)
+        return located(place)(*positional, **named)
+
+
+@contextmanager
+def options_named(parameters: Iterable[Parameter]) -> Iterator[None]:
+    """Errors about a parameter name its option instead: `--pair-by must be ...`."""
+    try:
+        yield
+    except CallError as error:
+        first, _, rest = str(error).partition(" ")
+        named = [each for each in parameters if each.name == first and each.option.shown and not is_positional(each)]
+        if not named or named[0].option.parts or type(error) is not CallError:
+            raise
+        raise CallError(f"{option_names(named[0], named[0].option)[-1]} {rest}") from error
 
 
 def call_of(place: str, arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:

@@ -16,7 +16,8 @@ from rejoinder.cli.output import (
     say_skipped,
     terminal_width,
 )
-from rejoinder.cli.running import call_of, called
+from rejoinder.cli.running import call_of, called, options_named
+from rejoinder.options import described
 
 if TYPE_CHECKING:
     from rejoinder.comparing.comparison import Comparison
@@ -36,7 +37,8 @@ def score(arguments: argparse.Namespace) -> int:
     from rejoinder.show.text import wrapped
 
     thresholds = [Threshold.parse(text) for text in arguments.fail_under]
-    bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
+    with options_named(described("scoring.score:score")):
+        bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
     given = dict(bound.arguments)
     with scoring.prepared(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.lazy_parser import LazyParser, sentence
 from rejoinder.cli.output import files_read, say, say_skipped
 from rejoinder.cli.parameters import add_fields, add_parameters, arguments_of, fields_of, given_fields
+from rejoinder.cli.running import call_of, options_named
 from rejoinder.errors import CallError
 from rejoinder.options import Parameter, described
 from rejoinder.registry import RECOMMENDED, TRAINABLE
@@ -147,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     finished: list[Path] = []
     told = "checkpoints are in {}: run the same command with --resume to continue"
     with reserved(*extra_outputs(arguments), reads=files_read(arguments)):
-        with _telling(told, checkpoints_beside(output), arguments):
+        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls)):
             model = train(
                 name,
                 on_read=partial(_say_read, arguments, parameters),
@@ -163,16 +164,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def distil(arguments: argparse.Namespace) -> int:
     """Score replies with the teachers, train the student on the scores, save it."""
-    from rejoinder.cli.running import call_of
     from rejoinder.folders.outputs import output_path
     from rejoinder.training import distil as training
 
     output, finished = output_path(arguments.output), list[Path]()
+    parameters_of_distil = described("training.distil:distil")
     positional, named = call_of("training.distil:distil", arguments)
     shorter = ("contexts",) if arguments.static else ("contexts", "steps")
     named["run"] = _run_of(named.get("run"), faster_ways(shorter, {}, arguments.minutes), arguments)
     told = "the teacher's scores are in {}: run the same command with --resume to continue"
-    with _telling(told, training.teacher_scores_beside(output), arguments):
+    with _telling(told, training.teacher_scores_beside(output), arguments), options_named(parameters_of_distil):
         student = training.distil(
             *positional,
             on_read=partial(_say_distilled, arguments),

@@ -103,7 +103,7 @@ def test_an_encoder_that_is_nowhere(run: Run, dialogues: Path, tmp_path: Path) -
         (("--steps", "many"), "argument --steps: must be a whole number, not 'many'"),
         (("--preset", "gpu"), "encoder: preset must be one of cpu, paper"),
         (("--scale", "1"), "argument --scale: expected 2 arguments"),
-        (("--seed", "-1"), "argument --seed: must be a whole number of at least 0"),
+        (("--seed", "-1"), "--seed must be a whole number of at least 0"),
         (("--set", "steps=3"), "unrecognized arguments: --set"),
     ],
 )
