@@ -1,8 +1,8 @@
 """Writes docs/reference/cli.md from the command line's own parsers, and the tables of functions and arguments in
 docs/reference/api.md from the same annotations: `python docs/make_cli_help.py`.
 
-A test compares the files with `page()` and `api_page()`, so that they cannot become outdated. The layout is ours rather than argparse's,
-which changes from one version of Python to the next.
+A test compares the files with `page()` and `api_page()`, so that they cannot become outdated. The layout is ours rather
+than argparse's, which changes from one version of Python to the next.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rejoinder.errors import CallError
+import rejoinder
+from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.registry import metric_class
 from rejoinder.specs import format_spec, parse_spec, spec_of_table
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
@@ -142,3 +144,12 @@ def test_what_cannot_be_written() -> None:
         deep = [deep]
     with pytest.raises(CallError, match="more than 20 levels of brackets"):
         format_spec("x", {"a": deep})
+
+
+def test_a_parameter_that_does_not_exist_has_near_names_also_in_python() -> None:
+    with pytest.raises(UnknownNameError, match=r"^unknown parameter of bleu: 'smoth'; did you mean smooth or "):
+        metric_class("bleu")(smoth="exp")
+    with pytest.raises(UnknownNameError, match=r"^unknown parameter of TrainingRun: 'minuts'; did you mean minutes"):
+        rejoinder.TrainingRun(minuts=3)  # type: ignore[call-arg]
+    with pytest.raises(UnknownNameError, match=r"^unknown argument of score: 'metric'; did you mean metrics"):
+        rejoinder.score([], metric=["bleu"])  # type: ignore[call-arg]

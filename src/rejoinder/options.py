@@ -328,8 +328,10 @@ def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[
     signature, checks = _checks(inspect.unwrap(function))
     takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
     for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
-        known = [name for name, each in signature.parameters.items() if each.kind in _SINGLE and name != "self"]
-        raise UnknownNameError(f"argument of {function.__name__}:", name, known)
+        known = [
+            name for name, each in signature.parameters.items() if each.kind in _SINGLE and name not in {"self", "cls"}
+        ]
+        raise UnknownNameError(f"argument of {function.__name__}:", name, set(known) - {"self", "cls"})
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -652,48 +654,3 @@ def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
     """Raise a CallError unless the scale of human scores, if given, is a lowest and a higher score."""
     if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
-
-
-SHARED: dict[str, Check] = {
-    "by": one_or_more("the name of a field, or a list of names"),
-    "cluster": optional(text),
-    "dimension": optional(text),
-    "folder": path,
-    "intervals": flag,
-    "jobs": optional(whole(1, MOST_JOBS)),
-    "keep_offensive": flag,
-    "margin": optional(number(above=0)),
-    "max_cost": optional(number(above=0)),
-    "on_error": one_of("raise", "skip"),
-    "output": optional(path),
-    "pair_by": optional(text),
-    "predictor": optional(text),
-    "primary": optional(text),
-    "quiet": flag,
-    "remove_outliers": flag,
-    "resamples": whole(1, MOST_RESAMPLES, "more would change no digit that is shown"),
-    "resume": flag,
-    "scale": optional(scale),
-    "seed": whole(0, HIGHEST_SEED),
-}
-"""Name of an argument -> its check, in every function that has it."""
-
-
-def checked(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorates a function whose arguments are checked at the call; `own` are checks of arguments that it alone has."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        checks = {name: check for name, check in {**SHARED, **own}.items() if name in signature.parameters}
-
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)
-            for name, check in checks.items():
-                if name in bound.arguments:
-                    bound.arguments[name] = fitting(name, bound.arguments[name], check)
-            return function(*bound.args, **bound.kwargs)
-
-        return call
-
-    return decorate

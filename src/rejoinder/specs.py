@@ -17,10 +17,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from types import UnionType
-from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, Self, get_args, get_origin, get_type_hints
 
 from rejoinder.errors import CallError, UnknownNameError, shortened, without_secrets
+from rejoinder.options import Unknown, alternatives
 
 DEEPEST = 20
 """Levels of brackets; deeper nesting is an error."""
@@ -336,6 +336,20 @@ def instance(name: str, cls: type[Any], preset: Mapping[str, Any], parameters: M
     return cls(**given)
 
 
+class NearNames:
+    """A class whose parameters are named: one that does not exist is an error with the near names."""
+
+    def __new__(cls, *_: Any, **parameters: Any) -> Self:
+        """An instance, after the names have been checked; a class that is no dataclass may take any."""
+        made: Any = cls
+        if dataclasses.is_dataclass(made):
+            known = [field.name for field in dataclasses.fields(made) if field.init]
+            for name in parameters:
+                if name not in known:
+                    raise UnknownNameError(f"parameter of {getattr(cls, 'name', cls.__name__)}:", name, known)
+        return super().__new__(cls)
+
+
 def check_fields(made: Any) -> None:
     """Convert and check the parameters of an instance that was made by calling its class, as `instance` does."""
     hints = field_types(type(made))
@@ -346,13 +360,6 @@ def check_fields(made: Any) -> None:
             check_type(f"{made.name}: {field.name}", value, hint)
             if value is not given:
                 object.__setattr__(made, field.name, value)  # it is frozen
-
-
-class _Unknown:
-    """Stands for a type that is imported only while types are checked; accepts every value."""
-
-    def __class_getitem__(cls, item: object) -> type[_Unknown]:
-        return cls
 
 
 def field_types(cls: type[Any]) -> dict[str, Any]:
@@ -371,7 +378,7 @@ def _resolved_types(cls: type[Any]) -> dict[str, Any]:
         try:
             return get_type_hints(cls, localns=unknown)
         except NameError as error:
-            unknown[error.name or ""] = _Unknown
+            unknown[error.name or ""] = Unknown
 
 
 def converted(value: Any, hint: Any) -> Any:
@@ -406,17 +413,12 @@ def check_type(what: str, value: Any, hint: Any) -> None:
         raise CallError(f"{what} must be {expected}{brackets}, not {shortened(value)}")
 
 
-def alternatives(hint: Any) -> tuple[Any, ...]:
-    """X | Y -> X and Y."""
-    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
-
-
 def _fits(value: Any, kind: Any) -> bool:
     if kind in _PLAIN:
         return isinstance(value, _PLAIN[kind][0]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is not None:
         return get_origin(kind) is not tuple  # a tuple was looked at item by item
-    if not isinstance(kind, type) or kind in {Any, _Unknown} or getattr(kind, "_is_protocol", False):
+    if not isinstance(kind, type) or kind in {Any, Unknown} or getattr(kind, "_is_protocol", False):
         return True
     return isinstance(value, kind)
 

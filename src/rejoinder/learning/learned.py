@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from rejoinder.folders.schema import CONFIG, checked_object, opening, read_confi
 from rejoinder.folders.sources import downloads, find_pretrained, offline
 from rejoinder.learning.run import TrainingRun, training_run
 from rejoinder.metrics.base import plain
-from rejoinder.options import checked
-from rejoinder.specs import check_fields, instance
+from rejoinder.options import Option, Seed, path, verb
+from rejoinder.specs import NearNames, check_fields, instance
 from rejoinder.types import Dialogue, JudgedExample
 
 # Shared by evaluators and reply models: parameters, learned fields, and a folder that both are saved in.
@@ -38,7 +38,7 @@ CONTEXTS = "contexts.safetensors"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Learned(ABC):
+class Learned(NearNames, ABC):
     """An object with parameters and learned fields."""
 
     name: ClassVar[str]
@@ -225,15 +225,15 @@ class FittedOnDialogues(Learned):
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """The value of each learned field; the same for the same data and seed. There is at least one dialogue."""
 
-    @checked(run=training_run)
+    @verb
     def fit(
         self,
         dialogues: Iterable[Dialogue],
         judged: Iterable[JudgedExample] | None = None,
         *,
         valid: Iterable[Dialogue] = (),
-        seed: int = 0,
-        run: TrainingRun | None = None,
+        seed: Seed = 0,
+        run: Annotated[TrainingRun | None, Option("how the run is carried out", training_run)] = None,
     ) -> Self:
         """Fit this model again and return it.
 
@@ -289,16 +289,16 @@ class FittedOnDialogues(Learned):
         fit = [] if self.fit_ is None else [f"fit:{self.fit_.data[:12]}", f"seed:{self.fit_.seed}"]
         return "|".join([self.name, *shown, *fit, f"v:{__version__}"])
 
-    @checked()
-    def save(self, folder: str | Path) -> None:
+    @verb
+    def save(self, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> None:
         """Write what `load` needs into a folder: config.json and array files."""
         fit = self.fitted
         with replacing_folder(Path(folder), self.kind) as fresh:
             write_config(fresh, self._config(fresh, fit.plain, fit.contexts))
 
     @classmethod
-    @checked()
-    def load(cls, folder: str | Path) -> Self:
+    @verb
+    def load(cls, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> Self:
         """The model that was saved in a folder, fitted."""
         home = Path(folder)
         with offline(), opening(home):

@@ -12,6 +12,7 @@ from typing import Any
 
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.options import fitting, flag, is_number, of_type, optional, path, texts, whole
+from rejoinder.specs import NearNames
 
 PRECISIONS = ("no", "bf16", "fp16")
 """Mixed precisions, as `accelerate` names them."""
@@ -41,7 +42,7 @@ _CHECKS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRun:
+class TrainingRun(NearNames):
     """Where checkpoints go, how long training may take, and what is shown."""
 
     checkpoints: Path | None = None

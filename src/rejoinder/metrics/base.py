@@ -24,7 +24,7 @@ from rejoinder.arrays import Bools, Ints
 from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
-from rejoinder.specs import check_fields, format_spec
+from rejoinder.specs import NearNames, check_fields, format_spec
 from rejoinder.text.tokens import TOKENISERS, parse_strip
 from rejoinder.types import Example, Scores
 
@@ -82,7 +82,7 @@ class Watcher(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(ABC):
+class Metric(NearNames, ABC):
     """Scores replies, one number each."""
 
     name: ClassVar[str]
@@ -119,7 +119,7 @@ class Metric(ABC):
         check_fields(self)
         self.check()
 
-    def check(self) -> None:  # noqa: B027 - a metric without parameters has nothing to check
+    def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
 
     def score(self, examples: Iterable[Example]) -> Scores:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
 from rejoinder.arrays import Vectors
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.learning.learned import FittedOnDialogues
 from rejoinder.metrics.base import plain
-from rejoinder.options import checked, of_type, optional
+from rejoinder.options import Option, Seed, of_type, verb
 from rejoinder.specs import parse_spec
 
 # The interface of a reply model: parameters, fields that are learned from dialogues, and `reply`.
@@ -150,13 +150,15 @@ class ReplyModel(FittedOnDialogues):
         """One vector per context; a model that `has_encoder` overrides this. (contexts, width)"""
         raise NotImplementedError
 
-    @checked(decoding=optional(of_type(Decoding, called="a Decoding")))
+    @verb
     def reply(
         self,
         contexts: Sequence[Sequence[str]],
         *,
-        decoding: Decoding | None = None,
-        seed: int = 0,
+        decoding: Annotated[
+            Decoding | None, Option("how the words are chosen", of_type(Decoding, called="a Decoding"))
+        ] = None,
+        seed: Seed = 0,
         true_replies: Sequence[str] | None = None,
     ) -> list[str]:
         """One reply per context, in order; a context is a list of turns, oldest first."""
