@@ -22,8 +22,9 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, listed, sho
 from rejoinder.folders.outputs import paths_of
 from rejoinder.options import fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, is_parts_folder, joined_parts
+from rejoinder.scoring.reliability import Doubts
 from rejoinder.scoring.score import Choice, Metrics
-from rejoinder.scoring.score_file import metadata_of, range_of
+from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
 
@@ -223,6 +224,7 @@ def read_score_table(
         ranges={label: range_of(ends) for label, ends in known.items()},
         higher_is_better=meta["higher_is_better"],
         notes=notes,
+        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -233,6 +235,7 @@ def read_score_table(
 def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict[str, Any]]:
     """What the metadata of the files say of their columns; CallError if a column was not computed in the same way."""
     found: dict[str, dict[str, Any]] = {"signatures": {}, "ranges": {}, "higher_is_better": {}}
+    doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
         meta, _ = metadata_of(file)
@@ -242,7 +245,9 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
             said_by.setdefault(label, file)
         for key, known in found.items():
             known |= meta.get(key, {})
-    return found
+        for label, systems in doubts_of(meta):
+            doubts[label] = {**doubts.get(label, {}), **systems}
+    return {**found, "doubts": doubts}
 
 
 def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:
