@@ -54,7 +54,7 @@ def render_meta(report: MetaReport) -> str:
 
 
 def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:
-    """One HTML file of studies, such as those of `rejoinder.meta.experiments`; a single study is not folded."""
+    """One HTML file of studies, such as those of `trust/cross_validation`; a single study is not folded."""
     return render_page(title, [study_section(study, seed=seed, folded=len(studies) > 1) for study in studies])
 
 
