@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ def compare(
             raise CallError("slices need replies: expected no scores next to `by`")
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     wanted = choose(metrics)
-    joined, seen = join_systems(origins, lambda some: _opened(some, grouped, on_error), quiet=quiet)
+    joined, seen = join_systems(origins, partial(_opened, grouped=grouped, on_error=on_error), quiet=quiet)
     replies = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
     run = LocalRun.of(replies, wanted, seen, groups=grouped.finder, by=slices, **settings)
     for role, metric in {"predictor": predictor, "primary metric": primary}.items():
@@ -273,17 +274,15 @@ def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple
     return verdicts
 
 
-def _better(table: ScoreTable, label: str) -> bool | None:
-    """Whether higher scores are better; None where the metric does not say."""
-    return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
-
-
 def _verdict(
     table: ScoreTable, metric: str, a: str, b: str, result: MeanComparison, p_adjusted: float, level: float
 ) -> Verdict:
     """The verdict that a test's result leads to, given what is known about the metric and the replies of both."""
     grouping = table.grouping
-    found = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, doubt=table.doubt(metric, (a, b)))
+    # A metric without an upper limit, such as a length, does not say whether higher scores are better.
+    says = np.isfinite(table.ranges.get(metric, (0.0, 1.0))[1])
+    better = table.higher_is_better.get(metric, True) if says else None
+    found = Verdict(metric, a, b, result, p_adjusted, better, level, doubt=table.doubt(metric, (a, b)))
     return found if grouping is None else replace(found, unit=grouping.unit, paired_by=grouping.paired_by)
 
 

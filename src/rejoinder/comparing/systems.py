@@ -77,7 +77,11 @@ def join_systems(
     if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
         names = list(map(str, joined.files))
         joined, seen = join(opened(names), labels_of(names), quiet=quiet)
-    check_several_systems(seen)
+    if len(seen.systems) < 2:
+        raise CallError(
+            f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
+            "field such as `system` or `model` that names the system of each reply"
+        )
     return joined, seen
 
 
@@ -93,15 +97,6 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
         systems=systems,
     )
     return JoinedSources(tuple(sources), names), joined
-
-
-def check_several_systems(seen: Survey) -> None:
-    """Raise a CallError unless there are two systems or more."""
-    if len(seen.systems) < 2:
-        raise CallError(
-            f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
-            "field such as `system` or `model` that names the system of each reply"
-        )
 
 
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:

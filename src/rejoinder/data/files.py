@@ -33,8 +33,7 @@ class TableRow(dict[str, str]):
 
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     """Records of a file, by its suffix: .jsonl, .json, .csv, .tsv, .parquet, .xlsx; text may be gzipped (.gz)."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ".jsonl")
+    kind = Path(name.lower().removesuffix(".gz")).suffix or ".jsonl"
     if kind in {".parquet", ".pq"}:
         return _parquet(path, name)
     if kind in {".csv", ".tsv"}:

@@ -8,7 +8,6 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
 from typing import IO, Any
@@ -17,7 +16,7 @@ from rejoinder.errors import DataError
 from rejoinder.types import Example
 
 _IN_MEMORY = 64 << 20  # bytes; more than that is kept on disk
-_NAMES = tuple(field.name for field in fields(Example))
+_NAMES = tuple(Example.__dataclass_fields__)
 _values = attrgetter(*_NAMES)
 
 

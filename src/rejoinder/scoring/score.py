@@ -226,6 +226,8 @@ class Choice:
                 raise NeedsError(f"{label} needs {unmet[0]}, but none of the {seen.count} examples of {where} has any")
             if unmet:
                 lacking.setdefault(unmet, []).append(label)
+        if not lacking:
+            return self
         left_out = {label for labels in lacking.values() for label in labels}
         notes = [
             f"left out {', '.join(labels)}: no example has {' or '.join(needs)}" for needs, labels in lacking.items()

@@ -92,7 +92,7 @@ class Blend(Evaluator):
         members: object = self.members  # types do not prevent one name in place of a tuple of names
         if isinstance(members, str) or not self.members:
             raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
-        names = [member_name(member) for member in self.members]
+        names = list(map(member_name, self.members))
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
@@ -125,7 +125,7 @@ class Blend(Evaluator):
         rows = self._labelled(sets, data.run)
         choice = choose(rows, self.models, self.hold_out, data.seed)
         models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
-        names = [member_name(member) for member in self.members]
+        names = list(map(member_name, self.members))
         shown = [Path(each.name).name or "judged" for each in sets]
         return {
             "members_": self._loaded,
@@ -191,7 +191,7 @@ class Blend(Evaluator):
     @cached_property
     def _loaded(self) -> tuple[Metric, ...]:
         """The members from where their parameter says they are."""
-        return tuple(load_member(member) for member in self.members)
+        return tuple(map(load_member, self.members))
 
     @property
     def trained_contexts(self) -> TrainedContexts:
