@@ -453,4 +453,4 @@ def _seconds(metric: Metric, examples: Sequence[Example]) -> float:
 
 
 def _asks(metric: Metric) -> bool:
-    return metric.name in JUDGES or any(_asks(part) for part in metric.parts)
+    return metric.name in JUDGES or any(map(_asks, metric.parts))

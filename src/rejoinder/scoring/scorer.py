@@ -41,6 +41,8 @@ class Scorer:
         self._doubts: dict[str, DoubtCounter] = {}
         self._bounded: list[str] = []
         self.columns: tuple[str, ...] = ()
+        self.reasoning: dict[str, Metric] = {}
+        """The metrics that give reasons for their scores."""
         self.ready = dict(self.metrics)
         for label, metric in self.metrics.items():
             if (observer := metric.observer()) is not None:
@@ -51,6 +53,8 @@ class Scorer:
             for system in self.system_names:
                 if (counter := metric.counter()) is not None:
                     self.counters[label, system] = counter
+            if type(metric).reasons is not Metric.reasons:
+                self.reasoning[label] = metric
             self.columns += (label,)
             if self.intervals and metric.gives_intervals:
                 self._bounded.append(label)
@@ -93,11 +97,6 @@ class Scorer:
 
     def _counting(self) -> list[object]:
         return [*self._watchers.values(), *self.counters.values(), *self._doubts.values()]
-
-    @property
-    def reasoning(self) -> dict[str, Metric]:
-        """The metrics that give reasons for their scores."""
-        return {label: metric for label, metric in self.metrics.items() if type(metric).reasons is not Metric.reasons}
 
     @property
     def must_observe(self) -> bool:
