@@ -28,9 +28,17 @@ from rejoinder.evaluators.blend.columns import (
     specificity_columns,
     surface_columns,
 )
-from rejoinder.evaluators.blend.fitting import HOLD_OUT, KINDS, Models, Ridge, Trees, choose
+from rejoinder.evaluators.blend.fitting import (
+    HOLD_OUT,
+    KINDS,
+    BlendReport,
+    Models,
+    Ridge,
+    Trees,
+    choose,
+    report_on,
+)
 from rejoinder.evaluators.blend.notes import BlendWatcher
-from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, Calibration
 from rejoinder.evaluators.ensemble import FIELD, saved_member, saved_place
 from rejoinder.evaluators.familiarity import Familiarity
