@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +91,13 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
     seen = [survey(source, quiet=quiet) for source in sources]
     names = unique_names([one.systems for one in seen], labels)
-    systems = tuple(name for mapping in names for name in mapping.values())
-    joined = Survey(
-        count=sum(s.count for s in seen),
-        digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
-        has={need: sum(s.has[need] for s in seen) for need in seen[0].has},
-        systems=systems,
-    )
-    return JoinedSources(tuple(sources), names), joined
+    count, digest, has = 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    for one in seen:
+        count += one.count
+        digest.update(one.digest.encode())
+        has.update(one.has)
+    systems = tuple(chain.from_iterable(map(dict.values, names)))
+    return JoinedSources(tuple(sources), names), Survey(count, digest.hexdigest(), dict(has), systems)
 
 
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:

@@ -75,7 +75,7 @@ class ScoringRun:
         The source is a Source, several that were joined, or a Replay of one of them.
         """
         examples = source if isinstance(source, Replay) else Replay(source, copies=False)
-        seen = seen or survey(source, quiet=settings["quiet"], digest=digest)
+        seen = seen or survey(source, quiet=settings.get("quiet", False), digest=digest)
         name = settings.pop("name", None) or getattr(examples.examples, "name", "examples")
         chosen = wanted.served_by(seen, name)
         return cls(examples, seen, chosen.metrics, name, notes=chosen.notes, **settings)
