@@ -11,7 +11,6 @@ import numpy as np
 from rejoinder.comparing.compare import compare
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.page import render_report
-from rejoinder.data.replay import Replay
 from rejoinder.data.source import read
 from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.folders.outputs import write_text
@@ -34,13 +33,11 @@ def tell_demo(folder: Path) -> dict[str, str]:
     """Compare the systems of the examples, check the metrics, and write both reports: heading -> what was found."""
     path = examples_path()
 
-    def write(found: Comparison, replies: Replay) -> None:
-        chosen = rows_to_show(found.table, primary=found.primary.metric)
-        texts = replies.take(chosen.needed)
-        page = render_report(found.table, texts, title=f"Replies of {path.name}", chosen=chosen, comparison=found)
-        write_text(folder / REPORTS[0], page)
-
-    comparison = compare(path, visit=write)
+    comparison = compare(path)
+    table, shown = comparison.table, rows_to_show(comparison.table, primary=comparison.primary.metric)
+    texts = comparison.replies.take(shown.needed) if comparison.replies else {}
+    page = render_report(table, texts, title=f"Replies of {path.name}", chosen=shown, comparison=comparison)
+    write_text(folder / REPORTS[0], page)
     judged = meta_evaluate(path, studies=["scatter"])
     write_text(folder / REPORTS[1], render_meta(judged))
     return {

@@ -41,14 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the report of a score file."""
     from rejoinder.comparing.page import render_report
     from rejoinder.folders.outputs import reserved, write_text
-    from rejoinder.scoring.parts import is_parts_folder, read_parts
+    from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.replies_page import rows_to_show
     from rejoinder.scoring.score_file import meta_path, read_scores
 
     target, scores = Path(arguments.output), Path(arguments.scores)
     with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
-        in_parts = is_parts_folder(scores)
-        table = read_parts(scores) if in_parts else read_scores(scores)
+        folder = PartsFolder(scores)
+        in_parts = folder.exists
+        table = folder.read() if in_parts else read_scores(scores)
         if arguments.replies and in_parts:
             chosen, examples = _with_parts(table, arguments)
         elif arguments.replies:

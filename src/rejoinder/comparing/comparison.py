@@ -38,6 +38,8 @@ from rejoinder.show.text import (
 )
 
 if TYPE_CHECKING:
+    from rejoinder.data.replay import Replay
+    from rejoinder.metrics.base import Metric
     from rejoinder.stats.intervals import Interval
 
 # The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX.
@@ -70,6 +72,13 @@ class Comparison:
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
+    replies: Replay | None = field(default=None, compare=False, repr=False)
+    """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
+    """Metric label -> the metric, of those that give reasons for their scores."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replies": None, "metrics": {}}
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:

@@ -177,6 +177,37 @@ class PartsFolder:
         """Whether there is a folder of this kind."""
         return os.path.isfile(self.manifest_path)  # False, not an error, for a name that is too long
 
+    @property
+    def output(self) -> Output:
+        """The folder as an output of a run."""
+        return Output(self.path, check=self.check, is_folder=True)
+
+    @property
+    def interrupted(self) -> Path | None:
+        """What an interrupted run left; None if there is nothing."""
+        return self.path if self.exists and (not self.manifest.is_finished or self.manifest.failed) else None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there are scores, and nothing to resume."""
+        return self.exists and self.interrupted is None
+
+    def check_finished(self, run: Mapping[str, Any]) -> None:
+        """Raise an error unless the finished scores are those of this run, and no part is missing or damaged."""
+        check_same_run(self.manifest.run, run, self.path)
+        told = self.complete()
+        for number in told.present:
+            part = self.part(number)
+            if not part.is_file():
+                raise DataError(f"is missing: {START_OVER}", file=str(part))
+            found = len(_frame(part, ["id"]))
+            if found != told.rows[number]:
+                raise DataError(f"has {found} rows, expected {told.rows[number]}: {START_OVER}", file=str(part))
+
+    def read(self) -> ScoreTable:
+        """The table that the folder holds."""
+        return joined_parts([self], [{name: name for name in self.complete().systems}])
+
     @cached_property
     def manifest(self) -> Manifest:
         """What the folder contains; DataError where that cannot be read."""
@@ -276,16 +307,6 @@ def _lines(log: Path, count: int) -> Iterator[tuple[int, int]]:
             yield number, size
 
 
-def parts_output(path: Path) -> Output:
-    """The folder of scores as an output of a run."""
-    return Output(path, check=PartsFolder(path).check, is_folder=True)
-
-
-def is_parts_folder(path: Path) -> bool:
-    """Whether a path names scores in parts."""
-    return PartsFolder(path).exists
-
-
 # Tables of scores from folders of parts, read part by part.
 #
 # Texts are never read. What is kept are numbers: eight bytes per score, and twenty for the system, the context and the
@@ -375,24 +396,6 @@ class PartIds(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for part in self._parts:
             yield from _frame(part, ["id"])["id"].to_list()
-
-
-def read_parts(path: Path) -> ScoreTable:
-    """The table that a folder of parts holds."""
-    folder = PartsFolder(path)
-    return joined_parts([folder], [{name: name for name in folder.complete().systems}])
-
-
-def check_parts(folder: PartsFolder) -> None:
-    """Raise a DataError if a part of finished scores is missing, damaged or not as long as recorded."""
-    told = folder.complete()
-    for number in told.present:
-        part = folder.part(number)
-        if not part.is_file():
-            raise DataError(f"is missing: {START_OVER}", file=str(part))
-        found = len(_frame(part, ["id"]))
-        if found != told.rows[number]:
-            raise DataError(f"has {found} rows, expected {told.rows[number]}: {START_OVER}", file=str(part))
 
 
 def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, str]]) -> ScoreTable:

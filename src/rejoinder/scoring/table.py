@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
+from rejoinder.data.replay import Replay
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
@@ -91,6 +92,13 @@ class ScoreTable:
     """By which fields results are also shown separately."""
     seed: int = 0
     resamples: int = RESAMPLES
+    replies: Replay | None = field(default=None, compare=False, repr=False)
+    """The replies, in the order of the rows, where a report can read their texts; a copy that was pickled has none."""
+    reasoning: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
+    """Metric label -> the metric, of those that give reasons for their scores."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replies": None, "reasoning": {}}
 
     def __len__(self) -> int:
         return len(self.system_of)
@@ -125,6 +133,7 @@ class ScoreTable:
             grouping=self.grouping.where(rows) if self.grouping else None,
             known_bounds={},
             slices=(),
+            replies=None,
         )
 
     def sliced(self, slices: Slices) -> dict[str, ScoreTable]:
