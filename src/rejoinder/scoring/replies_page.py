@@ -18,6 +18,7 @@ from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
 from rejoinder.show.html import Section, script_json, system_badge, system_label
+from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
 from rejoinder.types import Example, Scores
@@ -374,6 +375,9 @@ def _speaker(label: str, role: str = "") -> Html:
 def _bubble(text: str, if_empty: str) -> Html:
     if not text.strip():
         return element("p", if_empty, class_="bubble empty")
+    formatted = markdown_html(text)
+    if formatted is not None:
+        return element("div", formatted, class_="bubble markdown", dir="auto")
     return element("p", text, class_="bubble", dir="auto")
 
 
