@@ -118,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.comparing.compare import compare
     from rejoinder.comparing.comparison import gate
     from rejoinder.folders.outputs import reserved
+    from rejoinder.scoring.run import judges_limited
 
     if arguments.pairwise is not None:
         if arguments.baseline is not None:
@@ -145,8 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         if arguments.report:
             title = ", ".join(arguments.replies or arguments.scores)
-            texts, metrics = comparison.replies, comparison.metrics
-            write_report(arguments, comparison.table, texts, title=title, metrics=metrics, comparison=comparison)
+            texts, judges = comparison.replies, comparison.metrics
+            with judges_limited(judges.values(), arguments.max_cost if judges else None, quiet=arguments.quiet):
+                write_report(arguments, comparison.table, texts, title=title, metrics=judges, comparison=comparison)
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
         print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))

@@ -104,9 +104,9 @@ class Prepared:
     is_finished: bool
     """Whether the output has all scores already, and is not to be replaced."""
     resume: bool
-    max_cost: float | None
     say: Callable[[str], object]
     option: str
+    """How the caller resumes: `--resume`."""
 
     def check_finished(self) -> None:
         """Raise an error unless the finished scores are those of this run, whole and unchanged."""
@@ -119,8 +119,7 @@ class Prepared:
             self.check_finished()
             return self.run.finished_table(self.output.read())
         try:
-            with judges_limited(self.run.metrics.values(), self.max_cost, quiet=self.run.quiet):
-                return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
+            return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
         except KeyboardInterrupt:
             if self.output is not None and (left := type(self.output)(self.output.path).interrupted) is not None:
                 self.say(f"the rows scored so far are in {left}; {self.option} continues from there")
@@ -171,7 +170,8 @@ def prepared(
             run = RayRun.of(source, wanted, by=fields.by, skip_failed=on_error == "skip", **settings)
         else:
             run = LocalRun.of(source, wanted, by=fields.by, **settings)
-        yield Prepared(run, source, target, is_finished, resume, max_cost, say, option)
+        with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
+            yield Prepared(run, source, target, is_finished, resume, say, option)
 
 
 # Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.
