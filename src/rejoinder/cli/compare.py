@@ -9,6 +9,7 @@ from rejoinder.cli.options import (
     add_by,
     add_report,
     add_scoring,
+    add_unit,
     check_failed,
     chosen_metrics,
     files_read,
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "no worse than the first by the margin or more; exit code 4 if the metric cannot judge these replies",
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
+    add_unit(parser)
     add_by(parser)
     add_report(parser)
     add_judging(parser)
@@ -137,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
             baseline=arguments.baseline,
             pair_by=arguments.pair_by,
             cluster=arguments.cluster,
+            unit=arguments.unit,
             labels=arguments.labels,
             dimension=arguments.dimension,
             predictor=arguments.predictor,

@@ -9,7 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import add_reading, files_read, open_source, print_json, report_outputs, say, say_skipped
+from rejoinder.cli.options import (
+    add_reading,
+    add_unit,
+    files_read,
+    open_source,
+    print_json,
+    report_outputs,
+    say,
+    say_skipped,
+)
 from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
@@ -35,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object about what was written")
     parser.add_argument("--quiet", action="store_true", help="no notes")
     add_reading(parser)
+    add_unit(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.comparing.systems import join, labels_of
+from rejoinder.comparing.systems import join
 from rejoinder.data.judged import chosen_dimensions, read_judged
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import OnError, Source, labels_of
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import checked, number, one_of, optional, several, whole

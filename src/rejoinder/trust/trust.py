@@ -27,6 +27,7 @@ from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import (
     NOTEBOOK_WIDTH,
+    counted,
     grid,
     interval_text,
     latex_safe,
@@ -55,7 +56,7 @@ from rejoinder.trust.judge_card import judge_studies
 from rejoinder.trust.probes import jitter, scatter_panels
 from rejoinder.trust.studies import STUDIES, run_study
 from rejoinder.trust.study import ScoredSet, StudyResult, shown
-from rejoinder.types import Scores
+from rejoinder.types import Scores, Unit
 
 if TYPE_CHECKING:
     from rejoinder.trust.correlations import Agreement
@@ -215,6 +216,7 @@ def meta_evaluate(
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
+    unit: Unit = "reply",
     max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
@@ -229,15 +231,18 @@ def meta_evaluate(
     `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
     overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
     `rejoinder.trust.studies.STUDIES`, or "all". `jobs` and `max_cost` are as in `score`.
+
+    Of a conversation, the ratings are those of the last reply; with `unit="turn"` each message that has `scores` of its
+    own is judged, and whole dialogues are resampled.
     """
-    rated = read_judged(origin, fields=fields, on_error=on_error)
+    rated = read_judged(origin, fields=fields, on_error=on_error, unit=unit)
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
     settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
     run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
     with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
         columns, signatures, lower_is_better = _columns(judged, run, scores)
-        notes = [*run.notes, *_direction_notes(run.metrics, lower_is_better)]
+        notes = [*run.notes, *_unit_notes(judged), *_direction_notes(run.metrics, lower_is_better)]
         reports = []
         for name in chosen_dimensions(judged, dimension):
             scored = ScoredSet(judged, name, columns, run.metrics, seed, resamples, lower_is_better)
@@ -298,6 +303,19 @@ def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tupl
     if (rows < 0).all():
         raise CallError(f"{file} scores none of the examples of {judged.name}: ids and systems must be equal")
     return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
+
+
+def _unit_notes(judged: JudgedSet) -> list[str]:
+    """Which turns are left out, and what the intervals resample."""
+    if judged.unit == "reply":
+        return []
+    left_out, total = judged.unrated, judged.unrated + len(judged)
+    dialogues = len(np.unique(judged.clusters))
+    return [
+        *([f"{left_out:,} of {total:,} assistant turns are left out: nobody rated them"] if left_out else []),
+        f"the {len(judged):,} rated turns belong to {counted(dialogues, 'dialogue')}, and correlations resample whole "
+        "dialogues",
+    ]
 
 
 def _direction_notes(chosen: Mapping[str, Metric], lower_is_better: frozenset[str]) -> list[str]:
