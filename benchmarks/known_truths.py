@@ -177,7 +177,8 @@ def markdown(turn: Turn) -> str:
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(turn.row["steps"], 1))
     return (
         f"## {turn.row['title']}\n\n{first} {second}\n\n**{short}:** {turn.row['good']}\n\n"
-        f"### {steps}\n\n{numbered}\n\n### {notes}\n\n- {turn.row['note']}\n- In most cases, all of this takes only **a few minutes**.\n"
+        f"### {steps}\n\n{numbered}\n\n"
+        f"### {notes}\n\n- {turn.row['note']}\n- In most cases, all of this takes only **a few minutes**.\n"
         f"- Keep this message, so that you can come back to it later.\n\n{last}"
     )
 
