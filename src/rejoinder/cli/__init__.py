@@ -26,7 +26,7 @@ from rejoinder.errors import RejoinderError, without_secrets
 VERB_GROUPS: dict[str, dict[str, str]] = {
     "Judge replies": {
         "demo": "compare two versions of an assistant, or (demo metrics) check which metrics can be trusted",
-        "check": "show what was understood of a file of replies, what it contains and what is missing",
+        "check": "show how a file of replies is read, what it contains and what is missing",
         "score": "score replies with metrics and evaluators",
         "compare": "test whether one system's replies are better than another's",
         "history": "record the scores of each release, and show how they change from release to release",

@@ -48,12 +48,12 @@ function metricCard(label, told, metric) {
   const card = element("article", undefined, "metric");
   const [low, high] = told.range;
   const value = element("span", digits(told.score), "value");
-  if (told.score !== null && high !== null) value.append(" ", element("small", `of ${low} to ${high}`));
+  if (told.score !== null && high !== null) value.append(" ", element("small", `on a scale from ${low} to ${high}`));
   card.append(value, element("h3", label), element("p", metric.measures, "measures"));
   if (told.score !== null && high !== null) {
     const meter = element("meter");
     Object.assign(meter, { min: low, max: high, value: told.score });
-    meter.setAttribute("aria-label", `${label}: ${digits(told.score)} of ${low} to ${high}`);
+    meter.setAttribute("aria-label", `${label}: ${digits(told.score)} on a scale from ${low} to ${high}`);
     card.append(meter);
   }
   const why = element("ul");
