@@ -79,7 +79,7 @@ def test_the_story_of_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert story["Who wins"] == compared.headline()[0]
     assert "specificity prefers off-topic, although good has the best ratings." in story["Fooled"]
     assert story["Watch out"].startswith("55 of 64 replies of generic are stock replies (")
-    assert "none was collected from people" in story["Ratings"]
+    assert "None was collected from people" in story["Ratings"]
     for name in REPORTS:
         assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
