@@ -332,7 +332,8 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
 def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], on: str) -> str:
     """Which system is the best one, or which ones may be; `on` says by what: " on bleu"."""
     if best is not None:
-        return f"{best} is better than all {len(systems) - 1} others{on}"
+        others = "both others" if len(systems) == 3 else f"each of the {len(systems) - 1} others"
+        return f"{best} is better than {others}{on}"
     if len(unbeaten) == len(systems):
         return f"No significant difference between any of the {len(systems)} systems{on}"
     if len(unbeaten) == 1:

@@ -102,8 +102,8 @@ def baseline_of(place: Path) -> Release:
 _PLOT = 25
 """Characters of the plot in a terminal."""
 CAUTION = (
-    "Each release is compared with the one before, without a correction for the number of releases: of twenty that "
-    "changed nothing, one differs significantly by chance."
+    "Each release is compared with the one before, without a correction for the number of releases: even if no release "
+    "changed anything, about one in twenty would differ significantly by chance."
 )
 
 

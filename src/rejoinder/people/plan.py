@@ -421,7 +421,7 @@ class Plan:
         origin = f"Pilot ({self.measured}, {counted(self.pilot.contexts, 'context')})" if self.measured else "As stated"
         text = f"{origin}: differences between systems have a standard deviation of {math.sqrt(spread.between):.3g}"
         if spread.rating:
-            text += f" over contexts, single ratings one of {math.sqrt(spread.rating):.3g} around their reply's mean"
+            text += f" over contexts; ratings of one reply have a standard deviation of {math.sqrt(spread.rating):.3g}"
         return f"{text}."
 
 

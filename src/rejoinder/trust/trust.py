@@ -447,7 +447,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
     opposite = [name for name, interval in intervals.items() if interval.high < 0]
     unrelated = [name for name, interval in intervals.items() if interval.low <= 0 <= interval.high]
     if opposite:
-        yield f"Worse replies get higher scores from {names_text(opposite)}."
+        yield f"Replies that people rate lower score higher on {names_text(opposite)}."
     if unrelated:
         yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 
