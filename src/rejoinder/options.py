@@ -654,3 +654,26 @@ def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
     """Raise a CallError unless the scale of human scores, if given, is a lowest and a higher score."""
     if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
+
+
+def unit_given(unit: str | None, every_turn: bool | None) -> str | None:
+    """The unit of a command line: --every-turn is --unit turn."""
+    return "turn" if every_turn else unit
+
+
+UnitOption = Annotated[
+    Literal["reply", "turn"],
+    Option(
+        "what is scored of a conversation: its last reply, or each assistant turn in its place",
+        parts=(
+            Option(
+                "what is scored of a conversation: its last reply (default), or each assistant turn in its place",
+                name="--unit",
+                choices=("reply", "turn"),
+                alternative="unit",
+            ),
+            Option("the same as --unit turn", name="--every-turn", takes=bool, alternative="unit"),
+        ),
+        read=unit_given,
+    ),
+]

@@ -30,7 +30,7 @@ VERBS = {name: verb.purpose for verbs in VERB_GROUPS.values() for name, verb in 
 # A verb's options are made when it is called, and heavy libraries are imported only when it runs.
 START = """\
 To begin:
-  rejoinder demo                          a comparison of four invented systems
+  rejoinder demo                          a comparison of two versions of an assistant
   rejoinder check replies.csv             how a file of yours is read
   rejoinder compare old.jsonl new.jsonl   which version is better"""
 

@@ -109,8 +109,11 @@ def report(arguments: argparse.Namespace) -> int:
 
 def page_of_comparison(found: Comparison, arguments: argparse.Namespace) -> str:
     """The report of a comparison, with the texts of some replies."""
-    title = ", ".join(arguments.replies or arguments.scores)
-    return _page(found.table, found.replies, found.metrics, arguments, title=title, comparison=found)
+    from rejoinder.scoring.run import judges_limited
+
+    title, judges = ", ".join(arguments.replies or arguments.scores), found.metrics
+    with judges_limited(judges.values(), arguments.max_cost if judges else None, quiet=arguments.quiet):
+        return _page(found.table, found.replies, judges, arguments, title=title, comparison=found)
 
 
 def _page(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rejoinder.cli.parameters import located
 from rejoinder.cli.running import Checks, Verb, call_of, run
 from rejoinder.errors import CallError
-from rejoinder.options import origin_of
+from rejoinder.options import origin_of, unit_given
 
 if TYPE_CHECKING:
     from rejoinder.scoring.costs import CostPlan
@@ -97,8 +97,9 @@ def _score_costs(arguments: argparse.Namespace, origins: Sequence[list[str]]) ->
     """What the judges among the metrics would be sent for the replies of all files."""
     metrics = located("scoring.score:metrics_given")(arguments.metric, arguments.config)
     fields = located("data.records:fields_given")(arguments.field, arguments.separator)
+    unit = unit_given(arguments.unit, arguments.every_turn) or "reply"
     costs: CostPlan = located("scoring.costs:judge_costs")(
-        *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error
+        *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error, unit=unit
     )
     return costs
 
@@ -137,7 +138,9 @@ def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
     positional, named = call_of("comparing.pairwise:prefer", arguments)
     if "judge" not in named:
         raise CallError("--dry-run is for a judge: expected --judge")
-    reading = {name: value for name, value in named.items() if name in {"judge", "pair_by", "fields", "on_error"}}
+    reading = {
+        name: value for name, value in named.items() if name in {"judge", "pair_by", "unit", "fields", "on_error"}
+    }
     costs: CostPlan = located("comparing.pairwise:pair_costs")(*positional, **reading)
     return costs
 
@@ -154,10 +157,10 @@ def _gate(comparison: Any, arguments: argparse.Namespace) -> Checks:
 VERB_GROUPS: dict[str, dict[str, Verb]] = {
     "Judge replies": {
         "demo": Verb(
-            "compare four invented systems, check the metrics against ratings, and write both reports", module="demo"
+            "compare two versions of an assistant, or (demo metrics) check which metrics can be trusted", module="demo"
         ),
         "check": Verb(
-            "show what was understood of a file of replies, what it contains and what is missing",
+            "show how a file of replies is read, what it contains and what is missing",
             "scoring.check:check",
             tells_readings=False,  # the result contains them
         ),

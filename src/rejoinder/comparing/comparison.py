@@ -72,6 +72,8 @@ class Comparison:
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
+    coverage: tuple[str, ...] = ()
+    """How replies are paired, where not by context, and which are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -174,6 +176,7 @@ class Comparison:
             "primary_reason": self.primary.reason,
             "decided_by": "people" if self.human else self.primary.metric,
             "margin": self.margin,
+            "coverage": list(self.coverage),
             "warnings": [*self.table.notes, *self.notes],
             "skipped": list(self.skipped),
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
@@ -242,7 +245,12 @@ class Voice:
 
 
 def headline(comparison: Comparison) -> list[str]:
-    """The verdict, one sentence each; the first says which system is better."""
+    """The verdict, one sentence each; the first says which system is better, the next what was not compared."""
+    first, *others = _answer(comparison)
+    return [first, *(f"{told}." for told in comparison.coverage), *others]
+
+
+def _answer(comparison: Comparison) -> list[str]:
     if comparison.human is not None:
         return list(_of_people(comparison, comparison.human))
     if not comparison.decided:
@@ -324,7 +332,8 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
 def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], on: str) -> str:
     """Which system is the best one, or which ones may be; `on` says by what: " on bleu"."""
     if best is not None:
-        return f"{best} is better than all {len(systems) - 1} others{on}"
+        others = "both others" if len(systems) == 3 else f"each of the {len(systems) - 1} others"
+        return f"{best} is better than {others}{on}"
     if len(unbeaten) == len(systems):
         return f"No significant difference between any of the {len(systems)} systems{on}"
     if len(unbeaten) == 1:
@@ -559,7 +568,7 @@ def _counted(comparison: Comparison) -> str:
     first = comparison.verdicts[0]
     if not first.result.paired:
         return "replies of the system with fewer"
-    return f"{first.paired_by}s that both {'answered' if first.paired_by == 'context' else 'have scores for'}"
+    return f"{first.paired_by}s that both {'have scores for' if first.paired_by == 'item' else 'answered'}"
 
 
 def _shortened(name: str) -> str:

@@ -17,11 +17,11 @@ import numpy as np
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.release import Release, is_release, read_release, scored_release, write_release
-from rejoinder.comparing.systems import check_equal_signatures, labels_of
+from rejoinder.comparing.systems import check_equal_signatures
 from rejoinder.comparing.verdict import Verdict
 from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import Source
+from rejoinder.data.source import Source, labels_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.outputs import Output, paths_of, reserved
 from rejoinder.options import (
@@ -50,7 +50,7 @@ from rejoinder.show.markup import element, joined
 from rejoinder.show.plots import interval_plot
 from rejoinder.show.text import bounds_text, decimals_of, grid, number_text, signed, wrapped
 from rejoinder.stats.intervals import Interval
-from rejoinder.types import Example, Scores
+from rejoinder.types import Example, Scores, Unit
 
 # The folder of releases: one score file with meta data for each, in the order in which they were recorded.
 
@@ -120,8 +120,8 @@ def baseline_of(place: Path) -> Release:
 _PLOT = 25
 """Characters of the plot in a terminal."""
 CAUTION = (
-    "Each release is compared with the one before, without a correction for the number of releases: of twenty that "
-    "changed nothing, one differs significantly by chance."
+    "Each release is compared with the one before, without a correction for the number of releases: even if no release "
+    "changed anything, about one in twenty would differ significantly by chance."
 )
 
 
@@ -378,6 +378,7 @@ def compare_with_baseline(
     *,
     primary: str | None,
     margin: float | None,
+    unit: Unit,
     fields: FieldMap,
     on_error: OnError,
     **settings: Any,
@@ -390,7 +391,8 @@ def compare_with_baseline(
     label = labels_of(origins[:1])[0]
     name = label if label != old.name else f"{label} (new)"
     check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})
-    source = Source(origins[0] if len(origins) == 1 else [Path(origin) for origin in origins], fields, on_error)
+    files = origins[0] if len(origins) == 1 else [Path(origin) for origin in origins]
+    source = Source(files, fields, on_error, unit=unit)
     new = scored_release(source, name, metrics, **settings)
     named = () if chosen is None else new.table.metrics
     return compare_releases(old, new, new.table.metrics, primary=primary, margin=margin, named=named)

@@ -21,7 +21,19 @@ from rejoinder.judge.asking import Answer, Question
 from rejoinder.judge.cost import Plan
 from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
-from rejoinder.options import FIELDS_OPTION, RESAMPLES, MaxCost, OnError, Option, Quiet, Resamples, Seed, text, verb
+from rejoinder.options import (
+    FIELDS_OPTION,
+    RESAMPLES,
+    MaxCost,
+    OnError,
+    Option,
+    Quiet,
+    Resamples,
+    Seed,
+    UnitOption,
+    text,
+    verb,
+)
 from rejoinder.registry import load
 from rejoinder.scoring.costs import CostPlan
 from rejoinder.scoring.run import judges_limited
@@ -29,7 +41,7 @@ from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import counted, share_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 # Which of two replies to one context a judge prefers.
 #
@@ -173,6 +185,7 @@ def prefer(
             group=_JUDGES,
         ),
     ] = None,
+    unit: UnitOption = "reply",
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -191,8 +204,8 @@ def prefer(
     is a tie. `max_cost` ends the run before the judge has cost more.
     """
     if judge is None:
-        if pair_by is not None or max_cost is not None:
-            raise CallError("pair_by and max_cost are for a judge, that is asked about pairs: expected a judge")
+        if pair_by is not None or max_cost is not None or unit != "reply":
+            raise CallError("pair_by, unit and max_cost are for a judge, that is asked about pairs: expected a judge")
         if len(preferences) != 1:
             raise CallError(f"expected one set of preferences, or a judge and replies, found {len(preferences)}")
         return ranked_preferences(
@@ -200,7 +213,7 @@ def prefer(
         )
     asked = judge_of(judge)
     with judges_limited([asked], max_cost, quiet=quiet):
-        return _judged(asked, preferences, model, pair_by, fields, on_error, seed, resamples)
+        return _judged(asked, preferences, model, pair_by, unit, fields, on_error, seed, resamples)
 
 
 def _judged(
@@ -208,13 +221,14 @@ def _judged(
     origins: Sequence[Any],
     model: str,
     pair_by: str | None,
+    unit: Unit,
     fields: Fields | None,
     on_error: OnError,
     seed: int,
     resamples: int,
 ) -> PairwiseReport:
     """The systems as the judge prefers them."""
-    pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)
+    pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error, unit=unit)
     verdicts = preferred(asked, pairs)
     usable = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.outcome]
     if not usable:
@@ -239,12 +253,13 @@ def pair_costs(
     *replies: Any,
     judge: str | Judge,
     pair_by: str | None = None,
+    unit: Unit = "reply",
     fields: Fields | None = None,
     on_error: OnError = "raise",
 ) -> CostPlan:
     """What `prefer` would send to the judge; nothing is sent."""
     asked = judge_of(judge)
-    plan = planned_pairs(asked, pairs_of(replies, pair_by=pair_by, fields=fields, on_error=on_error)[0])
+    plan = planned_pairs(asked, pairs_of(replies, pair_by=pair_by, fields=fields, on_error=on_error, unit=unit)[0])
     return CostPlan({f"{asked.model} at {asked.asker.endpoint.host}": plan})
 
 
@@ -257,7 +272,7 @@ def judge_of(judge: str | Judge) -> Judge:
 
 
 def pairs_of(
-    origins: Sequence[Any], *, pair_by: str | None, fields: Fields | None, on_error: OnError
+    origins: Sequence[Any], *, pair_by: str | None, fields: Fields | None, on_error: OnError, unit: Unit = "reply"
 ) -> tuple[list[AskedPair], tuple[str, ...]]:
     """All pairs of replies by different systems to one context, and messages about records that were left out."""
     if not origins or sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
@@ -268,7 +283,8 @@ def pairs_of(
         given, own = FieldMap({**given.names, "context_id": pair_by}, given.separator), "context_id"
     with ExitStack() as stack:
         joined, _ = join_systems(
-            origins, lambda some: [stack.enter_context(closing(Source(one, given, on_error))) for one in some]
+            origins,
+            lambda some: [stack.enter_context(closing(Source(one, given, on_error, unit=unit))) for one in some],
         )
         pairs = list(pairs_in(joined, own))
         skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())

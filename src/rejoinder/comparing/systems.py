@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,14 @@ from rejoinder.arrays import Texts
 from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.records import FIELDS, FieldError, FieldMap, as_list, is_missing, label_of
 from rejoinder.data.results import result_rows
-from rejoinder.data.source import Source, Survey, survey
+from rejoinder.data.source import Source, Survey, labels_of, refuse_lacking, survey
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of
 from rejoinder.options import OnError, fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, joined_parts
+from rejoinder.scoring.reliability import Doubts
 from rejoinder.scoring.score import Choice, Metrics
-from rejoinder.scoring.score_file import metadata_of, range_of
+from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
 
@@ -31,10 +34,6 @@ from rejoinder.types import Example
 
 
 # The examples of several sources as one, with system names that are unique.
-
-
-FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
-"""Suffixes that are dropped from a file's name to get the system's."""
 
 
 @dataclass(frozen=True)
@@ -77,31 +76,28 @@ def join_systems(
     if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
         names = list(map(str, joined.files))
         joined, seen = join(opened(names), labels_of(names), quiet=quiet)
-    check_several_systems(seen)
-    return joined, seen
-
-
-def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
-    """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
-    seen = [survey(source, quiet=quiet) for source in sources]
-    names = unique_names([one.systems for one in seen], labels)
-    systems = tuple(name for mapping in names for name in mapping.values())
-    joined = Survey(
-        count=sum(s.count for s in seen),
-        digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
-        has={need: sum(s.has[need] for s in seen) for need in seen[0].has},
-        systems=systems,
-    )
-    return JoinedSources(tuple(sources), names), joined
-
-
-def check_several_systems(seen: Survey) -> None:
-    """Raise a CallError unless there are two systems or more."""
     if len(seen.systems) < 2:
         raise CallError(
             f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
             "field such as `system` or `model` that names the system of each reply"
         )
+    return joined, seen
+
+
+def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
+    """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
+    seen = [survey(source, quiet=quiet, others=True) for source in sources]
+    lacking = set.intersection(*(set(one.lacking) for one in seen))
+    refuse_lacking(sources[0].given.by, lacking, sources)
+    names = unique_names([one.systems for one in seen], labels)
+    count, earlier, digest, has = 0, 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    for one in seen:
+        count, earlier = count + one.count, earlier + one.earlier
+        digest.update(one.digest.encode())
+        has.update(one.has)
+    systems = tuple(chain.from_iterable(map(dict.values, names)))
+    joined = Survey(count, digest.hexdigest(), dict(has), systems, earlier=earlier)
+    return JoinedSources(tuple(sources), names), joined
 
 
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:
@@ -114,28 +110,6 @@ def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tup
     if len(set(everything)) < len(everything):
         raise CallError(f"two systems would have the same name ({', '.join(everything)}): give them different names")
     return tuple(names)
-
-
-def labels_of(origins: Sequence[object]) -> list[str]:
-    """A name for each source: the file's without its suffix, else A, B, C ...; the whole path where two are equal."""
-    labels = [
-        _stem(str(origin)) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
-        for place, origin in enumerate(origins)
-    ]
-    if len(set(labels)) < len(labels):
-        labels = [
-            str(origin) if isinstance(origin, str | Path) else label
-            for origin, label in zip(origins, labels, strict=True)
-        ]
-    return labels
-
-
-def _stem(path: str) -> str:
-    """'runs/gpt-4.1.jsonl.gz' -> 'gpt-4.1'."""
-    name = path if path == "-" else Path(path).name
-    for suffix in (".gz", *FORMATS):
-        name = name.removesuffix(suffix)
-    return name or path
 
 
 def _free_name(system: str, label: str, taken: bool) -> str:
@@ -237,6 +211,7 @@ def read_score_table(
         ranges={label: range_of(ends) for label, ends in known.items()},
         higher_is_better=meta["higher_is_better"],
         notes=notes,
+        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -247,6 +222,7 @@ def read_score_table(
 def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict[str, Any]]:
     """What the metadata of the files say of their columns; CallError if a column was not computed in the same way."""
     found: dict[str, dict[str, Any]] = {"signatures": {}, "ranges": {}, "higher_is_better": {}}
+    doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
         meta, _ = metadata_of(file)
@@ -256,7 +232,9 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
             said_by.setdefault(label, file)
         for key, known in found.items():
             known |= meta.get(key, {})
-    return found
+        for label, systems in doubts_of(meta):
+            doubts[label] = {**doubts.get(label, {}), **systems}
+    return {**found, "doubts": doubts}
 
 
 def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:

@@ -20,7 +20,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source, survey
 from rejoinder.data.tables import write_sheet
 from rejoinder.folders.outputs import Output, output_path, replacing, replacing_file, reserved, temporary_beside
-from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Option, Quiet, Seed, path, verb, whole
+from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Option, Quiet, Seed, UnitOption, path, verb, whole
 from rejoinder.types import Example
 
 # A file of any tool to a file in our own format, from Python.
@@ -72,9 +72,8 @@ def convert(
         Option("the file to write: .jsonl, .csv, .parquet or .xlsx", path, short="-o", name="--output", metavar="FILE"),
     ],
     *,
-    every_turn: Annotated[
-        bool, Option("one example per assistant message of a chat (default: only the last one)")
-    ] = False,
+    unit: UnitOption = "reply",
+    every_turn: Annotated[bool, Option("the same as unit='turn'", shown=False)] = False,
     drop_duplicates: Annotated[
         bool, Option("keep one of all examples with the same system, context and reply")
     ] = False,
@@ -93,13 +92,15 @@ def convert(
 ) -> Conversion:
     """Write the examples of a file, a folder, a frame or a list to `output`: .jsonl, .csv, .parquet or .xlsx.
 
-    With `every_turn` each assistant message of a chat is an example, instead of the last one. `drop_duplicates` keeps
-    one of all examples with the same system, context and response. `sample` is a number of dialogues to choose at
-    random; all examples of a dialogue (with one `dialogue_id`, else with one context) are kept together.
+    With `unit="turn"` (or `every_turn`) each assistant message of a chat is an example, instead of the last one.
+    `drop_duplicates` keeps one of all examples with the same system, context and response. `sample` is a number of
+    dialogues to choose at random; all examples of a dialogue (with one `dialogue_id`, else with one context) are kept
+    together.
     """
     target = output_path(output)
+    unit = "turn" if every_turn else unit
     with ExitStack() as stack:
-        source = stack.enter_context(closing(_RatedSource(replies, fields, on_error, every_turn=every_turn)))
+        source = stack.enter_context(closing(_RatedSource(replies, fields, on_error, unit=unit)))
         stack.enter_context(reserved(Output(target, SUFFIXES), reads=source.files))
         count = survey(source, quiet=quiet, digest=False).count
 

@@ -8,7 +8,6 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
 from typing import IO, Any
@@ -17,8 +16,9 @@ from rejoinder.errors import DataError
 from rejoinder.types import Example
 
 _IN_MEMORY = 64 << 20  # bytes; more than that is kept on disk
-_NAMES = tuple(field.name for field in fields(Example))
+_NAMES = tuple(Example.__dataclass_fields__)
 _values = attrgetter(*_NAMES)
+_size_and_time = attrgetter("st_size", "st_mtime_ns")
 
 
 class Replay:
@@ -76,7 +76,7 @@ class Replay:
     def _state_of_files(self) -> list[tuple[int, int]] | None:
         """The size and time of each file behind the examples; None if one cannot be found."""
         try:
-            return [(found.st_size, found.st_mtime_ns) for found in map(os.stat, getattr(self.examples, "files", ()))]
+            return list(map(_size_and_time, map(os.stat, getattr(self.examples, "files", ()))))
         except OSError:
             return None
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, repeat
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -36,13 +36,13 @@ from rejoinder.types import Example
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "language": "hardly any common word, as in another language",
+        "language": "hardly any common words, perhaps because of another language",
         "script": "letters or signs that are rare there",
         "length": "much shorter or longer",
     }
 )
 """Reason -> what was noticed, in words."""
-_REASON_SETS = tuple(chain.from_iterable(combinations(REASONS, size) for size in range(1, len(REASONS) + 1)))
+_REASON_SETS = tuple(chain(*map(combinations, repeat(REASONS), range(1, len(REASONS) + 1))))
 
 RATE = 0.001
 """How often training text itself may exceed a limit; a reason has two or four limits."""
@@ -314,7 +314,8 @@ class OutOfDomainCounter:
             return []
         total = sum(count for reasons, count in self.counts.items() if not significant.keys().isdisjoint(reasons))
         listed = "; ".join(
-            f"{REASONS[reason]}: {count}, first in row {self.first[reason]}" for reason, count in significant.items()
+            f"{REASONS[reason]}: {count}, the first in row {self.first[reason]}"
+            for reason, count in significant.items()
         )
         return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 

@@ -11,7 +11,7 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.judge.cost import Plan
 from rejoinder.judge.judge import judges_in, planned
-from rejoinder.options import FIELDS_OPTION, METRICS_OPTION, REPLIES_OPTION, OnError, verb
+from rejoinder.options import FIELDS_OPTION, METRICS_OPTION, REPLIES_OPTION, OnError, UnitOption, verb
 from rejoinder.scoring.score import Choice, Metrics, choose
 
 
@@ -42,6 +42,7 @@ class CostPlan:
 def judge_costs(
     *replies: Annotated[Any, REPLIES_OPTION],
     metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    unit: UnitOption = "reply",
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
 ) -> CostPlan:
@@ -49,6 +50,6 @@ def judge_costs(
     chosen = choose(metrics)
     examples = []
     for each in replies:
-        with closing(Source(each, fields, on_error)) as source:
+        with closing(Source(each, fields, on_error, unit=unit)) as source:
             examples += list(source)
     return CostPlan(planned(judges_in(chosen.metrics.values()), examples))

@@ -411,6 +411,7 @@ def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, st
     codes = [{writable(own): place[name] for own, name in mapping.items()} for mapping in names]
     rows = PartRows.read(opened, labels, codes)
     meta = metas[0] if len(metas) == 1 else _joined_meta(metas, labels)
+    meta = {**meta, "doubts": _joined_doubts(metas, names, labels)}
     ids = PartIds(opened)
     return table_of(rows.scores, systems, rows.systems, meta, "no metadata", ids=ids, grouping=rows.grouping())
 
@@ -437,6 +438,19 @@ def _joined_meta(metas: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> d
     }
     notes = dict.fromkeys(note for meta in metas for note in meta.get("warnings", ()))
     return {**told, "warnings": list(notes)}
+
+
+def _joined_doubts(
+    metas: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, str]], labels: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Metric -> what the metadata say of the replies that it cannot judge, by the systems' names in the table."""
+    found: dict[str, dict[str, Any]] = {}
+    for meta, mapping in zip(metas, names, strict=True):
+        for label, systems in meta.get("doubts", {}).items():
+            if label in labels:
+                told = {mapping[system]: doubt for system, doubt in systems.items() if system in mapping}
+                found.setdefault(label, {}).update(told)
+    return found
 
 
 def _frame(part: Path, columns: list[str] | None = None) -> polars.DataFrame:

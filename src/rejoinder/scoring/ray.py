@@ -77,7 +77,7 @@ class RayRun(ScoringRun):
         require_extra("scale", "--engine ray")
         spans = SpanFinder(source)
         digest = settings.pop("digest", True)
-        seen = survey(source, quiet=settings["quiet"], digest=digest, visitor=spans)
+        seen = survey(source, quiet=settings.get("quiet", False), digest=digest, visitor=spans)
         run = super().of(source, wanted, seen, **settings)
         return replace(run, examples=source, spans=spans.found(part_size(run.metrics, seen)))
 

@@ -19,7 +19,7 @@ from rejoinder.data.replay import Replay, TakenReplies
 from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import UNIT, SpanFinder, SpanReader
 from rejoinder.errors import CallError
-from rejoinder.options import FIELDS_OPTION, OnError, Option, path, verb
+from rejoinder.options import FIELDS_OPTION, OnError, Option, UnitOption, path, verb
 from rejoinder.scoring import score_file
 from rejoinder.scoring.parts import PartsFolder
 from rejoinder.scoring.table import ScoreTable
@@ -34,6 +34,7 @@ def read_scores(
     ],
     *,
     replies: Annotated[Any, Option("the scored replies; without them the report has no texts", metavar="FILE")] = None,
+    unit: UnitOption = "reply",
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
 ) -> ScoreTable:
@@ -47,7 +48,7 @@ def read_scores(
     table = folder.read() if folder.exists else score_file.read_scores(place)
     if replies is None:
         return table
-    source = Source(replies, fields, on_error)
+    source = Source(replies, fields, on_error, unit=unit)
     read = _with_parts if folder.exists else _with_replies
     try:
         found = read(table, place, source)

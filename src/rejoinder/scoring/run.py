@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,10 +75,10 @@ class ScoringRun:
         The source is a Source, several that were joined, or a Replay of one of them.
         """
         examples = source if isinstance(source, Replay) else Replay(source, copies=False)
-        seen = seen or survey(source, quiet=settings["quiet"], digest=digest)
+        seen = seen or survey(source, quiet=settings.get("quiet", False), digest=digest)
         name = settings.pop("name", None) or getattr(examples.examples, "name", "examples")
         chosen = wanted.served_by(seen, name)
-        return cls(examples, seen, chosen.metrics, name, notes=chosen.notes, **settings)
+        return cls(examples, seen, chosen.metrics, name, notes=(*chosen.notes, *seen.notes), **settings)
 
     def meta(self, table: ScoreTable) -> dict[str, Any]:
         """What makes every number traceable: version, seed, signatures, data."""
@@ -297,6 +298,8 @@ with one metric they save little or nothing, whatever the number of replies. The
 because short runs gain little.
 """
 
+_is_slow = attrgetter("is_slow")
+
 THREADS_USE = 0.65
 """The share of the cores that the threads of one process make use of: an evaluator on two threads takes 1.4 to 1.6
 times the CPU time that it takes on one."""
@@ -308,7 +311,7 @@ def batch_size(metrics: Mapping[str, Metric], seen: Survey, largest: int = BATCH
     Replies of several systems to one context may be far apart in a file. An evaluator reads their context once if they
     are in one batch, so such files are not cut into small ones.
     """
-    slow = any(metric.is_slow for metric in metrics.values())
+    slow = any(map(_is_slow, metrics.values()))
     return min(largest, SLOW_BATCH) if slow and len(seen.systems) == 1 else largest
 
 
@@ -321,7 +324,7 @@ def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> in
         return 1
     batches = -(-count // size)
     if jobs is None:
-        slow = any(metric.is_slow for metric in scorer.metrics.values())
+        slow = any(map(_is_slow, scorer.metrics.values()))
         cores = usable_cores() if slow or count * len(scorer.metrics) >= FEWEST_FAST else 1
         longest = size * -(-batches // cores)  # replies of the process that has most of them
         jobs = cores if longest < count / (cores * THREADS_USE) else 1
@@ -450,4 +453,4 @@ def _seconds(metric: Metric, examples: Sequence[Example]) -> float:
 
 
 def _asks(metric: Metric) -> bool:
-    return metric.name in JUDGES or any(_asks(part) for part in metric.parts)
+    return metric.name in JUDGES or any(map(_asks, metric.parts))

@@ -29,6 +29,7 @@ from rejoinder.options import (
     Resamples,
     Resume,
     Seed,
+    UnitOption,
     path,
     verb,
 )
@@ -38,6 +39,7 @@ from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import one_line
+from rejoinder.types import Unit
 
 if TYPE_CHECKING:
     from rejoinder.scoring.ray import RayRun
@@ -79,6 +81,7 @@ def score(
         ),
     ] = False,
     by: By = (),
+    unit: UnitOption = "reply",
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -91,7 +94,9 @@ def score(
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
     evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
-    names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
+    names to the data's. Of a conversation the last reply is scored; with `unit="turn"` each assistant turn is, in its
+    place. Replies of several files (a list of paths) that name no system have the name of their file. `by` names fields
+    of the data (or length, turns), also inside others (metadata.channel): the table then also shows the replies with
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
 
     `output` is a file (.jsonl, .csv, .parquet) that the scores of each reply are written to, in one piece when all are
@@ -109,6 +114,7 @@ def score(
         output=output,
         resume=resume,
         engine=engine,
+        unit=unit,
         fields=replace(FieldMap.given(fields), by=tuple(by)),
         on_error=on_error,
         max_cost=max_cost,
@@ -141,9 +147,9 @@ class Prepared:
     is_finished: bool
     """Whether the output has all scores already, and is not to be replaced."""
     resume: bool
-    max_cost: float | None
     say: Callable[[str], object]
     option: str
+    """How the caller resumes: `--resume`."""
 
     def check_finished(self) -> None:
         """Raise an error unless the finished scores are those of this run, whole and unchanged."""
@@ -156,8 +162,7 @@ class Prepared:
             self.check_finished()
             return self.run.finished_table(self.output.read())
         try:
-            with judges_limited(self.run.metrics.values(), self.max_cost, quiet=self.run.quiet):
-                return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
+            return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
         except KeyboardInterrupt:
             if self.output is not None and (left := type(self.output)(self.output.path).interrupted) is not None:
                 self.say(f"the rows scored so far are in {left}; {self.option} continues from there")
@@ -172,6 +177,7 @@ def prepared(
     output: str | Path | None,
     resume: bool,
     engine: Engine,
+    unit: Unit,
     fields: FieldMap,
     on_error: OnError,
     max_cost: float | None,
@@ -200,7 +206,7 @@ def prepared(
         if target is not None and not resume and (left := target.interrupted) is not None:
             say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
         is_finished = target is not None and resume and target.is_finished
-        source = Source(origin, fields, on_error)
+        source = Source(origin, fields, on_error, unit=unit, by_file=True)
         run: LocalRun | RayRun
         if engine == "ray":
             from rejoinder.scoring.ray import RayRun
@@ -208,7 +214,8 @@ def prepared(
             run = RayRun.of(source, wanted, by=fields.by, skip_failed=on_error == "skip", **settings)
         else:
             run = LocalRun.of(source, wanted, by=fields.by, **settings)
-        yield Prepared(run, source, target, is_finished, resume, max_cost, say, option)
+        with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
+            yield Prepared(run, source, target, is_finished, resume, say, option)
 
 
 # Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.
@@ -263,6 +270,8 @@ class Choice:
                 raise NeedsError(f"{label} needs {unmet[0]}, but none of the {seen.count} examples of {where} has any")
             if unmet:
                 lacking.setdefault(unmet, []).append(label)
+        if not lacking:
+            return self
         left_out = {label for labels in lacking.values() for label in labels}
         notes = [
             f"left out {', '.join(labels)}: no example has {' or '.join(needs)}" for needs, labels in lacking.items()

@@ -92,7 +92,7 @@ def table_of(
         ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
-        doubts=dict(_doubts(meta)),
+        doubts=dict(doubts_of(meta)),
         grouping=grouping,
         known_bounds=dict(_bounds(meta)),
         seed=int(meta.get("seed", 0)),
@@ -280,7 +280,8 @@ def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
             yield label, known
 
 
-def _doubts(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+def doubts_of(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+    """Metric -> the doubts about its scores that checked metadata have."""
     for label, systems in meta.get("doubts", {}).items():
         found = {name: Doubt(told["replies"], told["doubtful"], told["kinds"]) for name, told in systems.items()}
         yield label, found

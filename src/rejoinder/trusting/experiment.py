@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from rejoinder.comparing.systems import labels_of
 from rejoinder.data.dialogues import CorpusReader
 from rejoinder.data.judged import read_judged
 from rejoinder.data.records import FieldMap, Fields
+from rejoinder.data.source import labels_of
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.options import (

@@ -59,7 +59,7 @@ def render_meta(report: MetaReport) -> str:
 
 
 def render_studies(title: str, studies: Sequence[StudyResult], *, seed: int = 0) -> str:
-    """One HTML file of studies, such as those of `rejoinder.meta.experiments`; a single study is not folded."""
+    """One HTML file of studies, such as those of `trust/cross_validation`; a single study is not folded."""
     return render_page(title, [study_section(study, seed=seed, folded=len(studies) > 1) for study in studies])
 
 
@@ -220,7 +220,10 @@ def ceiling_section(ceiling: HumanCeiling) -> Section:
 
 def agreement_figure(level: LevelTable) -> Html:
     """The correlation of each metric with people over single replies, for the top of the page."""
-    caption = element("figcaption", "With 95 % intervals; 1 would be the order that people give, 0 no relation.")
+    caption = element(
+        "figcaption",
+        "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with theirs.",
+    )
     title = f"{level.kind.capitalize()} correlation with the ratings"
     return element("figure", element("h2", title), _plot(level, level.kind), caption, class_="panel")
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.comparing.systems import labels_of
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
+from rejoinder.data.source import labels_of
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.options import OnError
 from rejoinder.scoring.run import judges_limited
@@ -34,6 +34,7 @@ from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.random_effects import Pooled, pool_correlations
 from rejoinder.trusting.study import shown
 from rejoinder.trusting.trust import MetaReport, trust_on
+from rejoinder.types import Unit
 
 _NEARLY_ONE = 1 - 1e-9
 
@@ -136,6 +137,7 @@ def pooled_trust(
     dimension: str | None,
     kind: str,
     remove_outliers: bool,
+    unit: Unit,
     max_cost: float | None,
     fields: Fields | None,
     on_error: OnError,
@@ -153,7 +155,7 @@ def pooled_trust(
         raise CallError("a judged set is given twice: expected different ones")
     sets, reports, notes = dict[str, tuple[JudgedSet, str]](), dict[str, MetaReport](), list[str]()
     for name, origin in zip(names, origins, strict=True):
-        judged = read_judged(origin, fields=fields, on_error=on_error)
+        judged = read_judged(origin, fields=fields, on_error=on_error, unit=unit)
         dimensions = chosen_dimensions(judged, dimension)
         if len(dimensions) > 1:
             notes.append(f"{name}: uses the dimension {dimensions[0]}, the first of {', '.join(dimensions)}")
@@ -205,7 +207,7 @@ def _pooled(label: str, reports: Mapping[str, MetaReport], kind: str) -> PooledM
         if row is None or math.isnan(row.measured[kind].interval.low):
             continue
         interval = row.measured[kind].interval
-        contexts = len(np.unique(report.judged.contexts[dimension.scored.complete]))
+        contexts = len(np.unique(report.judged.clusters[dimension.scored.complete]))
         error = _error(interval, contexts)
         if error > 0:
             sets[name] = interval

@@ -29,6 +29,7 @@ from rejoinder.options import (
     Quiet,
     Resamples,
     Seed,
+    UnitOption,
     text,
     texts,
     verb,
@@ -41,6 +42,7 @@ from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import (
     NOTEBOOK_WIDTH,
+    counted,
     grid,
     interval_text,
     latex_safe,
@@ -271,6 +273,7 @@ def trust(
         ),
     ] = "spearman",
     remove_outliers: Annotated[bool, Option("drop ratings that are far from the median rating of their reply")] = False,
+    unit: UnitOption = "reply",
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -286,6 +289,9 @@ def trust(
     overall one, or the first of each of several sets. `remove_outliers` drops ratings that are far from their example's
     median. `probes` are names of tests of what a metric rewards, or "all". `jobs` and `max_cost` are as in `score`.
 
+    Of a conversation, the ratings are those of the last reply; with `unit="turn"` each message that has `scores` of its
+    own is judged, and whole dialogues are resampled.
+
     Over several sets, each metric's correlations of this `kind` are pooled by a random-effects model. A correlation's
     standard error is that of its interval over contexts.
     """
@@ -294,13 +300,13 @@ def trust(
     settings: dict[str, Any] = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
     settings |= {"dimension": dimension, "remove_outliers": remove_outliers, "max_cost": max_cost}
     if len(judged) == 1:
-        rated = read_judged(judged[0], fields=fields, on_error=on_error)
+        rated = read_judged(judged[0], fields=fields, on_error=on_error, unit=unit)
         return trust_on(rated, metrics, scores=scores, studies=probes, **settings)
     if scores or probes:
         raise CallError(f"scores and probes need a single set of judged replies, found {len(judged)}")
     from rejoinder.trusting.pooled import pooled_trust  # which pools what this module finds
 
-    return pooled_trust(judged, metrics=metrics, kind=kind, fields=fields, on_error=on_error, **settings)
+    return pooled_trust(judged, metrics=metrics, kind=kind, unit=unit, fields=fields, on_error=on_error, **settings)
 
 
 def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> MetaReport:
@@ -330,7 +336,7 @@ def trust_on(
     run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
     with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
         columns, signatures, lower_is_better = _columns(judged, run, scores)
-        notes = [*run.notes, *_direction_notes(run.metrics, lower_is_better)]
+        notes = [*run.notes, *_unit_notes(judged), *_direction_notes(run.metrics, lower_is_better)]
         reports = []
         for name in chosen_dimensions(judged, dimension):
             scored = ScoredSet(judged, name, columns, run.metrics, seed, resamples, lower_is_better)
@@ -391,6 +397,19 @@ def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tupl
     if (rows < 0).all():
         raise CallError(f"{file} scores none of the examples of {judged.name}: ids and systems must be equal")
     return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
+
+
+def _unit_notes(judged: JudgedSet) -> list[str]:
+    """Which turns are left out, and what the intervals resample."""
+    if judged.unit == "reply":
+        return []
+    left_out, total = judged.unrated, judged.unrated + len(judged)
+    dialogues = len(np.unique(judged.clusters))
+    return [
+        *([f"{left_out:,} of {total:,} assistant turns are left out: nobody rated them"] if left_out else []),
+        f"the {len(judged):,} rated turns belong to {counted(dialogues, 'dialogue')}, and correlations resample whole "
+        "dialogues",
+    ]
 
 
 def _direction_notes(chosen: Mapping[str, Metric], lower_is_better: frozenset[str]) -> list[str]:
@@ -522,7 +541,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
     opposite = [name for name, interval in intervals.items() if interval.high < 0]
     unrelated = [name for name, interval in intervals.items() if interval.low <= 0 <= interval.high]
     if opposite:
-        yield f"Worse replies get higher scores from {names_text(opposite)}."
+        yield f"Replies that people rate lower score higher on {names_text(opposite)}."
     if unrelated:
         yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 

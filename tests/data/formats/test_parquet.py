@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from rejoinder.data.source import Source
-from rejoinder.data.tables import check_polars_threads, parquet_records
+from rejoinder.data.tables import parquet_records
 from rejoinder.errors import CallError, DataError
 from rejoinder.options import OnError
 from rejoinder.text.tokens import tokenise
+from rejoinder.threads import check_polars_threads
 
 
 @pytest.fixture

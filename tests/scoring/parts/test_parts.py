@@ -179,6 +179,17 @@ def test_compare_reads_folders(in_turn: InTurn, run: Run, tmp_path: Path) -> Non
     assert {verdict["metric"] for verdict in only.json["comparisons"]} == {"length"}
 
 
+def test_compared_folders_keep_what_a_metric_cannot_judge(in_turn: InTurn, run: Run, tmp_path: Path) -> None:
+    for system, ending in (("A", "."), ("B", ".\n\n- Call us.\n- Write to us.")):
+        half = [{**row, "response": row["response"] + ending} for row in rows() if row["system"] == system]
+        for row in half:
+            del row["system"]
+        runs(written(tmp_path, half, f"{system}.jsonl"), ["default-fast"])[1].score(tmp_path / f"scores-{system}")
+    ran = run("compare", "--scores", "scores-A", "scores-B", "--fail-if", "worse", "--json", "--quiet")
+    told = ran.json["doubts"]["default-fast"]["scores-B"]
+    assert (ran.code, ran.json["decided"], told["doubtful"]) == (4, False, told["replies"])
+
+
 def test_what_compare_refuses(in_turn: InTurn, run: Run, tmp_path: Path) -> None:
     path = written(tmp_path)
     runs(path, ["length", "bleu-2"])[1].score(tmp_path / "scores")
