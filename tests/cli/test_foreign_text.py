@@ -129,7 +129,7 @@ BAD = {
     "a system": ("generate", "r.jsonl", "--systems", f"{EVIL}=absent", "-o", "x.jsonl"),
     "a decoding": ("generate", "r.jsonl", "--model", "absent", "--decoding", EVIL, "-o", "x.jsonl"),
     "an evaluator": ("calibrate", EVIL, "--judged", "r.jsonl", "-o", "x"),
-    "a teacher": ("distill", EVIL, "--static", "--dialogues", "r.jsonl", "-o", "x"),
+    "a teacher": ("distil", EVIL, "--static", "--dialogues", "r.jsonl", "-o", "x"),
     "a bad header": ("score", "bad.csv"),
     "a bad key": ("score", "bad.jsonl"),
     "skipped records": ("score", "bad.jsonl", "--on-error", "skip"),

@@ -182,8 +182,8 @@ CASES = {
         other_data=("context", "added", "fewer", "reordered"),
     ),
     "train": trained("hred"),
-    "distill": Case(
-        ("distill", "{more}", "--static", "--dialogues", "{data}.jsonl", "-o", "model"),
+    "distil": Case(
+        ("distil", "{more}", "--static", "--dialogues", "{data}.jsonl", "-o", "model"),
         "d",
         "model",
         stop_training,
@@ -228,7 +228,7 @@ def call(case: Case, data: str = "", more: str | None = None) -> list[str]:
 
 def prepare(case: Case, state: str, run: Run) -> None:
     """Write the output of the case, finished or not."""
-    if case.call[0] in {"train", "distill"}:
+    if case.call[0] in {"train", "distil"}:
         pytest.importorskip("torch", reason="needs what training needs")
     if state == "finished":
         ran = run(*call(case), "--quiet")
@@ -252,7 +252,7 @@ def test_a_finished_output_of_the_same_run_is_left_as_it_is(name: str, run: Run,
 
 
 # A student of a few seconds: tests/cli/test_distill_verb.py has a shorter one.
-TO_FINISH = [pytest.param(name, marks=[pytest.mark.slow] if name == "distill" else []) for name in CASES]
+TO_FINISH = [pytest.param(name, marks=[pytest.mark.slow] if name == "distil" else []) for name in CASES]
 
 
 @pytest.mark.parametrize("name", TO_FINISH)

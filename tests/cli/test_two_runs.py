@@ -44,7 +44,7 @@ WRITING = {
     "model": ("train", "bm25", "--dialogues", "d.jsonl", "-o", "model"),
     "x.arpa": ("train", "fm", "--dialogues", "d.jsonl", "-o", "fm", "--write-arpa", "x.arpa"),
     "calibrated": ("calibrate", "default-fast", "--judged", "r.jsonl", "-o", "calibrated"),
-    "student": ("distill", "default-fast", "--static", "--dialogues", "d.jsonl", "-o", "student"),
+    "student": ("distil", "default-fast", "--static", "--dialogues", "d.jsonl", "-o", "student"),
     "s.toml": ("annotate", "new", "r.jsonl", "-o", "s.toml"),
     "j.jsonl": ("annotate", "export", "study.toml", "-o", "j.jsonl"),
     "k.jsonl": ("convert", "r.jsonl", "-o", "k.jsonl"),

@@ -161,6 +161,42 @@ CALLS: dict[str, Call] = {
             "system_words": [*but_none(COUNTS), 2],
         },
     ),
+    "new_study": Call(
+        rejoinder.new_study,
+        {"replies": "missing.jsonl", "output": "new.toml"},
+        {
+            "replies": [*FOLDERS, None, "missing.jsonl", "broken.jsonl"],
+            "output": [*FOLDERS, None, "x.txt", "folder"],
+            "difference": [*NO_NUMBERS[:-1], 0, -1, True],
+            "pilot": [3, True, JUDGED],
+            "sd": but_none(AT_LEAST_ZERO, 1.0),
+            "icc": but_none(ABOVE_ZERO, 1.5, 0.5),
+        },
+        frozenset({"say"}),
+    ),
+    "open_study": Call(
+        rejoinder.open_study,
+        {"study": "missing.toml"},
+        {"study": [*FOLDERS, None, "missing.toml", "folder", "broken.jsonl"], "store": FOLDERS},
+    ),
+    "read_scores": Call(
+        rejoinder.read_scores,
+        {"scores": "missing.jsonl"},
+        {
+            "scores": [*FOLDERS, None, "missing.jsonl", "folder", "broken.jsonl"],
+            "replies": [3, True, "missing.jsonl", EXAMPLES],
+        },
+    ),
+    "serve": Call(
+        rejoinder.serve,
+        {"metrics": "length", "port": 0},
+        {
+            "host": [3, None, "", "no such host"],
+            "port": [*NO_NUMBERS, -1, 65536, 1.5, True],
+            **dict.fromkeys(("max_body", "max_examples", "max_waiting", "max_batch", "max_seconds"), COUNTS),
+        },
+        frozenset({"say"}),
+    ),
     "prefer": Call(
         rejoinder.prefer,
         {"preferences": [PREFERENCES], "resamples": 20},
