@@ -227,8 +227,7 @@ class Comparison(Result):
         """Plain values."""
         return {
             **replace(self.table, slices=()).to_dict(),
-            "decided": self.decided,
-            "verdict": self.verdict,
+            **self.answer,
             "better": self.better,
             "unbeaten": list(self.unbeaten),
             "primary": self.primary.metric,
