@@ -8,6 +8,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +147,9 @@ def made(name: str) -> Result:
 every_result = pytest.mark.parametrize("name", MAKERS)
 
 
-def subclasses(cls: type) -> Iterator[type]:
+def subclasses(cls: type[Result]) -> Iterator[type[Result]]:
     for one in cls.__subclasses__():
-        yield one
-        yield from subclasses(one)
+        yield from (one, *subclasses(one))
 
 
 def test_every_class_is_here() -> None:
@@ -198,8 +198,20 @@ def test_the_text_is_safe_and_ends_with_the_notes(name: str) -> None:
 def test_what_is_fitted_keeps_to_the_width(name: str, columns: int) -> None:
     for block in made(name).document().shown_in("text"):
         if isinstance(block, Answer | Say | Table) and block.fit:
-            for line in terminal_text(Document("", [block]), columns, details=True).splitlines():
-                assert width(line) <= columns, line
+            text = terminal_text(Document("", [block]), columns, details=True)
+            # One column of numbers stands beside the first columns even where names leave no room for it.
+            narrow = isinstance(block, Table) and len(block.shown_in("text")[0]) > block.left + 1
+            first = text.splitlines()[0] if narrow else ""
+            alone = narrow and len(re.split(r" {2,}", first.strip())) <= block.left + 1
+            for line in text.splitlines():
+                assert alone or width(line) <= columns, line
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_comparison_of_plain_names_keeps_to_the_width(columns: int) -> None:
+    for systems in (("old", "new"), ("one", "two", "three", "four")):
+        compared = rejoinder.compare(records(systems), metrics=["length", "distinct-1"], resamples=50)
+        assert max(map(width, compared.text(columns, details=True).splitlines())) <= columns
 
 
 @every_result
@@ -212,7 +224,7 @@ def test_the_name_for_a_debugger_is_short(name: str) -> None:
 
 @every_result
 def test_a_notebook_shows_the_text(name: str) -> None:
-    html: str = made(name)._repr_html_()  # type: ignore[operator]
+    html: str = made(name)._repr_html_()
     assert html.startswith("<pre")
     assert "<script" not in html
     assert "\x1b" not in html
@@ -223,15 +235,9 @@ def test_markdown_escapes_what_it_did_not_write(name: str) -> None:
     text = made(name).to_markdown()
     assert text.startswith("# ")
     assert "<script" not in text
-    for line in text.splitlines():
-        if line.startswith("| "):
-            assert len(re.findall(r"(?<!\\)\|", line)) == len(re.findall(r"(?<!\\)\|", text_row(text, line)))
-
-
-def text_row(text: str, line: str) -> str:
-    """The header of the table that a line belongs to."""
-    before = text[: text.index(line)].rstrip("\n").split("\n\n")[-1].splitlines()
-    return before[0] if before and before[0].startswith("| ") else line
+    for part in text.split("\n\n"):
+        if part.startswith("| "):
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in part.splitlines()}) == 1, part
 
 
 @every_result
@@ -260,10 +266,9 @@ def test_the_report_is_the_same_twice_and_escaped(name: str, tmp_path: Path) -> 
     assert BAD not in page
     assert "\x1b" not in page
     assert "secret1" not in second.read_text(encoding="utf-8")
-    body = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
-    for sentence in result.sentences[:1]:
-        words = re.sub(r"[^\w]+", " ", sentence)[:40]
-        assert words in re.sub(r"[^\w]+", " ", re.sub("<[^>]+>", "", body.replace("&lt;", "<").replace("&gt;", ">")))
+    shown = unescape(re.sub("<[^>]+>", "", re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)))
+    for sentence in result.sentences if '<p class="answer"' in page else ():
+        assert sentence.replace("\x1b", "\N{SYMBOL FOR ESCAPE}")[:600] in shown
 
 
 @every_result
@@ -276,9 +281,7 @@ def test_a_report_goes_into_html_files_only(name: str, tmp_path: Path) -> None:
 def test_the_data_frame_has_numbers(name: str) -> None:
     frame = made(name).to_polars()
     assert isinstance(frame, pl.DataFrame)
-    assert all(re.fullmatch(r"[\w.]+|.*", column) for column in frame.columns)
-    if made(name).document().tables:
-        assert len(frame)
+    assert bool(len(frame)) == any(table.rows for table in made(name).document().tables[:1])
     floats = frame.select(pl.col(pl.Float64))
     assert not any(floats[column].is_nan().any() for column in floats.columns)
 
@@ -330,7 +333,7 @@ def test_scores_of_several_systems_are_compared_in_their_report() -> None:
     page = made("scores").page()
     assert "Which of the 3 systems is best?" in page
     assert made("scores").to_polars().columns[:2] == ["id", "system"]
-    assert rejoinder.compare(scores=made("scores")).verdict in " ".join(re.sub("<[^>]+>", "", page).split()) or True
+    assert page == rejoinder.compare(scores=made("scores")).page(title="Reply scores")
 
 
 def test_the_examples_of_a_check_are_texts() -> None:
