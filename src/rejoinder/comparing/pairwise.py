@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from rejoinder.comparing.preferences import Pair, Preferences, plain_interval, preferences, rate_text
+from rejoinder.comparing.preferences import Pair, Preferences, preferences, rate_text
 from rejoinder.comparing.systems import join_systems
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
@@ -259,7 +259,7 @@ class Flips:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"rate": plain_interval(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
+        return {"rate": asdict(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
 
     def __str__(self) -> str:
         return (

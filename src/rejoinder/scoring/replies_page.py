@@ -78,7 +78,7 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
         best=best,
         worst=worst,
         disputed=disputed,
-        listed=_rows(np.sort(drawn)),
+        listed=tuple(np.sort(drawn).tolist()),
         total=total,
         seed=seed,
     )
@@ -91,10 +91,10 @@ def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tupl
     """
     mean, spread = standing(table)
     spread[spread == 0] = np.nan
-    disputed = _rows(_highest_first(spread)[:SHOWN])
+    disputed = tuple(_highest_first(spread)[:SHOWN].tolist())
     order = _highest_first(mean)
     best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
-    return _rows(best), _rows(worst), disputed
+    return tuple(best.tolist()), tuple(worst.tolist()), disputed
 
 
 def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
@@ -216,10 +216,6 @@ def _highest_first(key: Scores) -> Ints:
     """The rows with a key, sorted by key, then by row."""
     order = np.argsort(-key, kind="stable")  # NaN is last
     return order[: len(key) - np.count_nonzero(np.isnan(key))]
-
-
-def _rows(numbers: Ints) -> tuple[int, ...]:
-    return tuple(numbers.tolist())
 
 
 # Replies as chats: side by side for one context, and the best, the worst and the most disputed ones.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -246,15 +246,11 @@ def _error(interval: Interval, contexts: int) -> float:
 def _row_dict(row: PooledMetric) -> dict[str, Any]:
     pooled = row.pooled
     return {
-        "mean": _plain(pooled.mean),
-        "prediction": _plain(pooled.prediction),
+        "mean": asdict(pooled.mean),
+        "prediction": asdict(pooled.prediction),
         "tau": pooled.tau,
         "i_squared": pooled.i_squared,
         "q": pooled.q,
         "q_p": pooled.q_p_value,
-        "sets": {name: _plain(interval) for name, interval in row.sets.items()},
+        "sets": {name: asdict(interval) for name, interval in row.sets.items()},
     }
-
-
-def _plain(interval: Interval) -> dict[str, float]:
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
