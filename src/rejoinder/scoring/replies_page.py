@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
 from rejoinder.show.document import PAGE, Section
 from rejoinder.show.html import script_json, system_badge, system_label
+from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
 from rejoinder.types import Example, Scores
@@ -37,6 +36,10 @@ CONTRASTS = 4
 """Number of contexts whose replies are shown side by side."""
 BESIDE = 4
 """Most replies that are shown side by side."""
+
+
+Reasons = Mapping[int, Mapping[str, str]]
+"""Row -> metric label -> the justification of its score, in the words of the metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +374,9 @@ def _speaker(label: str, role: str = "") -> Html:
 def _bubble(text: str, if_empty: str) -> Html:
     if not text.strip():
         return element("p", if_empty, class_="bubble empty")
+    formatted = markdown_html(text)
+    if formatted is not None:
+        return element("div", formatted, class_="bubble markdown", dir="auto")
     return element("p", text, class_="bubble", dir="auto")
 
 
@@ -677,21 +683,3 @@ def _pager() -> Html:
     back = element("button", "Previous", type="button", id="previous")
     forth = element("button", "Next", type="button", id="next")
     return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
-
-
-# Why replies got their scores, in the words of the metrics that say so.
-
-
-Reasons = Mapping[int, Mapping[str, str]]
-"""Row -> metric label -> the justification of its score."""
-
-
-def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
-    """The justifications for these rows; a judge takes them from its cache of answers."""
-    batch = Batch(list(examples.values()))
-    found: dict[int, dict[str, str]] = {}
-    for label, metric in metrics.items():
-        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
-            if reason:
-                found.setdefault(row, {})[label] = reason
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +177,16 @@ class Trust(Result):
             seed=self.seed,
             resamples=self.resamples,
         )
+
+    def page(self, *, texts: bool = True, title: str = "") -> str:
+        """The report as one HTML file, which has a plot of each metric's scores against the ratings."""
+        plotted = tuple(
+            one
+            if any(study.name == "scatter" for study in one.studies)
+            else replace(one, studies=(*one.studies, *filter(None, [run_study("scatter", one.scored)])))
+            for one in self.dimensions
+        )
+        return Result.page(replace(self, dimensions=plotted), texts=texts, title=title)
 
     def plot(self, metric: str | None = None, *, dimension: str | None = None) -> Figure:
         """The correlation of every metric with people; with `metric`, its scores against the ratings.
