@@ -13,6 +13,7 @@ from rejoinder.cli.options import (
     print_json,
     put,
     say_skipped,
+    terminal_width,
 )
 
 
@@ -40,6 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.to_dict())
     else:
-        put(found)
+        put(found.text(terminal_width()))
     say_skipped(found.skipped, arguments)
     return 0
