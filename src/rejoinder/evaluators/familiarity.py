@@ -153,9 +153,23 @@ class Familiarity:
         # This object is kept with them, so that no other one can get its id meanwhile.
         return batch.keep(("unfamiliar", id(self)), lambda: (self, self._flags(batch)))[1]
 
+    def rarity(self, batch: Batch) -> Floats:
+        """How unusual it is that a reply has so many words that are rare in the training text: -log probability."""
+        rarity: Floats = -self._counted(batch)[1]["reply words"]
+        return rarity
+
+    def _counted(self, batch: Batch) -> tuple[CountedTexts, dict[str, Floats]]:
+        """The texts of the batch and their values, counted once."""
+
+        def count() -> tuple[Familiarity, CountedTexts, dict[str, Floats]]:
+            texts = CountedTexts.of(batch.examples)
+            return self, texts, self._values(texts)
+
+        return batch.keep(("familiarity", id(self)), count)[1:]
+
     def _flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
-        texts = CountedTexts.of(batch.examples)
-        values, few = self._values(texts), self._few_common(texts)
+        texts, values = self._counted(batch)
+        few = self._few_common(texts)
         beyond = {
             name: sign * values[name] < sign * self.limits[name] for sides in _SIDES.values() for name, sign in sides
         }
