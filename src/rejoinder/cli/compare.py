@@ -29,7 +29,6 @@ from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
     from rejoinder.comparing.comparison import Comparison
-    from rejoinder.data.replay import Replay
     from rejoinder.scoring.score import Choice
 
 
@@ -132,6 +131,8 @@ def run(arguments: argparse.Namespace) -> int:
     prepare_judges(chosen, arguments)
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
         comparison = _compared(chosen, arguments)
+        if arguments.report:
+            write_report(arguments, comparison, ", ".join(arguments.replies or arguments.scores))
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
         print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))
@@ -139,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(comparison.to_latex())
     else:
         put(comparison.text(terminal_width(), details=arguments.details))
-    for note in (*comparison.table.notes, *comparison.notes):
+    for note in comparison.notes:
         say(f"note: {note}", arguments)
     say_skipped(comparison.skipped, arguments)
     if arguments.report:
@@ -150,20 +151,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
-    """The comparison, after its report has been written."""
     from rejoinder.comparing.compare import compare
 
-    def visit(found: Comparison, replies: Replay | None = None) -> None:
-        if arguments.report:
-            title = ", ".join(arguments.replies or arguments.scores)
-            metrics = chosen.metrics if chosen else {}
-            write_report(arguments, found.table, replies, title=title, metrics=metrics, comparison=found)
-
     if arguments.baseline is not None:
-        comparison = compare_with_baseline(chosen, arguments)
-        visit(comparison)
-        return comparison
-    comparison = compare(
+        return compare_with_baseline(chosen, arguments)
+    return compare(
         *arguments.replies,
         metrics=chosen if not arguments.scores else arguments.metric or None,
         primary=arguments.primary,
@@ -176,8 +168,4 @@ def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Compariso
         predictor=arguments.predictor,
         by=arguments.by,
         **run_settings(arguments),
-        visit=visit,
     )
-    if arguments.scores:
-        visit(comparison)
-    return comparison

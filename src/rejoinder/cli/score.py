@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.engines import choose_metrics, prepared_local, prepared_ray
@@ -114,8 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
             with _resumable(target, arguments):
                 table = prepared.score(target.path if target else None)
         if arguments.report:
-            title = f"Replies of {source.name}"
-            write_report(arguments, table, prepared.texts, title=title, metrics=prepared.chosen.metrics)
+            table = replace(table, replies=prepared.texts, reasoning=prepared.chosen.metrics)
+            write_report(arguments, table, f"Replies of {source.name}")
         if arguments.log:
             _log(table)
         failed, unsettled = failures(thresholds, table), undecided(thresholds, table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -23,7 +23,7 @@ from rejoinder.data.records import FIELDS, FieldMap, Fields
 from rejoinder.data.replay import Replay
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.options import RESAMPLES, checked, function, optional
+from rejoinder.options import RESAMPLES, checked
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import Primary, ScoreTable, Slices
@@ -36,7 +36,7 @@ SMALLEST_ADJUSTED = ALPHA / 10
 """Enough permutations are drawn for adjusted p-values of the primary metric to get this small."""
 
 
-@checked(visit=optional(function))
+@checked()
 def compare(
     *origins: Any,
     metrics: Metrics | Choice | None = None,
@@ -55,7 +55,6 @@ def compare(
     resamples: int = RESAMPLES,
     jobs: int | None = None,
     quiet: bool = True,
-    visit: Callable[[Comparison, Replay], object] | None = None,
 ) -> Comparison:
     """Compare the systems of two or more files, lists or data frames of replies (or of one that holds several systems).
 
@@ -69,7 +68,7 @@ def compare(
     not independent, and are permuted together.
 
     `scores` is a table of numbers that exist already (a file or a data frame with id, system and columns of numbers):
-    it is compared instead of replies, and `metrics` may name its columns.
+    it is compared instead of replies, and `metrics` may name its columns. It may also be a table that `score` returned.
 
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
@@ -79,8 +78,6 @@ def compare(
     values, by the primary metric.
 
     `jobs` is the number of processes that score, as in `score`.
-
-    `visit` is called with the result and the replies, while these can still be read: a report takes its texts then.
     """
     if labels is None and not (dimension is None and predictor is None):
         raise CallError("a dimension and a predictor are for human labels: expected labels")
@@ -91,22 +88,23 @@ def compare(
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
         if slices:
             raise CallError("slices need replies: expected no scores next to `by`")
+        if isinstance(scores, ScoreTable):
+            return compare_table(scores, primary=primary, margin=margin)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     with ExitStack() as stack:
         joined, seen = join_systems(origins, lambda some: _opened(some, grouped, on_error, stack), quiet=quiet)
         chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in joined.sources))
         _check_named(chosen, {"predictor": predictor, "primary metric": primary})
-        examples = stack.enter_context(closing(Replay(joined)))
+        examples = Replay(joined)
         labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
         settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices, "jobs": jobs}
         table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
+        table = replace(table, replies=examples, reasoning=chosen.metrics)
         skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
         named = [label for label in chosen.metrics if label not in chosen.optional]
         found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
         if labelled is not None:
             found = _with_people(found, labelled, predictor, margin)
-        if visit is not None:
-            visit(found, examples)
     return found
 
 
@@ -245,7 +243,7 @@ def compare_table(
         table,
         tuple(verdicts),
         decisive,
-        (*clusters, *notes),
+        (*table.notes, *clusters, *notes),
         skipped,
         ranked,
         margin=margin,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import weakref
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
@@ -21,7 +22,7 @@ class Replay:
     """Passes over some examples: the first one reads them, later ones read a temporary copy.
 
     A file of replies is parsed and checked at some cost. The copy is cheap to read, and gives single examples, such as
-    those that a report shows.
+    those that a report shows. It closes itself when it is collected.
     """
 
     def __init__(self, examples: Iterable[Example]) -> None:
@@ -29,6 +30,7 @@ class Replay:
         self._copy: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="rejoinder-")  # noqa: SIM115
         self._ends: array[int] = array("q", [0])
         self._complete = False
+        weakref.finalize(self, self._copy.close)
 
     def __iter__(self) -> Iterator[Example]:
         return self._again() if self._complete else self._first()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
-from rejoinder.show.html import Section, script_json, system_badge, system_label
+from rejoinder.show.document import PAGE, Section
+from rejoinder.show.html import script_json, system_badge, system_label
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
 from rejoinder.types import Example, Scores
@@ -260,7 +261,7 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
         parts.append(_first_of(contrasts, "contrasts", "more context"))
     spread = "replies that one metric ranks high and another low"
     parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
-    return Section("Why: the replies behind the numbers", joined(parts), "Why")
+    return Section("Why: the replies behind the numbers", parts, "Why", only=PAGE)
 
 
 def extremes_section(
@@ -272,7 +273,7 @@ def extremes_section(
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
-    return Section("Best and worst replies", joined(parts), "Best and worst", folded=folded)
+    return Section("Best and worst replies", parts, "Best and worst", folded=folded, only=PAGE)
 
 
 def without_texts() -> Html:
@@ -459,8 +460,6 @@ KEYS = (
 
 _FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
 
-Key = TypeVar("Key", bound=Hashable)
-
 
 def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
     """The controls and an empty table; without JavaScript, a note is shown instead."""
@@ -482,9 +481,10 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     )
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
-        joined([*said, element("noscript", no_script), not_printed, frame]),
+        [*said, element("noscript", no_script), not_printed, frame],
         "All replies",
         folded=True,
+        only=PAGE,
     )
 
 
@@ -521,8 +521,9 @@ def browse_data(
             example = examples[row]
             turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
             entry["response"] = printable(example.response)
-            entry["context"] = _number_of(turns, contexts)
-            entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+            entry["context"] = contexts.setdefault(turns, len(contexts))
+            texts = tuple(map(printable, example.references))
+            entry["references"] = references.setdefault(texts, len(references))
         if table.grouping is not None:
             entry["group"] = int(table.grouping.contexts[row])
         entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
@@ -541,10 +542,6 @@ def browse_data(
         "rows": rows,
     }
     return script_json(data, DATA_ID)
-
-
-def _number_of(value: Key, numbers: dict[Key, int]) -> int:
-    return numbers.setdefault(value, len(numbers))
 
 
 def _score(value: float) -> float | None:
