@@ -4,11 +4,11 @@
     python recipes/default_blend.py corruptions --dialogues FILE... -o work/corruptions.jsonl
     python recipes/reliability_bounds.py default --sets work --preferences FILE... --write FOLDER
 
-Prints the tables of docs/results/reliability.md. A *choice* is a context with two replies, one of which is better. There
-are three kinds: replies of the judged sets whose ratings differ, replies of assistants that people chose between, and the
-answers of reliability_prompts.jsonl, which were written before any of them was scored: a specific one against a vague
-one, and against the specific answer to another prompt. A blend's scores of a judged set are those of a blend that was
-fitted without that set.
+Prints the tables of docs/results/reliability.md. A *choice* is a context with two replies, one of which is better.
+There are three kinds: replies of the judged sets whose ratings differ; replies of assistants that people chose between;
+and the answers of reliability_prompts.jsonl, which were written before any of them was scored: a specific one against a
+vague one, and against the specific answer to another prompt. A blend's scores of a judged set are those of a blend that
+was fitted without that set.
 
 The replies of a choice are as long as the longer one, and so are their rare words and their form. Choices are put into
 bins; an interval resamples contexts. A bound is the end of the last bin before the first whose lower 95 % limit falls
@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-
 from recipes.default_blend import SETS
+
 from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.base import Evaluator
@@ -200,8 +200,10 @@ class Table:
         groups = self.groups[rows]
         return mean_interval(self.right[rows], groups, 2000, seed=0), int(rows.sum()), len(np.unique(groups))
 
-    def in_bins(self, values: Floats | Ints, ends: Sequence[float], rows: Bools) -> Iterator[tuple[float, float, Bools]]:
-        """Beginning and end of each bin, and which choices are in it; the beginning is left out of all but the first."""
+    def in_bins(
+        self, values: Floats | Ints, ends: Sequence[float], rows: Bools
+    ) -> Iterator[tuple[float, float, Bools]]:
+        """Beginning and end of each bin, and which choices are in it; the beginning belongs to the bin before."""
         for low, high in pairwise(ends):
             yield low, high, rows & (values > low if low else values >= 0) & (values <= high)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rejoinder.comparing.page import render_report
 
 import rejoinder
 from rejoinder.cli.demo_text import examples_path
-from rejoinder.comparing.page import render_report
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
 from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn

@@ -11,9 +11,9 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from rejoinder.comparing.page import render_report
 
 from rejoinder._version import __version__
-from rejoinder.comparing.page import render_report
 from rejoinder.errors import CallError
 from rejoinder.scoring.replies_page import rows_to_show, turns_of
 from rejoinder.show.html import SCRIPTS, Section, render_page

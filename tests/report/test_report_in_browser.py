@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from rejoinder.comparing.page import render_report
+
 from rejoinder.data.contexts import Grouping
 from rejoinder.scoring.replies_page import NEEDS_SCRIPT
 from rejoinder.scoring.table import ScoreTable, Slices

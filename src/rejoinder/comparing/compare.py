@@ -48,6 +48,7 @@ def compare(
     labels: Any = None,
     dimension: str | None = None,
     predictor: str | None = None,
+    allow_doubtful: bool = False,
     by: str | Sequence[str] = (),
     fields: Fields | None = None,
     on_error: OnError = "raise",
@@ -73,6 +74,8 @@ def compare(
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
+
+    With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
 
     `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
     values, by the primary metric.
@@ -102,7 +105,8 @@ def compare(
         table = replace(table, replies=examples, reasoning=chosen.metrics)
         skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
         named = [label for label in chosen.metrics if label not in chosen.optional]
-        found = compare_table(table, primary=primary, margin=None if labelled else margin, named=named, skipped=skipped)
+        settings = {"allow_doubtful": allow_doubtful, "named": named, "skipped": skipped}
+        found = compare_table(table, primary=primary, margin=None if labelled else margin, **settings)
         if labelled is not None:
             found = _with_people(found, labelled, predictor, margin)
     return found
@@ -210,10 +214,13 @@ def compare_table(
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
+    allow_doubtful: bool = False,
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
     decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
+    table = replace(table, allows_doubt=allow_doubtful)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)
@@ -229,7 +236,8 @@ def compare_table(
             else verdict
             for verdict in verdicts
         ]
-    notes = dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
+    notes = dict.fromkeys(f"decided in spite of a doubt, as asked: {doubt}" for doubt in doubts)
+    notes |= dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
     rankings = dict(ranked_systems(tests, verdicts))
     unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
     if unranked:
@@ -268,7 +276,7 @@ def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple
 
 def _better(table: ScoreTable, label: str) -> bool | None:
     """Whether higher scores are better; None where the metric does not say."""
-    return None if np.isinf(table.ranges.get(label, (0.0, 1.0))[1]) else table.higher_is_better.get(label, True)
+    return table.higher_is_better.get(label, True) if table.says_better(label) else None
 
 
 def _verdict(

@@ -243,7 +243,7 @@ class Evaluator(Metric, Learned):
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
     @property
-    def knows_its_limits(self) -> bool:
+    def knows_limits(self) -> bool:
         """Whether it is known for which replies it can be relied on."""
         return self.fit_ is not None and self.fit_.bounds is not None
 

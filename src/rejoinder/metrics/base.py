@@ -166,7 +166,7 @@ class Metric(ABC):
         return None
 
     @property
-    def knows_its_limits(self) -> bool:
+    def knows_limits(self) -> bool:
         """Whether it is known for which replies the metric can be relied on; False for metrics that compare words."""
         return False
 

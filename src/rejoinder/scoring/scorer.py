@@ -14,7 +14,7 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
-from rejoinder.scoring.reliability import DoubtCounter
+from rejoinder.scoring.reliability import DoubtCounter, LanguageCounter
 from rejoinder.scoring.table import ScoreTable, Slices, interval_columns
 from rejoinder.types import Example, Scores
 
@@ -37,6 +37,9 @@ class Scorer:
         self._observers = {label: metric.observer() for label, metric in self.metrics.items()}
         self._watchers = {label: metric.watcher() for label, metric in self.metrics.items()}
         self._doubts = {label: DoubtCounter(metric, self.system_names) for label, metric in self.metrics.items()}
+        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
+        asked = any(metric.knows_limits for metric in self.metrics.values())
+        self._languages = LanguageCounter(self.system_names) if asked else None
         self._bounded = [label for label, metric in self.metrics.items() if self.intervals and metric.gives_intervals]
         if self.intervals and not self._bounded:
             raise CallError(
@@ -82,7 +85,7 @@ class Scorer:
         _merge(self._observers.values(), state)
 
     def _counting(self) -> list[object]:
-        return [*self._watchers.values(), *self.counters.values(), *self._doubts.values()]
+        return [*self._watchers.values(), *self.counters.values(), *self._doubts.values(), self._languages]
 
     @property
     def must_observe(self) -> bool:
@@ -131,6 +134,8 @@ class Scorer:
                 watcher.add(batch)
         for doubts in self._doubts.values():
             doubts.add(batch, codes)
+        if self._languages is not None:
+            self._languages.add(batch, codes)
         for (_, system), counter in self.counters.items():
             counter.add(batch, np.flatnonzero(codes == self._code[system]))
 
@@ -168,6 +173,7 @@ class Scorer:
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
             doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
+            languages={} if self._languages is None else self._languages.found(),
             grouping=grouping,
             slices=slices,
             seed=seed,

@@ -44,6 +44,9 @@ CAUTION = (
 )
 
 
+NOT_QUALITIES = frozenset({"specificity"})
+"""Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
+
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
 
@@ -85,6 +88,10 @@ class ScoreTable(Result):
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
     """Metric label -> system -> its replies that the metric cannot be relied on for, where there are any."""
+    allows_doubt: bool = False
+    """Whether metrics decide all the same."""
+    languages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """System -> code of a language -> replies, where a metric depends on the language."""
     grouping: Grouping | None = None
     """Which replies are not independent; None: each reply stands for itself."""
     known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
@@ -132,6 +139,7 @@ class ScoreTable(Result):
             corpus={},
             notes=(),
             doubts={},
+            languages={},
             grouping=self.grouping.where(rows) if self.grouping else None,
             known_bounds={},
             slices=(),
@@ -146,6 +154,10 @@ class ScoreTable(Result):
         """The metric without its parameters, which its variants share: bleu of bleu-2."""
         name, _, parameters = self.signatures.get(label, label).partition("|")
         return name if parameters else label
+
+    def says_better(self, label: str) -> bool:
+        """Whether a metric says which replies are better: not the length, nor how rare the words are."""
+        return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, Summary]]:
@@ -197,6 +209,8 @@ class ScoreTable(Result):
 
     def doubt(self, label: str, systems: Sequence[str] | None = None) -> str:
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
+        if self.allows_doubt:
+            return ""
         return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
 
     def summary(self) -> dict[str, dict[str, Summary]]:
@@ -218,6 +232,7 @@ class ScoreTable(Result):
                 label: {system: found.to_dict() for system, found in systems.items()}
                 for label, systems in self.doubts.items()
             },
+            "languages": {system: dict(counts) for system, counts in self.languages.items()},
             "summary": summary,
         }
         if self.slices:
@@ -488,7 +503,7 @@ class Primary:
         if "default" in table.metrics:
             return cls("default", "the evaluator that comes with the package")
         for label in table.metrics:
-            says_what_is_better = np.isfinite(table.ranges.get(label, (0.0, 1.0))[1])
+            says_what_is_better = table.says_better(label)
             if says_what_is_better and not np.isnan(table[label]).all():
                 return cls(label, "the first that these data allow")
         return cls(table.metrics[0], "the first one")

@@ -5,7 +5,7 @@ docs/results/language-identification.md compares libraries on short turns, and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -64,6 +64,9 @@ NAMES: Mapping[str, str] = MappingProxyType(
 
 SURE = 0.4
 """The probability from which the language of a text is taken as known."""
+SURE_OF_FEW = 0.6
+"""The same for a text with fewer than FEW_LETTERS letters."""
+FEW_LETTERS = 15
 SURE_BY_SCRIPT = 0.2
 """The same for a text whose letters are mostly not Latin: few languages share a script."""
 FEWEST_LETTERS = 6
@@ -91,17 +94,13 @@ def language(text: str) -> str:
         return UNKNOWN
     # Lone surrogates cannot be encoded.
     found, probability = _identifier().classify(beginning.encode("utf-8", "replace").decode())
-    return str(found) if probability >= (SURE_BY_SCRIPT if by_script else SURE) else UNKNOWN
+    needed = SURE_BY_SCRIPT if by_script else SURE_OF_FEW if len(letters) < FEW_LETTERS else SURE
+    return str(found) if probability >= needed else UNKNOWN
 
 
 def name_of(code: str) -> str:
     """'French' for "fr"; the code itself where it has no name here."""
     return NAMES.get(code, code)
-
-
-def are_other(codes: Sequence[str], expected: str) -> list[bool]:
-    """Which texts are surely in another language than the expected one, by their codes."""
-    return [code not in (expected, UNKNOWN) for code in codes]
 
 
 @cache

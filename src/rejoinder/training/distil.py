@@ -18,11 +18,11 @@ from rejoinder.data.records import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.replay import TRUE, WORSE, candidates_of, kind_of
 from rejoinder.evaluators.ensemble import Ensemble
-from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.familiarity import Familiarity
 from rejoinder.evaluators.static.static import Static
 from rejoinder.folders.outputs import START_OVER, named_files, output_path, paths_of, write_text

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rejoinder.comparing.page import render_report
 
 import rejoinder
 from rejoinder.adapters.reply_checks import assert_not_worse
 from rejoinder.comparing.comparison import Comparison, gate
-from rejoinder.comparing.page import render_report
 from rejoinder.types import Example
 
 if TYPE_CHECKING:

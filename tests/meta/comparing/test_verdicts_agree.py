@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from rejoinder.comparing.page import render_report
 
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.labels import human_means
-from rejoinder.comparing.page import render_report
 from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
 from rejoinder.scoring.advice import meaning

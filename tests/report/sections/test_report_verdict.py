@@ -6,6 +6,7 @@ import re
 from html import unescape
 
 from rejoinder.comparing.page import answer, question_of
+
 from rejoinder.show.html import TERMS, explained, glossary
 
 

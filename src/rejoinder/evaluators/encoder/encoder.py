@@ -18,11 +18,11 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, Settings
 from rejoinder.evaluators.encoder.onnx import OnnxModel
 from rejoinder.evaluators.encoder.reading import FEATURES
-from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.familiarity import Familiarity
 from rejoinder.folders.saved import ENCODER, WEIGHTS
 from rejoinder.folders.schema import CONFIG, read_config
