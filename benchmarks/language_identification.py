@@ -6,8 +6,8 @@
 DIALOGUES is a folder of dialogues in files CORPUS.LANGUAGE.SPLIT.jsonl.gz and, in English, CORPUS.SPLIT.jsonl.gz;
 JUDGED one of rated replies of English chit-chat. Turns of 10 to 40 characters are drawn with a fixed seed. Each library
 names one of all the languages that it knows, and says how sure it is. A limit on that, found on the splits `valid` and
-`dev` so that one in 200 English turns is taken for another language, is then applied to the splits `test` and to the rated
-replies: so the libraries are compared at the same rate of false alarms. What is not installed is left out.
+`dev` so that one in 200 English turns is taken for another language, is then applied to the splits `test` and to the
+rated replies: so the libraries are compared at the same rate of false alarms. What is not installed is left out.
 """
 
 from __future__ import annotations

@@ -161,9 +161,9 @@ def _choices(kind: str, evaluator: Evaluator, found: Sequence[tuple[Sequence[str
 
 def _scored(evaluator: Evaluator, examples: Sequence[Example]) -> Floats:
     """The scores, each distinct example computed once."""
-    places: dict[tuple[object, str], int] = {}
+    places: dict[tuple[tuple[str, ...], str], int] = {}
     rows = [places.setdefault((each.context, each.response), len(places)) for each in examples]
-    distinct = [Example(str(row), *key) for key, row in places.items()]
+    distinct = [Example(str(row), context, text) for (context, text), row in places.items()]
     parts = [evaluator.score_batch(Batch(distinct[start : start + 512])) for start in range(0, len(distinct), 512)]
     return np.concatenate(parts)[rows]
 

@@ -200,7 +200,8 @@ def _with_people(
     judged, values = labelled
     table = compared.table
     human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
-    return replace(compared, human=human, margin=margin, notes=(*compared.notes, *human.notes))
+    table = replace(table, labels=values.values)
+    return replace(compared, table=table, human=human, margin=margin, notes=(*compared.notes, *human.notes))
 
 
 def _clusters(table: ScoreTable) -> Ints:

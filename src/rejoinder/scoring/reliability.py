@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from zlib import crc32
 
 import numpy as np
 
@@ -197,3 +198,51 @@ class LanguageCounter:
         for (system, code), count in sorted(self.counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
             found.setdefault(self.system_names[system], {})[code] = count
         return found
+
+
+_MOST_LOOKED_AT = 100_000
+"""Replies of a system that are looked at for repetition."""
+_FEWEST_CONTEXTS = 5
+_LARGE_SHARE = 0.1
+
+
+@dataclass
+class RepetitionCounter:
+    """Finds systems that give one and the same reply to many contexts, batch by batch."""
+
+    system_names: Sequence[str]
+    pairs: list[set[tuple[int, int]]] = field(default_factory=list)
+    """For each system, the different pairs of a reply and its context, as hashes."""
+
+    def __post_init__(self) -> None:
+        self.pairs = [set() for _ in self.system_names]
+
+    def add(self, batch: Batch, systems: Ints) -> None:
+        """Take a batch into account; `systems` has the index of each example's system."""
+        for example, system in zip(batch.examples, systems.tolist(), strict=True):
+            if example.context and example.response and len(self.pairs[system]) < _MOST_LOOKED_AT:
+                self.pairs[system].add((_hash(example.response), _hash("\n".join(example.context))))
+
+    def state(self) -> State:
+        """All pairs."""
+        rows = [(system, *pair) for system, pairs in enumerate(self.pairs) for pair in sorted(pairs)]
+        return {"pairs": np.array(rows, np.int64).reshape(-1, 3)}
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one saw."""
+        for system, reply, context in state["pairs"].tolist():
+            self.pairs[system].add((reply, context))
+
+    def notes(self) -> list[str]:
+        """One sentence for each system that gives one reply to at least a tenth of its contexts."""
+        found = []
+        for name, pairs in zip(self.system_names, self.pairs, strict=True):
+            [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
+            if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
+                whose = f" of {name}" if name else ""
+                found.append(f"one and the same reply{whose} is given to {most:,} of {len(pairs):,} contexts")
+        return found
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "replace"))

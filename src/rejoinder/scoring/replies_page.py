@@ -109,6 +109,9 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     np.minimum.at(worst, contexts[rows], scores[rows])
     widest = np.argsort(worst - best, kind="stable")
     widest = widest[best[widest] > worst[widest]]
+    if table.labels is not None:  # what contradicts people's labels is never first
+        against = _contradicted(table.labels, scores, contexts, rows, best, worst)
+        widest = widest[np.argsort(against[widest], kind="stable")]
     sides = [widest]
     if len(table.system_names) == 2:
         leading = rows[scores[rows] == best[contexts[rows]]]
@@ -120,6 +123,16 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     rows = rows[np.isin(contexts[rows], shown)]
     rows = rows[np.argsort(-scores[rows], kind="stable")]
     return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
+
+
+def _contradicted(labels: Scores, scores: Scores, contexts: Ints, rows: Ints, best: Scores, worst: Scores) -> Bools:
+    """Of which contexts the reply with the best score has a lower label than that with the worst one. (contexts,)"""
+    ends = np.full((2, len(best)), np.nan)
+    for side, extreme in zip(ends, (best, worst), strict=True):
+        found = rows[scores[rows] == extreme[contexts[rows]]]
+        side[contexts[found]] = labels[found]
+    contradicted: Bools = ends[0] < ends[1]
+    return contradicted
 
 
 def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
@@ -139,8 +152,12 @@ def _ends(rows: list[int]) -> tuple[int, ...]:
 
 
 def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
-    """The metrics that say which replies are better: those with a finite range."""
-    return tuple(label for label in table.metrics if all(map(math.isfinite, table.ranges.get(label, (0.0, 1.0)))))
+    """The metrics that say which replies are better, on a finite range."""
+    return tuple(
+        label
+        for label in table.metrics
+        if math.isfinite(table.ranges.get(label, (0.0, 1.0))[0]) and table.says_better(label)
+    )
 
 
 def standing(table: ScoreTable) -> tuple[Scores, Scores]:

@@ -14,7 +14,7 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
-from rejoinder.scoring.reliability import DoubtCounter, LanguageCounter
+from rejoinder.scoring.reliability import DoubtCounter, LanguageCounter, RepetitionCounter
 from rejoinder.scoring.table import ScoreTable, Slices, interval_columns
 from rejoinder.types import Example, Scores
 
@@ -40,6 +40,7 @@ class Scorer:
         # Only beside metrics that ask for it: finding the language takes longer than comparing words.
         asked = any(metric.knows_limits for metric in self.metrics.values())
         self._languages = LanguageCounter(self.system_names) if asked else None
+        self._repetition = RepetitionCounter(self.system_names)
         self._bounded = [label for label, metric in self.metrics.items() if self.intervals and metric.gives_intervals]
         if self.intervals and not self._bounded:
             raise CallError(
@@ -85,7 +86,13 @@ class Scorer:
         _merge(self._observers.values(), state)
 
     def _counting(self) -> list[object]:
-        return [*self._watchers.values(), *self.counters.values(), *self._doubts.values(), self._languages]
+        return [
+            *self._watchers.values(),
+            *self.counters.values(),
+            *self._doubts.values(),
+            self._languages,
+            self._repetition,
+        ]
 
     @property
     def must_observe(self) -> bool:
@@ -134,6 +141,7 @@ class Scorer:
                 watcher.add(batch)
         for doubts in self._doubts.values():
             doubts.add(batch, codes)
+        self._repetition.add(batch, codes)
         if self._languages is not None:
             self._languages.add(batch, codes)
         for (_, system), counter in self.counters.items():
@@ -190,6 +198,7 @@ class Scorer:
             if unknown:
                 why = self.metrics[label].cannot_score
                 notes.append(f"{label} could not score {unknown} of {len(column)} replies ({why})")
+        notes += self._repetition.notes()
         for label, watcher in self._watchers.items():
             notes += [f"{label}: {note}" for note in (watcher.notes() if watcher is not None else [])]
         return notes

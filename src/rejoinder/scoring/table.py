@@ -103,6 +103,8 @@ class ScoreTable(Result):
     resamples: int = RESAMPLES
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the rows, where a report can read their texts; a copy that was pickled has none."""
+    labels: Scores | None = field(default=None, compare=False, repr=False)
+    """People's labels of the replies, NaN where there is none, by which a report chooses what it shows first."""
     reasoning: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
     """Metric label -> the metric, of those that give reasons for their scores."""
 
@@ -144,6 +146,7 @@ class ScoreTable(Result):
             known_bounds={},
             slices=(),
             replies=None,
+            labels=None,
         )
 
     def sliced(self, slices: Slices) -> dict[str, ScoreTable]:
