@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rejoinder.comparing.page import render_report
 
 import rejoinder
 from rejoinder.comparing.compare import compare_table
+from scored_replies import render_report
 
 pytestmark = pytest.mark.browser
 

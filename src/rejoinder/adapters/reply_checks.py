@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rejoinder.comparing.compare import compare, compare_table
-from rejoinder.comparing.comparison import Comparison, Gate, gate
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.verdict import Gate, gate
 from rejoinder.data.records import Fields
 from rejoinder.errors import RejoinderError
 from rejoinder.scoring.page import table_means

@@ -120,7 +120,7 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     multiply_on_one_thread()
-    from rejoinder.comparing.comparison import gate
+    from rejoinder.comparing.verdict import gate
     from rejoinder.folders.outputs import reserved
 
     if arguments.pairwise is not None and arguments.baseline is None:

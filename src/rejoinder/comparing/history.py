@@ -266,9 +266,9 @@ class History(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
+            **self.answer,
             "headline": self.verdict,
             "metrics": {label: [entry.to_dict() for entry in entries] for label, entries in self.entries.items()},
-            "notes": list(self.notes),
         }
 
 

@@ -309,7 +309,7 @@ class PairwisePreferences(Result):
             {
                 **self.ranked.to_dict(),
                 "data": "judge",
-                "verdict": self.verdict,
+                **self.answer,
                 "better": self.better,
                 "judge": self.judge,
                 "signature": self.signature,

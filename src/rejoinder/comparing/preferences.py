@@ -368,7 +368,7 @@ class Preferences(Result):
         values = {
             "version": __version__,
             "data": self.name,
-            "verdict": self.verdict,
+            **self.answer,
             "model": self.model,
             "judgements": self.judgements,
             "contexts": self.contexts,

@@ -72,6 +72,7 @@ class RaterAgreement(Result):
                 "version": __version__,
                 "data": self.rated.name,
                 "raters": list(self.rated.raters),
+                **self.answer,
                 "warnings": list(self.notes),
                 "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
             }

@@ -390,6 +390,7 @@ class Plan(Result):
         spread, bounds = self.pilot.spread, None if self.recommended is None else self._range(self.recommended)
         values = {
             "version": __version__,
+            **self.answer,
             "recommendation": self.verdict,
             "difference": self.difference,
             "power": self.power,
@@ -481,6 +482,7 @@ class PrecisionPlan(Result):
             rows = [{"items": items} for _, items in self.rows]
         values = {
             "version": __version__,
+            **self.answer,
             "recommendation": self.verdict,
             "kind": self.kind,
             "expected": self.expected,

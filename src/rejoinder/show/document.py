@@ -325,6 +325,11 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain values; an unknown number is None."""
 
+    @property
+    def answer(self) -> dict[str, Any]:
+        """What the dictionary of every result with a verdict has."""
+        return {"decided": self.decided, "verdict": self.verdict, "notes": list(self.notes)}
+
     def text(self, width: int = 80, *, details: bool = False) -> str:
         """The result as a terminal shows it; with `details`, all that there is."""
         from rejoinder.show.forms import terminal_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rejoinder.show.document import (
@@ -139,7 +140,7 @@ def latex(document: Document) -> str:
 
 def _latex_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> str:
     cells = [[_latex_cell(column, cell) for column, cell in zip(columns, row, strict=True)] for row in rows]
-    header = ["$p$" if column.label == "p" else latex_safe(column.label) for column in columns]
+    header = [re.sub(r"^p\b", "$p$", latex_safe(column.label)) for column in columns]
     return latex_table(header, cells, left=text_columns(columns, rows))
 
 

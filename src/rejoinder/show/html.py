@@ -220,6 +220,8 @@ def _with_tooltips(sentence: str, seen: set[str]) -> Html:
 LONGEST_SENTENCE = 700
 MOST_NOTES = 4
 """Notes that are shown beside the verdict; of more, the others follow at the end of the page."""
+MOST_STACKED = 7
+"""Columns of a table whose rows are shown as blocks where the screen is narrow; wider tables are scrolled."""
 SIGNATURES_INTRO = (
     "A signature contains everything that determines a number. Quote it with the number, so that others can reproduce "
     "it."
@@ -227,28 +229,37 @@ SIGNATURES_INTRO = (
 
 
 def document_page(document: Document, notes: Sequence[str]) -> str:
-    """The whole HTML file of a document: what is before its first section is the page's lead."""
+    """The whole HTML file of a document: the verdict and the notes, and then its sections."""
     lead: list[Html] = []
     sections: list[Section] = []
+    loose: list[Block] = []
     data = Html("")
     for block in document.blocks:
         if isinstance(block, Replies):
             found, data = block.render()
             sections += found
         elif isinstance(block, Section):
-            sections += [block] if "html" in block.only else []
-        else:
+            sections.append(block)
+        elif isinstance(block, Answer):
             lead += blocks_html([block], seed=document.seed)
+        elif "html" in block.only:
+            loose.append(block)
+    if loose:
+        sections.insert(0, Section(document.title, loose))
+    shown = [section for section in sections if "html" in section.only]
     run = [f"{count:,} {inflected(count, *noun)}" for count, *noun in document.counts]
     about = " · ".join([*run, *([f"seed {document.seed}"] if document.resamples else []), f"rejoinder {__version__}"])
-    lead.append(element("p", about, class_="run"))
-    lead.append(_note_list(notes[:MOST_NOTES]))
+    lead += [element("p", about, class_="run"), _note_list(notes[:MOST_NOTES])]
     more = notes[MOST_NOTES:]
     if more:
         lead.append(element("p", f"{counted(len(more), 'more note')} at the end of this page.", class_="note"))
-    sections.append(_origin(document, more))
     return render_page(
-        document.title, sections, question=document.question, lead=joined(lead), data=data, seed=document.seed
+        document.title,
+        [*shown, _origin(document, more)],
+        question=document.question,
+        lead=joined(lead),
+        data=data,
+        seed=document.seed,
     )
 
 
@@ -273,6 +284,8 @@ def _origin(document: Document, notes: Sequence[str]) -> Section:
 
 def blocks_html(blocks: Sequence[Block | Html], *, seed: int = 0, level: int = 3) -> list[Html]:
     """Each block as markup; sections within sections have a smaller title."""
+    if plain := next((block for block in blocks if isinstance(block, str) and not isinstance(block, Html)), ""):
+        raise TypeError(f"{plain!r} may contain unescaped text: must be Html, made with rejoinder.show.markup")
     return [
         block if isinstance(block, Html) else _block_html(block, seed, level)
         for block in blocks
@@ -284,10 +297,9 @@ def _block_html(block: Block, seed: int, level: int) -> Html:
     if isinstance(block, Answer):
         return _answer(block, seed)
     if isinstance(block, Say):
-        sentences = explained(filter(None, block.sentences))
         if block.lines:
-            return element("ul", *(element("li", sentence, dir="auto") for sentence in sentences), class_="notes")
-        return element("p", joined(sentences, " "), class_="intro", dir="auto")
+            return _note_list(block.sentences)
+        return element("p", " ".join(block.sentences), class_="intro", dir="auto")
     if isinstance(block, Table):
         return _table_html(block)
     if isinstance(block, Facts):
@@ -332,7 +344,8 @@ def _table_html(table: Table) -> Html:
     names = [column.label for column in columns]
     caption = table.title or ", ".join(filter(None, names))
     left = text_columns(columns, rows)
-    body = html_table(header, cells, caption=caption, left=left, class_="glance", stacked=names)
+    stacked = names if left == 1 and len(names) <= MOST_STACKED else None
+    body = html_table(header, cells, caption=caption, left=left, class_="glance", stacked=stacked)
     title = element("p", table.title, class_="intro", dir="auto") if table.title else Html("")
     note = element("p", table.note, class_="note", dir="auto") if table.note else Html("")
     return spaced(joined([title, body, note]))

@@ -95,6 +95,11 @@ _ESCAPES = {
     "<": "$<$",
     ">": "$>$",
     "~": r"\textasciitilde{}",
+    "→": r"$\rightarrow$",
+    "↓": r"$\downarrow$",
+    "−": "$-$",
+    "²": "$^2$",
+    "…": r"\ldots{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
 }

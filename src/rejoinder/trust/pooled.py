@@ -126,7 +126,7 @@ class PooledTrust(Result):
         """Plain values."""
         values = {
             "version": __version__,
-            "verdict": self.verdict,
+            **self.answer,
             "kind": self.kind,
             "metrics": {row.metric: _row_dict(row) for row in self.rows},
             "warnings": list(self.notes),

@@ -131,7 +131,7 @@ class Trust(Result):
             "seed": self.seed,
             "resamples": self.resamples,
             "signatures": dict(self.signatures),
-            "verdict": self.verdict,
+            **self.answer,
             "warnings": list(self.notes),
             "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
         }
