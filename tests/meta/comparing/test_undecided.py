@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rejoinder.comparing.page import render_report
 
 import rejoinder
 from rejoinder.adapters.reply_checks import assert_not_worse
-<<<<<<< HEAD
-from rejoinder.comparing.comparison import Comparison, gate
-=======
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.verdict import gate
->>>>>>> results
 from rejoinder.types import Example
 from scored_replies import render_report
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 from html import unescape
 
-<<<<<<< HEAD
-from rejoinder.comparing.page import answer, question_of
-
-from rejoinder.show.html import TERMS, explained, glossary
-=======
 from rejoinder.comparing.comparison import question_of
 from rejoinder.show.document import Answer
 from rejoinder.show.html import TERMS, blocks_html, explained, glossary
->>>>>>> results
 
 
 def plain(markup: str) -> str:
