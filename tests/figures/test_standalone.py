@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rejoinder.comparing.page import render_report
 
 import rejoinder
 from rejoinder.cli.demo_text import examples_path

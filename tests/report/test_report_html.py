@@ -12,7 +12,6 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from rejoinder.comparing.page import render_report
 
 from rejoinder._version import __version__
 from rejoinder.errors import CallError

@@ -32,6 +32,7 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.text.tokens import token_codes
+from rejoinder.text.words import synsets
 from rejoinder.types import Example
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -154,8 +155,20 @@ class Familiarity:
         return batch.keep(("unfamiliar", id(self)), lambda: (self, self._flags(batch)))[1]
 
     def rarity(self, batch: Batch) -> Floats:
-        """How unusual it is that a reply has so many words that are rare in the training text: -log probability."""
-        rarity: Floats = -self._counted(batch)[1]["reply words"]
+        """How unusual it is that a reply has so many English words that are rare in training text: -log probability.
+
+        Each word counts once. Names, typos and words of other languages, which WordNet does not have, do not count.
+        """
+        texts, n = self._counted(batch)[0], len(batch)
+        rare = self._is_unknown(texts)
+        for place in np.flatnonzero(rare).tolist():
+            rare[place] = bool(synsets(texts.vocabulary[place]))
+        in_reply = texts.owner < n
+        size = max(1, len(texts.vocabulary))
+        once = np.unique(texts.owner[in_reply] * size + texts.words[in_reply])
+        owner, word = once // size, once % size
+        met, seen = (np.bincount(owner, weights=flags[word], minlength=n) for flags in (rare, texts.is_word))
+        rarity: Floats = -_log_probability(met.astype(np.int64), seen.astype(np.int64), self.unknown)
         return rarity
 
     def _counted(self, batch: Batch) -> tuple[CountedTexts, dict[str, Floats]]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from rejoinder.comparing.page import render_report
 
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
