@@ -198,6 +198,7 @@ SHARED: dict[str, Check] = {
     "jobs": optional(whole(1, MOST_JOBS)),
     "keep_offensive": flag,
     "margin": optional(number(above=0)),
+    "max_cost": optional(number(above=0)),
     "on_error": one_of("raise", "skip"),
     "output": optional(path),
     "pair_by": optional(text),

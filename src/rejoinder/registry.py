@@ -125,11 +125,15 @@ ENCODERS: dict[str, str] = {
 """Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
 
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"bleu-{n}": ("bleu", {"n": n}) for n in (1, 2, 3, 4)},
+    "bleu-1": ("bleu", {"n": 1}),
+    "bleu-2": ("bleu", {"n": 2}),
+    "bleu-3": ("bleu", {"n": 3}),
+    "bleu-4": ("bleu", {"n": 4}),
     "rouge-l-f1": ("rouge-l", {"beta": 1.0, "refs": "max"}),
     "cider-d": ("cider", {"variant": "d"}),
     "cider-plain": ("cider", {"variant": "plain"}),
-    **{f"distinct-{n}": ("distinct", {"n": n}) for n in (1, 2)},
+    "distinct-1": ("distinct", {"n": 1}),
+    "distinct-2": ("distinct", {"n": 2}),
 }
 """Names that papers use for settings of one metric: name -> metric and parameters."""
 
@@ -141,29 +145,26 @@ def load(name_or_folder: str | Path, **parameters: Any) -> Any:
     `load("bleu", n=2)` and `load("bleu(n=2)")` are the same. What has to be trained is returned untrained where it is
     given by name; an evaluator that learns nothing from data can be used at once.
     """
+    text = str(name_or_folder)
     with offline():
-        return _loaded(str(name_or_folder), parameters)
-
-
-def _loaded(text: str, parameters: Mapping[str, Any]) -> Any:
-    if _is_folder(text):
-        return load_folder(text, parameters)
-    name, given = parse_spec(text)
-    given |= parameters
-    if name in TEMPLATES:
-        options = " ".join(f"--{model} MODEL" for model in TEMPLATES[name])
-        raise CallError(
-            f"{name} needs models that do not come with the package: rejoinder setup {name} {options} -o FOLDER, "
-            "and then the name of that folder"
-        )
-    if name in SHIPPED_FOLDERS:
-        return load_evaluator(shipped_folder(name), given)
-    if _is_folder(name):
-        return load_folder(name, given)
-    built = build(name, given)
-    if name in EVALUATORS.keys() - metric_names() and built.labels == built.dialogues == "unused":
-        return built.fit()
-    return built
+        if _is_folder(text):
+            return load_folder(text, parameters)
+        name, given = parse_spec(text)
+        given |= parameters
+        if name in TEMPLATES:
+            options = " ".join(f"--{model} MODEL" for model in TEMPLATES[name])
+            raise CallError(
+                f"{name} needs models that do not come with the package: rejoinder setup {name} {options} -o FOLDER, "
+                "and then the name of that folder"
+            )
+        if name in SHIPPED_FOLDERS:
+            return load_evaluator(shipped_folder(name), given)
+        if _is_folder(name):
+            return load_folder(name, given)
+        built = build(name, given)
+        if name in EVALUATORS.keys() - metric_names() and built.labels == built.dialogues == "unused":
+            return built.fit()
+        return built
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Any:
@@ -281,15 +282,11 @@ def _is_folder(text: str) -> bool:
 def _class(kind: str, name: str, table: Mapping[str, str], known: Iterable[str] | None = None) -> type[Any]:
     if name not in table:
         raise UnknownNameError(kind, name, table if known is None else known)
-    return _import(table[name])
-
-
-def _import(location: str) -> type[Any]:
-    module, _, attribute = location.partition(":")
+    module, _, attribute = table[name].partition(":")
     try:
         found: type[Any] = attrgetter(attribute)(importlib.import_module(module))
     except (ImportError, AttributeError) as error:
-        raise CallError(f"{location} cannot be imported ({error})") from error
+        raise CallError(f"{table[name]} cannot be imported ({error})") from error
     return found
 
 

@@ -357,21 +357,16 @@ class _Unknown:
 
 def field_types(cls: type[Any]) -> dict[str, Any]:
     """The type of each field of a dataclass."""
-    if cls not in _FIELD_TYPES:
-        _FIELD_TYPES[cls] = _resolved_types(cls)
+    unknown: dict[str, Any] = {}
+    while cls not in _FIELD_TYPES:
+        try:
+            _FIELD_TYPES[cls] = get_type_hints(cls, localns=unknown)
+        except NameError as error:
+            unknown[error.name or ""] = _Unknown
     return _FIELD_TYPES[cls]
 
 
 _FIELD_TYPES: dict[type[Any], dict[str, Any]] = {}
-
-
-def _resolved_types(cls: type[Any]) -> dict[str, Any]:
-    unknown: dict[str, Any] = {}
-    while True:
-        try:
-            return get_type_hints(cls, localns=unknown)
-        except NameError as error:
-            unknown[error.name or ""] = _Unknown
 
 
 def converted(value: Any, hint: Any) -> Any:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, shortened
 from rejoinder.progress import reported
 
 T = TypeVar("T")
@@ -25,7 +25,8 @@ THREADS = "REJOINDER_THREADS"
 """The variable that says how many threads this process may use; without it, as many as it has cores."""
 _BLAS = "OPENBLAS_NUM_THREADS"
 _OPENMP, _MKL = "OMP_NUM_THREADS", "MKL_NUM_THREADS"
-_LIBRARIES = (_OPENMP, _MKL, "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", THREADS)
+_POLARS = "POLARS_MAX_THREADS"
+_LIBRARIES = (_OPENMP, _MKL, _POLARS, "RAYON_NUM_THREADS", THREADS)
 
 _is_used = False
 """Whether this process, or the one that it was forked from, has used a thread pool."""
@@ -43,6 +44,14 @@ def use_thread_pools() -> None:
             "DataLoader(multiprocessing_context='spawn')"
         )
     _is_used = True
+
+
+def check_polars_threads() -> None:
+    """Call this before polars is used; CallError where its threads cannot run."""
+    value = os.environ.get(_POLARS, "")
+    if value.strip().lstrip("+").isdecimal() and int(value[:20]) == 0:
+        raise CallError(f"{_POLARS} is {shortened(value)}: expected at least 1 thread, or no such variable")
+    use_thread_pools()
 
 
 def usable_cores() -> int:

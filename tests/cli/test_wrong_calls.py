@@ -122,7 +122,7 @@ def test_a_report_goes_into_html(run: Run, replies: Path) -> None:
 
 def test_resume_needs_a_file(run: Run, replies: Path) -> None:
     ran = run("score", replies, "--resume")
-    message = "--resume needs -o: without a score file there is nothing to resume"
+    message = "resuming needs an output: without a score file there is nothing to resume"
     assert (ran.code, ran.err) == (2, f"rejoinder: {message}\n")
 
 

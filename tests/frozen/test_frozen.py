@@ -141,7 +141,7 @@ def test_what_the_help_of_each_verb_imports() -> None:
     assert freeze.imports_of_help() == json.loads(frozen("imports.json"))["help"]
 
 
-@pytest.mark.parametrize("name", ["score", "compare-two", "compare-default", "meta"])
+@pytest.mark.parametrize("name", ["score", "compare-two", "compare-default", "meta", "check", "metrics"])
 def test_what_a_run_imports(name: str, folder: Path) -> None:
     [run] = [run for run in RUNS if run.name == name]
     assert freeze.imports_of(run, folder) == json.loads(frozen("imports.json"))["runs"][name]

@@ -16,8 +16,7 @@ from rejoinder.errors import LONGEST_MESSAGE, CallError, RejoinderError
 from rejoinder.folders.outputs import UnfinishedRows, content_digest
 from rejoinder.registry import load
 from rejoinder.replies.pool import _finished_tally
-from rejoinder.scoring.score import FileTarget
-from rejoinder.scoring.score_file import PartFile, read_scores
+from rejoinder.scoring.score_file import ScoreFile, read_scores
 from rejoinder.specs import format_spec, parse_spec
 
 pytestmark = pytest.mark.slow
@@ -84,11 +83,11 @@ def test_records_of_runs(state: str, tmp_path: Path) -> None:
         path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
         try:
             if state == "finished":
-                FileTarget(target).check_finished(RUN)
+                ScoreFile(target).check_finished(RUN)
             elif state == "replies":
                 _finished_tally(target, RUN)
             else:
-                PartFile(target, RUN).restore({"bleu": np.zeros(2)}, 2)
+                ScoreFile(target).restore(RUN, {"bleu": np.zeros(2)}, 2)
         except RejoinderError as error:
             check_error(error)
             return

@@ -109,7 +109,7 @@ def test_a_doubtful_metric_decides_where_that_is_allowed() -> None:
     assert decided.decided
     assert decided.decisive_verdicts[0].p_adjusted == refused.decisive_verdicts[0].p_adjusted
     [note] = [note for note in decided.notes if "in spite of a doubt" in note]
-    assert note.startswith("decided in spite of a doubt, as asked: default-fast cannot judge 20 of 20 replies of a (")
+    assert note.startswith("decided in spite of a doubt: default-fast cannot judge 20 of 20 replies of a (")
     assert decided.table.doubts == refused.table.doubts
     with pytest.raises(rejoinder.RejoinderError, match="allow_doubtful"):
         rejoinder.compare(examples, metrics=["default-fast"], allow_doubtful="yes")

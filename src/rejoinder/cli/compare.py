@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from rejoinder.cli.judging import add_judging, plan_comparison, prepare_judges
+from rejoinder.cli.judging import add_judging, plan_comparison
 from rejoinder.cli.options import (
     add_by,
     add_report,
@@ -24,12 +23,8 @@ from rejoinder.cli.options import (
     write_report,
 )
 from rejoinder.cli.pairwise import run_pairwise
-from rejoinder.cli.releases.baseline import compare_with_baseline
+from rejoinder.errors import CallError
 from rejoinder.threads import multiply_on_one_thread
-
-if TYPE_CHECKING:
-    from rejoinder.comparing.comparison import Comparison
-    from rejoinder.scoring.score import Choice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,17 +115,34 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     multiply_on_one_thread()
+    from rejoinder.comparing.compare import compare
     from rejoinder.comparing.verdict import gate
     from rejoinder.folders.outputs import reserved
 
-    if arguments.pairwise is not None and arguments.baseline is None:
+    if arguments.pairwise is not None:
+        if arguments.baseline is not None:
+            raise CallError("--pairwise cannot be used with --baseline: expected one of them")
         return run_pairwise(arguments)
     chosen = chosen_metrics(arguments) if not arguments.scores else None
     if arguments.dry_run:
         return plan_comparison(chosen, arguments)
-    prepare_judges(chosen, arguments)
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)):
-        comparison = _compared(chosen, arguments)
+        comparison = compare(
+            *arguments.replies,
+            metrics=chosen if not arguments.scores else arguments.metric or None,
+            primary=arguments.primary,
+            margin=arguments.margin,
+            scores=origin_of(arguments.scores) if arguments.scores else None,
+            baseline=arguments.baseline,
+            pair_by=arguments.pair_by,
+            cluster=arguments.cluster,
+            labels=arguments.labels,
+            dimension=arguments.dimension,
+            predictor=arguments.predictor,
+            by=arguments.by,
+            max_cost=arguments.max_cost,
+            **run_settings(arguments),
+        )
         if arguments.report:
             write_report(arguments, comparison, ", ".join(arguments.replies or arguments.scores))
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
@@ -148,24 +160,3 @@ def run(arguments: argparse.Namespace) -> int:
     if checked is None or checked.passed:
         return 0
     return check_failed([checked.reason]) if checked.decided else check_failed([], [checked.reason])
-
-
-def _compared(chosen: Choice | None, arguments: argparse.Namespace) -> Comparison:
-    from rejoinder.comparing.compare import compare
-
-    if arguments.baseline is not None:
-        return compare_with_baseline(chosen, arguments)
-    return compare(
-        *arguments.replies,
-        metrics=chosen if not arguments.scores else arguments.metric or None,
-        primary=arguments.primary,
-        margin=arguments.margin,
-        scores=origin_of(arguments.scores) if arguments.scores else None,
-        pair_by=arguments.pair_by,
-        cluster=arguments.cluster,
-        labels=arguments.labels,
-        dimension=arguments.dimension,
-        predictor=arguments.predictor,
-        by=arguments.by,
-        **run_settings(arguments),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.judging import add_max_cost, prepare_judges
+from rejoinder.cli.judging import add_max_cost
 from rejoinder.cli.options import (
     add_scoring,
     chosen_metrics,
@@ -74,15 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _over_one_set(arguments: argparse.Namespace) -> None:
     from rejoinder.trust.trust import meta_evaluate
 
-    chosen = chosen_metrics(arguments)
-    prepare_judges(chosen, arguments)
     report = meta_evaluate(
         arguments.judged[0],
-        chosen,
+        chosen_metrics(arguments),
         scores=arguments.scores,
         dimension=arguments.dimension,
         studies=_studies(arguments),
         remove_outliers=arguments.remove_outliers,
+        max_cost=arguments.max_cost,
         **run_settings(arguments),
     )
     _show(report, arguments)
@@ -94,11 +93,10 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
     if arguments.scores or arguments.study:
         option = "--scores" if arguments.scores else "--study"
         raise CallError(f"{option} needs a single file of judged replies, found {len(arguments.judged)}")
-    chosen = chosen_metrics(arguments)
-    prepare_judges(chosen, arguments)
     analysis = meta_analyse(
         *arguments.judged,
-        metrics=chosen,
+        metrics=chosen_metrics(arguments),
+        max_cost=arguments.max_cost,
         dimension=arguments.dimension,
         remove_outliers=arguments.remove_outliers,
         **run_settings(arguments),

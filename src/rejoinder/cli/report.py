@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of a score file."""
     from rejoinder.folders.outputs import reserved
-    from rejoinder.scoring.parts import is_parts_folder, read_parts
+    from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.score_file import meta_path, read_scores
 
     target, scores = Path(arguments.output), Path(arguments.scores)
@@ -58,8 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]),
         ExitStack() as stack,
     ):
-        in_parts = is_parts_folder(scores)
-        table = read_parts(scores) if in_parts else read_scores(scores)
+        folder = PartsFolder(scores)
+        in_parts = folder.exists
+        table = folder.read() if in_parts else read_scores(scores)
         if arguments.replies:
             table = (_with_parts if in_parts else _with_replies)(table, arguments, stack)
         else:

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.engines import choose_metrics, prepared_local, prepared_ray
-from rejoinder.cli.judging import add_judging, prepare_judges, show_plans
+from rejoinder.cli.judging import add_judging, show_plans
 from rejoinder.cli.options import (
     add_by,
     add_replies,
     add_report,
     add_scoring,
     check_failed,
+    chosen_metrics,
     files_read,
-    open_source,
     origin_of,
     print_json,
     put,
     report_outputs,
+    run_settings,
     say,
     say_skipped,
     terminal_width,
     write_report,
 )
+from rejoinder.errors import CallError
 from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
-    from rejoinder.data.source import Source
-    from rejoinder.scoring.run import ScoringRun
-    from rejoinder.scoring.score import Target
+    from rejoinder.scoring.score import Prepared
     from rejoinder.scoring.table import ScoreTable
 
 
@@ -86,113 +83,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score a file of replies."""
     multiply_on_one_thread()
-    from rejoinder.folders.outputs import reserved
+    from rejoinder.scoring.score import choose, prepared
     from rejoinder.scoring.table import Threshold, failures, undecided
 
     _check_log(arguments.log)
-    target, thresholds = _target(arguments), [Threshold.parse(text) for text in arguments.fail_under]
-    with ExitStack() as stack:
-        outputs = [] if target is None else [target.output]
-        stack.enter_context(reserved(*outputs, *report_outputs(arguments.report), reads=files_read(arguments)))
-        finished = target if target is not None and arguments.resume and target.is_finished else None
-        _say_start(target, arguments)
-        wanted = choose_metrics(arguments)
-        source = stack.enter_context(closing(open_source(origin_of(arguments.replies), arguments)))
-        prepare = prepared_ray if arguments.engine == "ray" else prepared_local
-        prepared = prepare(source, wanted, arguments, stack)
+    if arguments.intervals and arguments.output is None:
+        raise CallError("--intervals needs -o: the bounds are written next to the scores")
+    thresholds = [Threshold.parse(text) for text in arguments.fail_under]
+    with prepared(
+        origin_of(arguments.replies),
+        choose(chosen_metrics(arguments)),
+        output=arguments.output,
+        resume=arguments.resume,
+        engine=arguments.engine,
+        intervals=arguments.intervals,
+        max_cost=arguments.max_cost,
+        reads=files_read(arguments),
+        beside=report_outputs(arguments.report),
+        say=lambda message: say(message, arguments),
+        option="--resume",
+        **run_settings(arguments),
+    ) as ready:
         for threshold in thresholds:
-            threshold.check_metric(prepared.chosen.metrics)
+            threshold.check_metric(ready.run.metrics)
         if arguments.dry_run:
-            return show_plans(prepared.chosen, list(source), arguments)
-        if finished is not None:
-            finished.check_finished(prepared.run.identity())
-            say(f"{finished.path} is finished: there is nothing left to do", arguments)
+            return show_plans(ready.run.metrics, list(ready.source), arguments)
+        if ready.is_finished:
+            ready.check_finished()
+            say(f"{arguments.output} is finished: there is nothing left to do", arguments)
             if not (arguments.report or arguments.log or arguments.fail_under or arguments.json):
                 return 0
-            table = prepared.run.finished_table(finished.read())
-        else:
-            prepare_judges(prepared.chosen, arguments)
-            with _resumable(target, arguments):
-                table = prepared.score(target.path if target else None)
+        if arguments.report and (replies := ready.run.replies) is not None:
+            replies.copies = True  # cheaper than to parse the replies once more for the report
+        table = ready.table()
         if arguments.report:
-            table = replace(table, replies=prepared.texts, reasoning=prepared.chosen.metrics)
-            write_report(arguments, table, f"Replies of {source.name}")
-        if arguments.log:
-            _log(table)
-        failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
-        checks = {"failed_checks": failed, "undecided_checks": unsettled}
-        _show(table, prepared.run, source, arguments, checks, is_new=finished is None)
+            write_report(arguments, table, f"Replies of {ready.source.name}")
+    if arguments.log:
+        from rejoinder.adapters.mlflow import log_scores
+
+        log_scores(table)
+    failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
+    _show(table, ready, arguments, {"failed_checks": failed, "undecided_checks": unsettled})
     return check_failed(failed, unsettled)
-
-
-def _target(arguments: argparse.Namespace) -> Target | None:
-    """Where the scores go; a CallError for options that need such a place where there is none."""
-    from rejoinder.errors import CallError
-    from rejoinder.folders.outputs import output_path
-    from rejoinder.scoring.score import FileTarget, FolderTarget
-
-    if arguments.output is not None:
-        path = output_path(arguments.output)
-        return FolderTarget(path) if arguments.engine == "ray" else FileTarget(path)
-    if arguments.engine == "ray":
-        raise CallError("--engine ray needs -o: the folder that the scores are written into")
-    if arguments.resume:
-        raise CallError("--resume needs -o: without a score file there is nothing to resume")
-    if arguments.intervals:
-        raise CallError("--intervals needs -o: the bounds are written next to the scores")
-    return None
-
-
-def _say_start(target: Target | None, arguments: argparse.Namespace) -> None:
-    """Say that an earlier run into the same place is not continued."""
-    if target is None or arguments.resume:
-        return
-    if (left := target.unfinished) is not None:
-        say(f"note: starting over; {left} of an interrupted run is replaced (--resume would resume it)", arguments)
-
-
-@contextmanager
-def _resumable(target: Target | None, arguments: argparse.Namespace) -> Iterator[None]:
-    """On an interrupt, print how to resume."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if target is not None and (left := target.unfinished) is not None:
-            say(f"the rows scored so far are in {left}; --resume continues from there", arguments)
-        raise
 
 
 def _check_log(log: str | None) -> None:
     """Raise a CallError, before anything is scored, where the package that logs is absent."""
     from importlib.util import find_spec
 
-    from rejoinder.errors import CallError
-
     if log and find_spec(log) is None:
         raise CallError(f"--log {log} needs a package that is not installed: pip install {log}")
 
 
-def _log(table: ScoreTable) -> None:
-    from rejoinder.adapters.mlflow import log_scores
-
-    log_scores(table)
-
-
 def _show(
-    table: ScoreTable,
-    scoring: ScoringRun,
-    source: Source,
-    arguments: argparse.Namespace,
-    checks: Mapping[str, Sequence[str]],
-    *,
-    is_new: bool,
+    table: ScoreTable, ready: Prepared, arguments: argparse.Namespace, checks: Mapping[str, Sequence[str]]
 ) -> None:
     from rejoinder.scoring.advice import meaning
     from rejoinder.show.text import wrapped
 
-    skipped = [str(error) for error in source.skipped.values()]
+    skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
     if arguments.json:
-        print_json({**scoring.meta(table), "skipped": skipped, **(checks if arguments.fail_under else {})})
+        print_json({**ready.run.meta(table), "skipped": skipped, **(checks if arguments.fail_under else {})})
     elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rejoinder.arrays import Ints
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.comparing.labels import RowLabels, human_means, labels_by_row
+from rejoinder.comparing.labels import human_means, labels_by_row
 from rejoinder.comparing.systems import join_systems, read_score_table
 from rejoinder.comparing.tests import PairTests, ranked_systems
 from rejoinder.comparing.verdict import Verdict
@@ -23,8 +23,8 @@ from rejoinder.data.records import FIELDS, FieldMap, Fields
 from rejoinder.data.replay import Replay
 from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.options import RESAMPLES, checked
-from rejoinder.scoring.run import LocalRun
+from rejoinder.options import RESAMPLES, checked, optional, path
+from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import Primary, ScoreTable, Slices
 from rejoinder.stats.means import Equivalence, MeanComparison
@@ -36,13 +36,14 @@ SMALLEST_ADJUSTED = ALPHA / 10
 """Enough permutations are drawn for adjusted p-values of the primary metric to get this small."""
 
 
-@checked()
+@checked(baseline=optional(path))
 def compare(
     *origins: Any,
     metrics: Metrics | Choice | None = None,
     primary: str | None = None,
     margin: float | None = None,
     scores: Any = None,
+    baseline: str | Path | None = None,
     pair_by: str | None = None,
     cluster: str | None = None,
     labels: Any = None,
@@ -50,6 +51,7 @@ def compare(
     predictor: str | None = None,
     allow_doubtful: bool = False,
     by: str | Sequence[str] = (),
+    max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -71,6 +73,9 @@ def compare(
     `scores` is a table of numbers that exist already (a file or a data frame with id, system and columns of numbers):
     it is compared instead of replies, and `metrics` may name its columns. It may also be a table that `score` returned.
 
+    `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
+    replies are those of one system, which is compared with it, without `metrics` by those of the release.
+
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
@@ -80,36 +85,59 @@ def compare(
     `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
     values, by the primary metric.
 
-    `jobs` is the number of processes that score, as in `score`.
+    `jobs` and `max_cost` are as in `score`.
     """
     if labels is None and not (dimension is None and predictor is None):
         raise CallError("a dimension and a predictor are for human labels: expected labels")
-    slices = (by,) if isinstance(by, str) else tuple(by)
+    slices = tuple(by)
+    settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
     grouped = _Grouped(replace(FieldMap.given(fields), by=slices), pair_by, cluster)
+    if baseline is not None:
+        others = {"scores": scores, "labels": labels, "pair_by": pair_by, "cluster": cluster, "by": by}
+        for name, value in others.items():
+            if value:
+                raise CallError(f"{name} cannot be used with baseline: expected one of them")
+        from rejoinder.comparing.history import compare_with_baseline  # which compares tables as this does
+
+        return compare_with_baseline(
+            Path(baseline),
+            origins,
+            None if metrics is None else choose(metrics),
+            primary=primary,
+            margin=margin,
+            max_cost=max_cost,
+            fields=grouped.fields,
+            on_error=on_error,
+            **settings,
+        )
     if scores is not None:
         if origins or labels is not None:
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
         if slices:
             raise CallError("slices need replies: expected no scores next to `by`")
         if isinstance(scores, ScoreTable):
-            return compare_table(scores, primary=primary, margin=margin)
+            return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
-    with ExitStack() as stack:
-        joined, seen = join_systems(origins, lambda some: _opened(some, grouped, on_error, stack), quiet=quiet)
-        chosen = choose(metrics).served_by(seen, ", ".join(source.name for source in joined.sources))
-        _check_named(chosen, {"predictor": predictor, "primary metric": primary})
-        examples = Replay(joined)
-        labelled = None if labels is None else labels_by_row(examples, read_labels(labels), dimension)
-        settings: Any = {"notes": chosen.notes, "groups": grouped.finder, "by": slices, "jobs": jobs}
-        table = LocalRun(examples, seen, chosen.metrics, "comparison", seed, resamples, quiet, **settings).score()
-        table = replace(table, replies=examples, reasoning=chosen.metrics)
-        skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
-        named = [label for label in chosen.metrics if label not in chosen.optional]
-        settings = {"allow_doubtful": allow_doubtful, "named": named, "skipped": skipped}
-        found = compare_table(table, primary=primary, margin=None if labelled else margin, **settings)
-        if labelled is not None:
-            found = _with_people(found, labelled, predictor, margin)
-    return found
+    wanted = choose(metrics)
+    joined, seen = join_systems(origins, partial(_opened, grouped=grouped, on_error=on_error), quiet=quiet)
+    replies = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
+    run = LocalRun.of(replies, wanted, seen, groups=grouped.finder, by=slices, **settings)
+    for role, metric in {"predictor": predictor, "primary metric": primary}.items():
+        if metric is not None and metric not in run.metrics:
+            raise UnknownNameError(role, metric, run.metrics)
+    labelled = None if labels is None else labels_by_row(replies, read_labels(labels), dimension)
+    with judges_limited(run.metrics.values(), max_cost, quiet=quiet):
+        table = run.score()
+    named = [label for label in run.metrics if label not in wanted.optional]
+    about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
+    found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
+    if labelled is None:
+        return found
+    clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
+    judged, values = labelled
+    human = human_means(table, clusters, values, judged, predictor or found.primary.metric, margin)
+    table = replace(found.table, labels=values.values)
+    return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
 
 
 @dataclass(frozen=True)
@@ -174,38 +202,16 @@ def _compared_scores(
     return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
 
 
-def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, stack: ExitStack) -> list[Source]:
-    """The sources of replies, closed with the stack."""
+def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError) -> list[Source]:
+    """The sources of replies."""
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    sources = [stack.enter_context(closing(Source(origin, grouped.fields, on_error))) for origin in origins]
+    sources = [Source(origin, grouped.fields, on_error) for origin in origins]
     if any(source.holds_examples for source in sources):
         grouped.check_examples()
     return sources
-
-
-def _check_named(chosen: Choice, names: Mapping[str, str | None]) -> None:
-    """Raise an UnknownNameError if a metric with a role (role -> its name) is not one of those that are computed."""
-    for role, name in names.items():
-        if name is not None and name not in chosen.metrics:
-            raise UnknownNameError(role, name, chosen.metrics)
-
-
-def _with_people(
-    compared: Comparison, labelled: tuple[str, RowLabels], predictor: str | None, margin: float | None
-) -> Comparison:
-    """The comparison with the human means that labels and scores give together."""
-    judged, values = labelled
-    table = compared.table
-    human = human_means(table, _clusters(table), values, judged, predictor or compared.primary.metric, margin)
-    table = replace(table, labels=values.values)
-    return replace(compared, table=table, human=human, margin=margin, notes=(*compared.notes, *human.notes))
-
-
-def _clusters(table: ScoreTable) -> Ints:
-    return np.arange(len(table)) if table.grouping is None else table.grouping.clusters
 
 
 def compare_table(
@@ -237,7 +243,7 @@ def compare_table(
             else verdict
             for verdict in verdicts
         ]
-    notes = dict.fromkeys(f"decided in spite of a doubt, as asked: {doubt}" for doubt in doubts)
+    notes = dict.fromkeys(f"decided in spite of a doubt: {doubt}" for doubt in doubts)
     notes |= dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
     rankings = dict(ranked_systems(tests, verdicts))
     unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
@@ -257,6 +263,8 @@ def compare_table(
         ranked,
         margin=margin,
         slices={slices.field: _by_slice(table, slices, decisive.metric) for slices in table.slices},
+        replies=table.replies,
+        metrics=table.reasoning,
     )
 
 
@@ -275,17 +283,13 @@ def _by_slice(table: ScoreTable, slices: Slices, metric: str) -> dict[str, tuple
     return verdicts
 
 
-def _better(table: ScoreTable, label: str) -> bool | None:
-    """Whether higher scores are better; None where the metric does not say."""
-    return table.higher_is_better.get(label, True) if table.says_better(label) else None
-
-
 def _verdict(
     table: ScoreTable, metric: str, a: str, b: str, result: MeanComparison, p_adjusted: float, level: float
 ) -> Verdict:
     """The verdict that a test's result leads to, given what is known about the metric and the replies of both."""
     grouping = table.grouping
-    found = Verdict(metric, a, b, result, p_adjusted, _better(table, metric), level, doubt=table.doubt(metric, (a, b)))
+    better = table.higher_is_better.get(metric, True) if table.says_better(metric) else None
+    found = Verdict(metric, a, b, result, p_adjusted, better, level, doubt=table.doubt(metric, (a, b)))
     return found if grouping is None else replace(found, unit=grouping.unit, paired_by=grouping.paired_by)
 
 

@@ -15,6 +15,7 @@ from rejoinder.comparing.tests import Ranking
 from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
 from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
+from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import REMEDY
@@ -74,15 +75,17 @@ class Comparison(Result):
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
+    replies: Replay | None = field(default=None, compare=False, repr=False)
+    """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
+    """Metric label -> the metric, of those that give reasons for their scores."""
 
-    @property
-    def replies(self) -> Replay | None:
-        """The replies, where a report can read their texts."""
-        return self.table.replies
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replies": None, "metrics": {}}
 
     def without_texts(self) -> Comparison:
         """The same comparison, whose report has no texts."""
-        return replace(self, table=replace(self.table, replies=None))
+        return replace(self, replies=None)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -213,7 +216,7 @@ class Comparison(Result):
                 answer,
                 Section("The comparison", means, "Comparison"),
                 *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
-                *page_blocks(table, primary),
+                *page_blocks(replace(table, replies=self.replies, reasoning=self.metrics), primary),
                 Section(tests, [_all_tests(self), *_in_words(self)], "Tests", folded=True),
             ],
             question=question_of(self.systems),

@@ -16,12 +16,15 @@ import numpy as np
 
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.comparing.release import Release, is_release, read_release
-from rejoinder.comparing.systems import check_equal_signatures
+from rejoinder.comparing.release import Release, is_release, read_release, scored_release
+from rejoinder.comparing.systems import check_equal_signatures, labels_of
 from rejoinder.comparing.verdict import Verdict
 from rejoinder.data.contexts import GroupFinder, Grouping
+from rejoinder.data.records import FieldMap
+from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.outputs import Output
+from rejoinder.scoring.score import Choice, choose
 from rejoinder.scoring.score_file import score_output
 from rejoinder.scoring.table import ScoreTable, Summary, json_ready
 from rejoinder.show.document import Answer, Block, Column, Document, Figures, Result, Section, Table, renamed
@@ -310,6 +313,31 @@ def compare_releases(
     check_comparable(old, new.name, {label: new.table.signatures[label] for label in metrics})
     table = joined_releases(old, new, metrics)
     return compare_table(table, primary=primary, margin=margin, named=named, skipped=new.skipped)
+
+
+def compare_with_baseline(
+    baseline: Path,
+    origins: Sequence[Any],
+    chosen: Choice | None,
+    *,
+    primary: str | None,
+    margin: float | None,
+    fields: FieldMap,
+    on_error: OnError,
+    **settings: Any,
+) -> Comparison:
+    """The comparison of replies with a recorded release; without metrics, by those that the release was scored by."""
+    if not origins:
+        raise CallError("baseline needs replies to compare with it: expected at least one file")
+    old = baseline_of(baseline)
+    metrics = choose(old.table.metrics) if chosen is None else chosen
+    label = labels_of(origins[:1])[0]
+    name = label if label != old.name else f"{label} (new)"
+    check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})
+    source = Source(origins[0] if len(origins) == 1 else [Path(origin) for origin in origins], fields, on_error)
+    new = scored_release(source, name, metrics, **settings)
+    named = () if chosen is None else new.table.metrics
+    return compare_releases(old, new, new.table.metrics, primary=primary, margin=margin, named=named)
 
 
 def check_comparable(old: Release, name: str, signatures: Mapping[str, str]) -> None:

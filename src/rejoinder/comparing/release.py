@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +16,10 @@ from typing import Any
 
 from rejoinder.data.contexts import GroupFinder, context_key
 from rejoinder.data.files import rows_of_file
-from rejoinder.data.source import Source, survey
+from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.folders.outputs import temporary_beside
-from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice
 from rejoinder.scoring.score_file import metadata_of, publish_scores, read_scores
 from rejoinder.scoring.table import ScoreTable
@@ -44,31 +43,21 @@ class Release:
     """Messages about records that could not be read and were skipped."""
 
 
-def scored_release(source: Source, name: str, chosen: Choice, **settings: Any) -> Release:
+def scored_release(
+    source: Source, name: str, chosen: Choice, *, max_cost: float | None = None, **settings: Any
+) -> Release:
     """The release whose replies a source has, scored now; `settings` are those of a LocalRun."""
-    with closing(source):
-        seen = survey(source, quiet=settings.get("quiet", True))
-        if len(seen.systems) > 1:
-            found = ", ".join(seen.systems)
-            raise CallError(f"{source.name} has the replies of several systems ({found}): a release is one system")
-        served = chosen.served_by(seen, source.name)
-        keys = _KeyFinder()
-        run = LocalRun(
-            source,
-            seen,
-            served.metrics,
-            source.name,
-            groups=lambda: keys,
-            keep_ids=True,
-            notes=served.notes,
-            **settings,
-        )
+    keys = _KeyFinder()
+    run = LocalRun.of(source, chosen, groups=lambda: keys, keep_ids=True, **settings)
+    if len(run.seen.systems) > 1:
+        found = ", ".join(run.seen.systems)
+        raise CallError(f"{source.name} has the replies of several systems ({found}): a release is one system")
+    with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
         table = _named(run.score(), name)
-        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-        meta = {**run.meta(table), "release": name, "recorded": moment}
-        return Release(
-            name, moment, table, keys.contexts, keys.labelled(), meta, tuple(map(str, source.skipped.values()))
-        )
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    meta = {**run.meta(table), "release": name, "recorded": moment}
+    skipped = tuple(map(str, source.skipped.values()))
+    return Release(name, moment, table, keys.contexts, keys.labelled(), meta, skipped)
 
 
 def _named(table: ScoreTable, name: str) -> ScoreTable:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,10 @@ from rejoinder.data.source import OnError, Source, Survey, survey
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of
 from rejoinder.options import fitting, one_or_more
-from rejoinder.scoring.parts import PartsFolder, is_parts_folder, joined_parts
+from rejoinder.scoring.parts import PartsFolder, joined_parts
+from rejoinder.scoring.reliability import Doubts
 from rejoinder.scoring.score import Choice, Metrics
-from rejoinder.scoring.score_file import metadata_of, range_of
+from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
 
@@ -45,6 +48,21 @@ class JoinedSources:
     names: tuple[dict[str, str], ...]
     """One mapping per source: its name for a system -> the unique one."""
 
+    @property
+    def name(self) -> str:
+        """The names of all sources."""
+        return ", ".join(source.name for source in self.sources)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read; none for objects in memory."""
+        return tuple(file for source in self.sources for file in source.files)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """About the records that could not be read and were skipped."""
+        return tuple(str(error) for source in self.sources for error in source.skipped.values())
+
     def __iter__(self) -> Iterator[Example]:
         for source, names in zip(self.sources, self.names, strict=True):
             for example in source:
@@ -59,11 +77,14 @@ def join_systems(
     A folder or pattern of several files that name no system has one system per file.
     """
     joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
-    files = [file for source in joined.sources for file in source.files]
-    if len(origins) == 1 and len(files) > 1 and joined.names[0].keys() == {""}:
-        names = list(map(str, files))
+    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, joined.files))
         joined, seen = join(opened(names), labels_of(names), quiet=quiet)
-    check_several_systems(seen)
+    if len(seen.systems) < 2:
+        raise CallError(
+            f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
+            "field such as `system` or `model` that names the system of each reply"
+        )
     return joined, seen
 
 
@@ -71,23 +92,13 @@ def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
     seen = [survey(source, quiet=quiet) for source in sources]
     names = unique_names([one.systems for one in seen], labels)
-    systems = tuple(name for mapping in names for name in mapping.values())
-    joined = Survey(
-        count=sum(s.count for s in seen),
-        digest=hashlib.blake2b("".join(s.digest for s in seen).encode(), digest_size=16).hexdigest(),
-        has={need: sum(s.has[need] for s in seen) for need in seen[0].has},
-        systems=systems,
-    )
-    return JoinedSources(tuple(sources), names), joined
-
-
-def check_several_systems(seen: Survey) -> None:
-    """Raise a CallError unless there are two systems or more."""
-    if len(seen.systems) < 2:
-        raise CallError(
-            f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
-            "field such as `system` or `model` that names the system of each reply"
-        )
+    count, digest, has = 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    for one in seen:
+        count += one.count
+        digest.update(one.digest.encode())
+        has.update(one.has)
+    systems = tuple(chain.from_iterable(map(dict.values, names)))
+    return JoinedSources(tuple(sources), names), Survey(count, digest.hexdigest(), dict(has), systems)
 
 
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:
@@ -192,7 +203,7 @@ def read_score_table(
 
     `metrics` may name the columns; without it, all that hold only numbers are taken.
     """
-    folders = [path for path in paths_of(origin) if is_parts_folder(path)]
+    folders = [path for path in paths_of(origin) if PartsFolder(path).exists]
     if folders:
         if len(folders) < len(paths_of(origin)) or pair_by is not None or cluster is not None:
             raise CallError("scores in parts are compared with each other, paired by context: expected only folders")
@@ -223,6 +234,7 @@ def read_score_table(
         ranges={label: range_of(ends) for label, ends in known.items()},
         higher_is_better=meta["higher_is_better"],
         notes=notes,
+        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -233,6 +245,7 @@ def read_score_table(
 def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict[str, Any]]:
     """What the metadata of the files say of their columns; CallError if a column was not computed in the same way."""
     found: dict[str, dict[str, Any]] = {"signatures": {}, "ranges": {}, "higher_is_better": {}}
+    doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
         meta, _ = metadata_of(file)
@@ -242,7 +255,9 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
             said_by.setdefault(label, file)
         for key, known in found.items():
             known |= meta.get(key, {})
-    return found
+        for label, systems in doubts_of(meta):
+            doubts[label] = {**doubts.get(label, {}), **systems}
+    return {**found, "doubts": doubts}
 
 
 def check_equal_signatures(label: str, signatures: Mapping[Any, str]) -> None:

@@ -260,7 +260,7 @@ _LANGSMITH_MODELS = (
     *("extra.metadata.ls_model_name", "extra.invocation_params.model", "extra.invocation_params.model_name"),
     "metadata.ls_model_name",
 )
-_LANGSMITH_THREADS = tuple(f"extra.metadata.{name}" for name in ("session_id", "thread_id", "conversation_id"))
+_LANGSMITH_THREADS = ("extra.metadata.session_id", "extra.metadata.thread_id", "extra.metadata.conversation_id")
 
 
 def is_langsmith(record: Mapping[str, Any]) -> bool:

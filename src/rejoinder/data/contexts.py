@@ -8,7 +8,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain, pairwise
 from typing import Any
@@ -263,7 +263,13 @@ class GroupFinder:
     def keys_of(self, example: Example) -> tuple[int, int]:
         """A number for the context and one for the dialogue; 0 where there is no dialogue."""
         dialogue = self.hashed(example.dialogue_id) if example.dialogue_id else 0
-        return self.hashed(self._key(example)), dialogue
+        if self.pair_by is None:
+            return self.hashed(context_key(example)), dialogue
+        value: object = getattr(example, self.pair_by)
+        if not value:
+            called = self.called or self.pair_by
+            raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
+        return self.hashed((self.pair_by, value)), dialogue
 
     def beginnings_of(self, example: Example) -> list[int]:
         """A number for each beginning of the context, of the whole context last."""
@@ -304,15 +310,6 @@ class GroupFinder:
             return Grouping(contexts, contexts)
         return Grouping(contexts, clusters, unit, found_by=found_by)
 
-    def _key(self, example: Example) -> tuple[object, ...]:
-        if self.pair_by is None:
-            return context_key(example)
-        value: object = getattr(example, self.pair_by)
-        if not value:
-            called = self.called or self.pair_by
-            raise CallError(f"cannot pair by {called!r}: example {example.id!r} of {example.system!r} has none")
-        return (self.pair_by, value)
-
 
 def context_key(example: Example) -> tuple[object, ...]:
     """What replies to one context have in common, where no field was named to pair them by."""
@@ -329,8 +326,8 @@ class _Continuations:
 
     _rows: dict[int, int] = field(default_factory=dict)
     """Hash of a context -> the first row that has it."""
-    _beginnings: array[int] = field(default_factory=lambda: array("q"))
-    _lengths: array[int] = field(default_factory=lambda: array("q"))
+    _beginnings: array[int] = field(default_factory=partial(array, "q"))
+    _lengths: array[int] = field(default_factory=partial(array, "q"))
 
     def add(self, row: int, numbers: list[int]) -> None:
         """Remember a context by the numbers of its beginnings, of the whole context last."""

@@ -33,8 +33,7 @@ class TableRow(dict[str, str]):
 
 def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     """Records of a file, by its suffix: .jsonl, .json, .csv, .tsv, .parquet, .xlsx; text may be gzipped (.gz)."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ".jsonl")
+    kind = Path(name.lower().removesuffix(".gz")).suffix or ".jsonl"
     if kind in {".parquet", ".pq"}:
         return _parquet(path, name)
     if kind in {".csv", ".tsv"}:
@@ -125,20 +124,20 @@ def _json_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Itera
     for number, line in lines_of_file(path, name, first, offset):
         if isinstance(line, DataError):
             yield number, line
-        elif line.strip():
-            yield number, _parsed(line.rstrip(), name, number)
-
-
-def _parsed(line: str, name: str, number: int) -> Any:
-    try:
-        return json_value(line)
-    except JSONDecodeError as error:
-        problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object per line"
-    except RepeatedKeyError as error:
-        problem = str(error)
-    except ValueError as error:  # nested too deep; a number of too many digits
-        problem = f"is not usable JSON ({error}): expected one object per line"
-    return DataError(problem, file=name, line=number)
+            continue
+        if not line.strip():
+            continue
+        try:
+            record = json_value(line.rstrip())
+        except JSONDecodeError as error:
+            problem = f"is not valid JSON ({error.msg} at column {error.colno}): expected one object per line"
+            record = DataError(problem, file=name, line=number)
+        except RepeatedKeyError as error:
+            record = DataError(str(error), file=name, line=number)
+        except ValueError as error:  # nested too deep; a number of too many digits
+            problem = f"is not usable JSON ({error}): expected one object per line"
+            record = DataError(problem, file=name, line=number)
+        yield number, record
 
 
 class _TextLines:

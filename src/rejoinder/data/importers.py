@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.data.chats import (
@@ -353,11 +353,7 @@ def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn
     """How to read a file that begins with these records; DataError where they could mean several things."""
     inner = [one for record in records for one in records_of_page(record)]
     reply = "each assistant message" if every_turn else "the last assistant message"
-    reading = _understood([one for one in inner or records if isinstance(one, dict)], name, given, reply)
-    return replace(reading, pages=True) if inner else reading
-
-
-def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Reading:
+    sample = [one for one in inner or records if isinstance(one, dict)]
     if not sample:
         return Reading(given, given)
     shape = None if {"response", "messages"} & given.names.keys() else shape_of(sample, name)
@@ -373,6 +369,7 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
             shape.name,
             mapping,
             tuple(note for note in notes if note),
+            pages=bool(inner),
         )
     columns = columns_of(sample, name, given)
     chats = [record[columns.fields.of("messages")] for record in sample if record.get(columns.fields.of("messages"))]
@@ -388,8 +385,9 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
         given,
         shape="a chat log with messages" if chats else kind if guessed else OWN_FORMAT,
         mapping=", ".join(guessed),
-        notes=(*unused, *_notes_on_messages(chats)),
+        notes=(*unused, *(_notes_on_messages(chats) if chats else ())),
         hint=suggestion(sample, columns.fields.names) if unnamed else "",
+        pages=bool(inner),
     )
 
 

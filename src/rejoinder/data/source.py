@@ -10,11 +10,12 @@ import shutil
 import sys
 import tempfile
 import warnings
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol, TypeVar
 
@@ -105,7 +106,7 @@ class Source(ErrorPolicy):
         """The file that is being read."""
 
     def __iter__(self) -> Iterator[Example]:
-        return (example for _, _, example in self.numbered())
+        return map(itemgetter(2), self.numbered())
 
     def numbered(self) -> Iterator[tuple[int, int, Example]]:
         """Record number, line number and example, for each example."""
@@ -171,7 +172,8 @@ class Source(ErrorPolicy):
         reading = self.readings.get(name)
         if reading is None:
             first, rows = _first_rows(rows)
-            reading = understand([record for _, record in first], name, self.given, every_turn=self.every_turn)
+            sample = list(map(itemgetter(1), first))
+            reading = understand(sample, name, self.given, every_turn=self.every_turn)
             if reading.is_foreign and str(reading) not in map(str, self.readings.values()):
                 level = logging.WARNING if reading.notes else logging.INFO
                 _log.log(level, "%s: %s", name, reading)
@@ -195,6 +197,7 @@ class Source(ErrorPolicy):
 
     def _spill(self, stream: IO[bytes]) -> Path:
         self._spilled = tempfile.TemporaryDirectory(prefix="rejoinder-")
+        weakref.finalize(self, self._spilled.cleanup)  # a result may keep the replies for longer than its function runs
         path = Path(self._spilled.name) / "stream"
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
@@ -285,7 +288,7 @@ def _records_of(origin: Any) -> Iterable[Any]:
 T = TypeVar("T")
 
 _AT_ONCE = 64
-_values = attrgetter("system", "id", "context", "references")
+_values, _slices = attrgetter("system", "id", "context", "references"), attrgetter("slices")
 
 
 @dataclass(frozen=True)
@@ -330,7 +333,7 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
         if digest:
             written = [*map(bytes_of, examples)]
             content.update(b"".join(written))
-            if any(values := [example.slices for example in examples]):
+            if any(values := list(map(_slices, examples))):
                 by_fields = True
                 sliced.update(json.dumps(values).encode())
             if visitor is not None:

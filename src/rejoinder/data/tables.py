@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
 from rejoinder.data.opening import LONGEST_LINE, unreadable
-from rejoinder.errors import CallError, DataError, MissingExtraError, RejoinderError, cut, shortened
-from rejoinder.threads import use_thread_pools
+from rejoinder.errors import DataError, MissingExtraError, RejoinderError, cut, shortened
+from rejoinder.threads import check_polars_threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _ROWS = 4096
-_THREADS = "POLARS_MAX_THREADS"
 
 
 def parquet_records(path: Path, name: str, skipped: int = 0) -> Iterator[dict[str, Any]]:
@@ -63,14 +62,6 @@ def frame_records(frame: pl.LazyFrame, name: str, problem: str = "cannot be coll
         if records is None:
             return
         yield from records
-
-
-def check_polars_threads() -> None:
-    """Call this before polars is used; CallError where its threads cannot run."""
-    value = os.environ.get(_THREADS, "")
-    if value.strip().lstrip("+").isdecimal() and int(value[:20]) == 0:
-        raise CallError(f"{_THREADS} is {shortened(value)}: expected at least 1 thread, or no such variable")
-    use_thread_pools()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, repeat
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -43,7 +43,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Reason -> what was noticed, in words."""
-_REASON_SETS = tuple(chain.from_iterable(combinations(REASONS, size) for size in range(1, len(REASONS) + 1)))
+_REASON_SETS = tuple(chain(*map(combinations, repeat(REASONS), range(1, len(REASONS) + 1))))
 
 RATE = 0.001
 """How often training text itself may exceed a limit; a reason has two or four limits."""

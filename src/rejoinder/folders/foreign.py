@@ -11,6 +11,7 @@ import io
 import json
 import logging
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
@@ -89,14 +90,78 @@ def onnx_session(weights: bytes, options: Any, file: str) -> Any:
         raise DataError(f"is not an ONNX model ({first_line(error)})", file=file) from error
 
 
-def faiss_index(serialized: NDArray[np.uint8], file: str) -> Any:
-    """The index of faiss that an array of bytes holds."""
+def faiss_graph(serialized: NDArray[np.uint8], vectors: NDArray[np.float32], file: str) -> Any:
+    """The HNSW index of faiss over these vectors that an array of bytes holds.
+
+    The bytes are read field by field before faiss sees them: other kinds of index name files, which faiss would open,
+    and it follows links to rows that do not exist.
+    """
     import faiss
 
+    try:
+        _check_graph(serialized.tobytes(), vectors)
+    except (ValueError, struct.error) as error:
+        problem = f"is not a graph over {len(vectors)} vectors ({error})"
+        raise DataError(problem, file=file, field="graph") from None
     try:
         return faiss.deserialize_index(serialized)
     except Exception as error:  # RuntimeError, AssertionError
         raise DataError(f"is not an index ({first_line(error)})", file=file) from error
+
+
+def _check_graph(content: bytes, vectors: NDArray[np.float32]) -> None:
+    """ValueError or struct.error unless the bytes are faiss's IndexHNSWFlat with inner products over these vectors.
+
+    The order of fields is that of faiss (impl/index_write.cpp, `write_HNSW`), the same in all versions since 1.5.
+    """
+    rows, width = vectors.shape
+    at = 0
+
+    def take(layout: str) -> tuple[Any, ...]:
+        nonlocal at
+        found = struct.unpack_from(f"<{layout}", content, at)
+        at += struct.calcsize(f"<{layout}")
+        return found
+
+    def take_array(kind: str) -> NDArray[Any]:
+        nonlocal at
+        [length] = take("Q")
+        size = length * np.dtype(kind).itemsize
+        if size > len(content) - at:
+            raise ValueError("it is cut off")
+        at += size
+        return np.frombuffer(content, kind, length, at - size)
+
+    def expect(name: bytes) -> None:
+        """The name of a kind of index, and what all of them have: width, rows, two unused, trained, kind of product."""
+        found, *sizes, _, _, trained, product = take("4siqqq?i")
+        if (found, sizes, trained, product) != (name, [width, rows], True, 0):
+            raise ValueError(f"expected {name.decode()} with {rows} rows of {width} numbers")
+
+    expect(b"IHNf")
+    take_array("<f8")  # the probabilities of levels, for rows that are added
+    ends, levels, offsets, links = (take_array(kind) for kind in ("<i4", "<i4", "<u8", "<i4"))
+    entry, highest, *_ = take("5i")
+    # `ends[level]` to `ends[level + 1]` are a row's links on this level; `offsets` is where each row's links begin.
+    if len(levels) != rows or len(ends) < 2 or ends[0] != 0 or (np.diff(ends) < 0).any():
+        raise ValueError("its levels do not fit")
+    if not (levels.min() >= 1 and levels.max() < len(ends) and len(offsets) == rows + 1 and offsets[0] == 0):
+        raise ValueError("its levels do not fit")
+    if not np.array_equal(offsets[1:], np.cumsum(ends[levels], dtype=np.uint64)) or offsets[-1] != len(links):
+        raise ValueError("its offsets do not fit")
+    if len(links) and not (links.min() >= -1 and links.max() < rows):
+        raise ValueError("it links to a row that does not exist")
+    if not (0 <= entry < rows and levels[entry] == highest + 1 == levels.max()):
+        raise ValueError("its entry does not fit")
+    for level in range(1, highest + 1):
+        here = offsets[:-1][levels > level].astype(np.int64)
+        linked = links[here[:, None] + np.arange(ends[level], ends[level + 1])]
+        if (levels[linked[linked >= 0]] <= level).any():
+            raise ValueError("it links to a row on a level that the row does not have")
+    expect(b"IxFI")
+    take("Q")  # the numbers of the vectors
+    if content[at:] != np.ascontiguousarray(vectors, "<f4").tobytes():
+        raise ValueError("its vectors are not those of the folder")
 
 
 def tokeniser_of(definition: str, file: str, most: int | None = None) -> Tokenizer:

@@ -265,14 +265,19 @@ def text_of(response: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
+_MOST_OFF = 10
+"""No prompt has fewer tokens than the estimate divided by this: each would have some 30 bytes."""
+
+
 def usage_of(response: Mapping[str, Any], read: int, written: int) -> Usage:
     """Tokens read and written as the server counted them, or else the given estimates.
 
-    Some servers report no counts, only one of them, or counts that cannot be right, such as 0 for an answer with text.
+    Some servers report no counts, only one of them, or counts that cannot be right, such as 0 for an answer with text,
+    or 1 for a prompt of a page.
     """
     usage = response.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    found_read = _count(counts.get("prompt_tokens"), 1)
+    found_read = _count(counts.get("prompt_tokens"), max(1, read // _MOST_OFF))
     found_written = _count(counts.get("completion_tokens"), 0 if _is_empty(response) else 1)
     return Usage(
         read if found_read is None else found_read,

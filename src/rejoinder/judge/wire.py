@@ -106,12 +106,17 @@ class Wire:
         self.cleaner = KeyCleaner(key)
         bearer = self.endpoint.key_header.lower() == "authorization"
         headers = {self.endpoint.key_header: f"Bearer {key}" if bearer else key} if key else {}
-        self._client = httpx2.Client(
-            headers=headers,
-            timeout=self.endpoint.timeout,
-            follow_redirects=False,
-            limits=httpx2.Limits(max_connections=self.endpoint.concurrency),
-        )
+        try:
+            self._client = httpx2.Client(
+                headers=headers,
+                timeout=self.endpoint.timeout,
+                follow_redirects=False,
+                limits=httpx2.Limits(max_connections=self.endpoint.concurrency),
+            )
+        except (ValueError, ImportError, httpx2.InvalidURL) as error:  # proxies that environment variables name
+            raise CallError(
+                f"judge: the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({error})"
+            ) from None
 
     def close(self) -> None:
         """Close every connection."""
@@ -188,7 +193,7 @@ class Wire:
         try:
             found = self.cleaner.parsed(content)
         except ValueError:
-            return content.decode("utf-8", "replace")
+            return content.decode("utf-8", "replace").replace("\0", "")  # of UTF-16, between the letters of a key
         error = found.get("error", found) if isinstance(found, dict) else found
         message = error.get("message", error) if isinstance(error, dict) else error
         return message if isinstance(message, str) else json.dumps(found, ensure_ascii=False)
@@ -260,8 +265,9 @@ DEEPEST = 50
 """Levels of an answer's JSON; a deeper one cannot be used."""
 REMOVED = "[key]"
 
-_QUERY = re.compile(r"(api-version=[0-9a-z.-]{1,40})?", re.IGNORECASE)
-"""Azure's endpoints need the version; every other parameter is refused, because any name may stand for a secret."""
+_QUERY = re.compile(r"(api-version=(\d{4}-\d\d-\d\d(-preview)?|v\d{1,2}|preview|latest))?", re.IGNORECASE | re.ASCII)
+"""Azure's endpoints need the version; every other parameter is refused, because any name may stand for a secret, and so
+is what is no version."""
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 _HEADER = re.compile("[A-Za-z][A-Za-z0-9-]*")
 

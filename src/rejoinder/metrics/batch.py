@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
@@ -15,15 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.data.tables import check_polars_threads
 from rejoinder.text.tokens import dropped_words, parse_strip, strip_speakers, token_codes, writable
+from rejoinder.threads import check_polars_threads
 from rejoinder.types import Example
 
 T = TypeVar("T")
 
 BATCH = 8192
 """Examples per batch: enough for vectorised code, few enough for the processor's cache and a laptop's memory."""
-_references = attrgetter("references")
+_references, _response = attrgetter("references"), attrgetter("response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Batch:
     @cached_property
     def responses(self) -> pl.Series:
         """The replies as text. (examples,)"""
-        return pl.Series([example.response for example in self.examples], dtype=pl.String)
+        return pl.Series(list(map(_response, self.examples)), dtype=pl.String)
 
     @cached_property
     def references(self) -> pl.Series:
@@ -97,7 +97,7 @@ class Batch:
 
     def tokens(self, options: TextOptions) -> Tokens:
         """Replies and references as token codes."""
-        return self.keep(options, lambda: self._tokens(options))
+        return self.keep(options, partial(self._tokens, options))
 
     def _tokens(self, options: TextOptions) -> Tokens:
         vocabulary, rows = encode(pl.concat([self.responses, self.references]), options)

@@ -149,7 +149,7 @@ def shared_overlap(batch: Batch, options: TextOptions, orders: int) -> NgramOver
 # equal those of NLTK.
 
 
-SMOOTHINGS = ("none", "floor", "add-k", "exp", *(f"nltk-{method}" for method in range(8)))
+SMOOTHINGS = ("none", "floor", "add-k", "exp", *map("nltk-{}".format, range(8)))
 
 
 # NLTK's defaults for its methods 1, 6 and 4.

@@ -68,7 +68,7 @@ class Likelihood:
 
 LUONG, BAHDANAU = "luong", "bahdanau"
 ATTENTIONS = (LUONG, BAHDANAU)
-"""Kinds of attention to the tokens of a context: `attention.py`."""
+"""Kinds of attention to the tokens of a context: `recurrent.py`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -157,7 +157,7 @@ class Decoder(nn.Module):
         return nats
 
     def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
-        """Log-probabilities after one more token, and the new state: see `reply_models/neural/search.py`."""
+        """Log-probabilities after one more token, and the new state: see `replies/search.py`."""
         states, new = self._read(self.words(last) + state.given, state)
         return self.next_token.logs(torch.tanh(self.out(states))), new
 

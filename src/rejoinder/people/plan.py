@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from rejoinder.comparing.systems import join, labels_of
 from rejoinder.data.judged import chosen_dimensions, read_judged
 from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import OnError, Source
-from rejoinder.errors import CallError, DataError
+from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import checked, number, one_of, optional, several, whole
 from rejoinder.scoring.run import LocalRun
@@ -194,19 +193,13 @@ def _judged(
 def _scored(
     origins: Sequence[Any], metric: str | Metric, fields: FieldMap | None, on_error: OnError, *, quiet: bool
 ) -> tuple[PilotSpread, str, list[str]]:
-    with ExitStack() as stack:
-        sources = [stack.enter_context(closing(Source(origin, fields, on_error))) for origin in origins]
-        joined, seen = join(sources, labels_of(origins), quiet=quiet)
-        where = ", ".join(source.name for source in sources)
-        examples = list(joined)
-        if not examples:
-            raise DataError("has no replies: expected at least one", file=where)
-        chosen = choose(metric).served_by(seen, where)
-        if len(chosen.metrics) != 1:
-            raise CallError(f"a pilot is scored by one metric, found {len(chosen.metrics)}")
-        table = LocalRun(examples, seen, chosen.metrics, "pilot", resamples=1, quiet=quiet).score()
+    joined, seen = join([Source(origin, fields, on_error) for origin in origins], labels_of(origins), quiet=quiet)
+    run = LocalRun.of(joined, choose(metric), seen, resamples=1, quiet=quiet)
+    if len(run.metrics) != 1:
+        raise CallError(f"a pilot is scored by one metric, found {len(run.metrics)}")
+    table = run.score()
     (label,) = table.metrics
-    systems = [example.system for example in examples]
+    systems = [table.system_names[code] for code in table.system_of.tolist()]
     contexts = np.arange(len(table)) if table.grouping is None else table.grouping.contexts
     return pilot_spread(table[label].reshape(-1, 1), systems, contexts), label, list(table.notes)
 

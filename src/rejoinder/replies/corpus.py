@@ -20,7 +20,7 @@ from rejoinder.arrays import Ints, Ragged, Vectors
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.errors import DataError, NeedsError
 from rejoinder.folders.array_schema import Array
-from rejoinder.folders.foreign import faiss_index
+from rejoinder.folders.foreign import faiss_graph
 from rejoinder.folders.saved import read_arrays, read_texts, write_arrays, write_texts
 from rejoinder.folders.sources import require_extra
 from rejoinder.metrics.batch import TextOptions, encode
@@ -327,10 +327,7 @@ class GraphIndex:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], vectors: Vectors, file: Path) -> GraphIndex:
         """The index from the arrays that `arrays` returned, which were read from a file, over these vectors."""
         _faiss()
-        graph = faiss_index(arrays["graph"], str(file))
-        if (graph.ntotal, graph.d) != vectors.shape or not hasattr(graph, "hnsw"):
-            raise DataError(f"is not a graph over {len(vectors)} vectors", file=str(file), field="graph")
-        return cls(graph)
+        return cls(faiss_graph(arrays["graph"], vectors, str(file)))
 
     def search(self, queries: Vectors, k: int) -> Ints:
         """The k rows nearest to each query, best first; -1 where fewer are found. (queries, k)"""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 #
 # The encoder reads contexts and replies, and its weights are not trained; M and b are learned from dialogues, true
 # replies against random ones. Only encoding is slow, and each text is encoded once. The form of the paper, two
-# recurrent networks that are trained as well, is in `dual_encoder_rnn.py`.
+# recurrent networks that are trained as well, is `RecurrentDualEncoder`.
 
 
 # Retrieval by p = sigmoid(c^T M r + b) with any encoder of contexts and replies: shared by both dual encoders.

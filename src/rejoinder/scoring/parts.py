@@ -177,6 +177,37 @@ class PartsFolder:
         """Whether there is a folder of this kind."""
         return os.path.isfile(self.manifest_path)  # False, not an error, for a name that is too long
 
+    @property
+    def output(self) -> Output:
+        """The folder as an output of a run."""
+        return Output(self.path, check=self.check, is_folder=True)
+
+    @property
+    def interrupted(self) -> Path | None:
+        """What an interrupted run left; None if there is nothing."""
+        return self.path if self.exists and (not self.manifest.is_finished or self.manifest.failed) else None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there are scores, and nothing to resume."""
+        return self.exists and self.interrupted is None
+
+    def check_finished(self, run: Mapping[str, Any]) -> None:
+        """Raise an error unless the finished scores are those of this run, and no part is missing or damaged."""
+        check_same_run(self.manifest.run, run, self.path)
+        told = self.complete()
+        for number in told.present:
+            part = self.part(number)
+            if not part.is_file():
+                raise DataError(f"is missing: {START_OVER}", file=str(part))
+            found = len(_frame(part, ["id"]))
+            if found != told.rows[number]:
+                raise DataError(f"has {found} rows, expected {told.rows[number]}: {START_OVER}", file=str(part))
+
+    def read(self) -> ScoreTable:
+        """The table that the folder holds."""
+        return joined_parts([self], [{name: name for name in self.complete().systems}])
+
     @cached_property
     def manifest(self) -> Manifest:
         """What the folder contains; DataError where that cannot be read."""
@@ -276,16 +307,6 @@ def _lines(log: Path, count: int) -> Iterator[tuple[int, int]]:
             yield number, size
 
 
-def parts_output(path: Path) -> Output:
-    """The folder of scores as an output of a run."""
-    return Output(path, check=PartsFolder(path).check, is_folder=True)
-
-
-def is_parts_folder(path: Path) -> bool:
-    """Whether a path names scores in parts."""
-    return PartsFolder(path).exists
-
-
 # Tables of scores from folders of parts, read part by part.
 #
 # Texts are never read. What is kept are numbers: eight bytes per score, and twenty for the system, the context and the
@@ -377,24 +398,6 @@ class PartIds(Sequence[str]):
             yield from _frame(part, ["id"])["id"].to_list()
 
 
-def read_parts(path: Path) -> ScoreTable:
-    """The table that a folder of parts holds."""
-    folder = PartsFolder(path)
-    return joined_parts([folder], [{name: name for name in folder.complete().systems}])
-
-
-def check_parts(folder: PartsFolder) -> None:
-    """Raise a DataError if a part of finished scores is missing, damaged or not as long as recorded."""
-    told = folder.complete()
-    for number in told.present:
-        part = folder.part(number)
-        if not part.is_file():
-            raise DataError(f"is missing: {START_OVER}", file=str(part))
-        found = len(_frame(part, ["id"]))
-        if found != told.rows[number]:
-            raise DataError(f"has {found} rows, expected {told.rows[number]}: {START_OVER}", file=str(part))
-
-
 def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, str]]) -> ScoreTable:
     """The table of several folders; `names` has, for each, the name in the table of each of its systems.
 
@@ -408,6 +411,7 @@ def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, st
     codes = [{writable(own): place[name] for own, name in mapping.items()} for mapping in names]
     rows = PartRows.read(opened, labels, codes)
     meta = metas[0] if len(metas) == 1 else _joined_meta(metas, labels)
+    meta = {**meta, "doubts": _joined_doubts(metas, names, labels)}
     ids = PartIds(opened)
     return table_of(rows.scores, systems, rows.systems, meta, "no metadata", ids=ids, grouping=rows.grouping())
 
@@ -434,6 +438,19 @@ def _joined_meta(metas: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> d
     }
     notes = dict.fromkeys(note for meta in metas for note in meta.get("warnings", ()))
     return {**told, "warnings": list(notes)}
+
+
+def _joined_doubts(
+    metas: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, str]], labels: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Metric -> what the metadata say of the replies that it cannot judge, by the systems' names in the table."""
+    found: dict[str, dict[str, Any]] = {}
+    for meta, mapping in zip(metas, names, strict=True):
+        for label, systems in meta.get("doubts", {}).items():
+            if label in labels:
+                told = {mapping[system]: doubt for system, doubt in systems.items() if system in mapping}
+                found.setdefault(label, {}).update(told)
+    return found
 
 
 def _frame(part: Path, columns: list[str] | None = None) -> polars.DataFrame:

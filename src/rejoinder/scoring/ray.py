@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rejoinder.data.source import Source, Survey
-from rejoinder.data.spans import UNIT, Span, SpanReader
+from rejoinder.data.replay import Replay
+from rejoinder.data.source import Source, Survey, survey
+from rejoinder.data.spans import UNIT, Span, SpanFinder, SpanReader
 from rejoinder.errors import CallError, RejoinderError, WorkerError
 from rejoinder.folders.foreign import array_archive
 from rejoinder.folders.sources import require_extra
@@ -35,6 +36,8 @@ from rejoinder.types import Example
 
 if TYPE_CHECKING:
     import ray
+
+    from rejoinder.scoring.score import Choice
 
 # A run on Ray: parts of the input are scored by actors of a cluster, or of a Ray on this machine, into a folder.
 #
@@ -68,8 +71,20 @@ class RayRun(ScoringRun):
     failed: dict[int, str] = field(default_factory=dict)
     """Parts that could not be scored, with the reason; filled by the run."""
 
-    def score(self, target: Path, *, resume: bool = False) -> ScoreTable:
+    @classmethod
+    def of(cls, source: Source, wanted: Choice, seen: Survey | None = None, **settings: Any) -> Self:
+        """The run over a source of files, with the parts that it is cut into."""
+        require_extra("scale", "--engine ray")
+        spans = SpanFinder(source)
+        digest = settings.pop("digest", True)
+        seen = survey(source, quiet=settings.get("quiet", False), digest=digest, visitor=spans)
+        run = super().of(source, wanted, seen, **settings)
+        return replace(run, examples=source, spans=spans.found(part_size(run.metrics, seen)))
+
+    def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; its rows are written into the folder."""
+        if target is None:
+            raise CallError("a run on Ray needs an output: the folder that the scores are written into")
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
         check_shareable(scorer)
         folder = PartsFolder(target.resolve())
@@ -89,10 +104,10 @@ class RayRun(ScoringRun):
         folder.finish(replace(finished, meta=self.meta(table)))
         return table
 
-    def take(self, rows: Collection[int]) -> dict[int, Example]:
-        """The examples of some rows of the table, read from the input again."""
-        present = [span for number, span in enumerate(self.spans) if number not in self.failed]
-        return SpanReader.of(self._source).take(present, rows)
+    @property
+    def replies(self) -> Replay | None:
+        """The replies of the parts that were scored."""
+        return _Parts(self._source, self.spans, self.failed)
 
     @property
     def _source(self) -> Source:
@@ -173,7 +188,21 @@ class RayRun(ScoringRun):
             slices=rows.found_slices(),
             seed=self.seed,
             resamples=self.resamples,
+            replies=self.replies,
         )
+
+
+class _Parts(Replay):
+    """The replies of parts of files, of which single ones are read without what is before their part."""
+
+    def __init__(self, source: Source, spans: Sequence[Span], failed: Mapping[int, str]) -> None:
+        super().__init__(source, copies=False)
+        self._source, self._spans, self._failed = source, spans, failed
+
+    def take(self, rows: Collection[int]) -> dict[int, Example]:
+        """The examples of some rows of the table, read from the input again."""
+        present = [span for number, span in enumerate(self._spans) if number not in self._failed]
+        return SpanReader.of(self._source).take(present, rows)
 
 
 def _read_state(path: Path) -> State:

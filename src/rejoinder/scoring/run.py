@@ -1,4 +1,4 @@
-"""A run of metrics over a source: settings, sizes, what resuming depends on, and the run in this process."""
+"""One pass of metrics over a source: survey, choose, observe, score, table. Every verb that scores begins here."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.arrays import storage
 from rejoinder.data.contexts import GroupFinder
 from rejoinder.data.replay import Replay
-from rejoinder.data.source import Survey, in_batches
+from rejoinder.data.source import Survey, in_batches, survey
 from rejoinder.errors import CallError, DataError, listed
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import BATCH, Batch
@@ -29,14 +28,18 @@ from rejoinder.options import RESAMPLES
 from rejoinder.progress import LONG, Ahead, bar, duration
 from rejoinder.registry import JUDGES, load
 from rejoinder.scoring.processes import Processes
-from rejoinder.scoring.score_file import PartFile, score_rows
+from rejoinder.scoring.score_file import ScoreFile, score_rows
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable, SliceFinder
 from rejoinder.show.text import one_line
 from rejoinder.threads import usable_cores
 from rejoinder.types import Example, Scores
 
-# What runs of all engines have in common: their settings, the metadata of their scores, what resuming depends on.
+if TYPE_CHECKING:
+    from rejoinder.scoring.score import Choice
+
+# What runs of all engines have in common: survey and choice, their settings, the metadata of their scores, and what
+# resuming depends on. Every verb that scores begins with `of`.
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,20 @@ class ScoringRun:
     """Fields by which results are shown separately."""
     jobs: int | None = None
     """How many processes score; None: as many as pay."""
+
+    @classmethod
+    def of(
+        cls, source: Any, wanted: Choice, seen: Survey | None = None, *, digest: bool = True, **settings: Any
+    ) -> Self:
+        """The run of those of the wanted metrics that the source allows; it is surveyed, unless it was `seen` before.
+
+        The source is a Source, several that were joined, or a Replay of one of them.
+        """
+        examples = source if isinstance(source, Replay) else Replay(source, copies=False)
+        seen = seen or survey(source, quiet=settings.get("quiet", False), digest=digest)
+        name = settings.pop("name", None) or getattr(examples.examples, "name", "examples")
+        chosen = wanted.served_by(seen, name)
+        return cls(examples, seen, chosen.metrics, name, notes=chosen.notes, **settings)
 
     def meta(self, table: ScoreTable) -> dict[str, Any]:
         """What makes every number traceable: version, seed, signatures, data."""
@@ -92,23 +109,48 @@ class ScoringRun:
             "signatures": {label: metric.signature for label, metric in self.metrics.items()},
         }
 
+    @property
+    def replies(self) -> Replay | None:
+        """The replies, from which the report of a result can take texts."""
+        return self.examples if isinstance(self.examples, Replay) else None
+
     def finished_table(self, table: ScoreTable) -> ScoreTable:
-        """The table of finished scores of this run, with the groups and slices of its examples."""
+        """The table of finished scores of this run, with what a file of scores does not hold of its examples."""
         groups, slices = self.groups(), SliceFinder(self.by)
         for batch in in_batches(self.examples, BATCH):
             groups.add(batch)
             slices.add(batch)
-        return replace(table, grouping=groups.found(), slices=slices.found())
+        reasoning = Scorer(self.metrics, self.seen.systems).reasoning
+        return replace(table, grouping=groups.found(), slices=slices.found(), replies=self.replies, reasoning=reasoning)
 
     def bar(self, doing: str) -> Any:
         """Progress over all replies."""
         return bar(doing, total=self.seen.count, unit="replies", quiet=self.quiet)
 
 
-# The scoring loop: all batches of a source, on this machine, in one process or several.
-#
-# Metrics that need to know the whole corpus read it first. Then every batch is scored; if there is an output
-# file, the rows of a batch are on disk before the next batch begins.
+@contextmanager
+def judges_limited(metrics: Iterable[Metric], most: float | None, *, quiet: bool) -> Iterator[None]:
+    """Let the judges among the metrics together cost at most this much during the block, and be as quiet as the run."""
+    if most is None and not any(map(_asks, metrics)):
+        yield
+        return
+    from rejoinder.judge.judge import judges_in, limit_cost
+
+    judges = judges_in(metrics)
+    before = [(judge.asker, judge.asker.quiet, list(judge.asker.budgets)) for judge in judges]
+    if most is not None:
+        limit_cost(judges, most)
+    try:
+        for judge in judges:
+            judge.asker.quiet = quiet
+        yield
+    finally:
+        for asker, was_quiet, budgets in before:
+            asker.quiet, asker.budgets[:] = was_quiet, budgets
+
+
+# A run on this machine, in one process or several: metrics that need to know the whole corpus read it first, then every
+# batch is scored. If there is an output file, the rows of a batch are on disk before the next batch begins.
 
 
 KEPT = 16 * BATCH
@@ -122,122 +164,87 @@ class LocalRun(ScoringRun):
     def score(self, target: Path | None = None, *, resume: bool = False) -> ScoreTable:
         """The table of scores; with a target, its rows are written there too."""
         scorer = Scorer(self.metrics, self.seen.systems, self.intervals)
-        columns = _Columns.of(self.seen.count, scorer.columns, self.groups(), SliceFinder(self.by))
-        part = PartFile(target, self.identity()) if target else None
-        done = part.restore(columns.scores, self.seen.count) if part and resume else 0
+        count, names = self.seen.count, scorer.columns
+        scores = {name: storage(count, np.float64, len(names)) for name in names}
+        systems, ids = storage(count, np.int32), list[str]()
+        groups, slices = self.groups(), SliceFinder(self.by)
+        output, done, start = ScoreFile(target) if target else None, 0, 0
         with ExitStack() as stack:
-            if part is not None:
-                if not done:
-                    part.start()
-                stack.enter_context(part.kept_only_for_resuming())
-            engine = stack.enter_context(closing(self._engine(scorer)))
-            batches = self._observed(scorer, engine, stack)
+            if output is not None:
+                done = self._begun(output, scores, stack, resume=resume)
+            size = batch_size(self.metrics, self.seen, BATCH)
+            processes = processes_for(self.jobs, scorer, count, size)
+            engine = InProcess(scorer) if processes == 1 else stack.enter_context(closing(Processes(scorer, processes)))
+            batches = self._observed(engine, size)
             if not self.quiet:
-                batches = announced(batches, scorer.ready, self.seen.count - done, processes=engine.count)
-            file = stack.enter_context(part.appending()) if part is not None else None
-            self._fill(columns, scorer, engine.score(batches, done), file, done)
-        table = scorer.table(
-            columns.scores,
-            columns.systems,
-            ids=columns.ids,
-            notes=self.notes,
-            grouping=columns.groups.found(),
-            slices=columns.slices.found(),
-            seed=self.seed,
-            resamples=self.resamples,
-        )
-        if part is not None:
-            part.publish(self.meta(table), scorer.columns)
-        return table
-
-    @cached_property
-    def _size(self) -> int:
-        return batch_size(self.metrics, self.seen, BATCH)
-
-    def _engine(self, scorer: Scorer) -> InProcess | Processes:
-        count = processes_for(self.jobs, scorer, self.seen.count, self._size)
-        return InProcess(scorer) if count == 1 else Processes(scorer, count)
-
-    def _observed(self, scorer: Scorer, engine: InProcess | Processes, stack: ExitStack) -> Iterator[Batch]:
-        """The batches to score, after the metrics that must know the whole corpus have read it."""
-        if not scorer.must_observe:
-            return self._batches(self.examples)
-        examples, kept = self.examples, deque[Batch]()
-        in_memory = self.seen.count <= KEPT
-        if not in_memory and not isinstance(examples, Replay):
-            examples = stack.enter_context(closing(Replay(examples)))
-        with self.bar("reading the corpus") as moving:
-            for batch in engine.observe(self._batches(examples)):
-                moving.update(len(batch))
-                if in_memory:
-                    kept.append(batch)
-        engine.finish_observing()
-        return (kept.popleft() for _ in range(len(kept))) if in_memory else self._batches(examples)
-
-    def _batches(self, examples: Iterable[Example]) -> Iterator[Batch]:
-        return (Batch(part) for part in in_batches(examples, self._size))
-
-    def _fill(
-        self,
-        columns: _Columns,
-        scorer: Scorer,
-        scored: Iterable[tuple[Batch, dict[str, Scores] | None]],
-        file: IO[str] | None,
-        done: int,
-    ) -> None:
-        """Take over the scores of all batches; the first `done` rows have theirs already."""
-        start = 0
-        with self.bar("scoring") as moving:
+                batches = announced(batches, scorer.ready, count - done, processes=processes)
+            file = stack.enter_context(output.rows.appending()) if output is not None else None
+            moving = stack.enter_context(self.bar("scoring"))
             ahead = Ahead(moving)
             scorer.advance = ahead.add
-            for batch, scores in scored:
+            for batch, found in engine.score(batches, done):
                 stop = start + len(batch)
-                if stop > self.seen.count:
+                if stop > count:
                     raise self._changed()
-                columns.systems[start:stop] = scorer.system_codes(batch.examples)
-                columns.groups.add(batch.examples)
-                columns.slices.add(batch.examples)
+                systems[start:stop] = scorer.system_codes(batch.examples)
+                groups.add(batch.examples)
+                slices.add(batch.examples)
                 if self.keep_ids:
-                    columns.ids.extend(example.id for example in batch.examples)
-                if scores is not None:
-                    columns.put(start, stop, scores)
-                    if file is not None:
-                        first = max(start, done)
-                        file.writelines(score_rows(batch.examples[first - start :], columns.between(first, stop)))
-                        file.flush()
+                    ids.extend(example.id for example in batch.examples)
+                for name, values in (found or {}).items():
+                    scores[name][start:stop] = values
+                if found and file is not None:
+                    first = max(start, done)
+                    rows = {name: column[first:stop] for name, column in scores.items()}
+                    file.writelines(score_rows(batch.examples[first - start :], rows))
+                    file.flush()
                 start = stop
                 ahead.finish(len(batch))
-        if start < self.seen.count:
-            raise self._changed()
+            if start < count:
+                raise self._changed()
+        table = scorer.table(
+            scores,
+            systems,
+            notes=self.notes,
+            ids=ids,
+            grouping=groups.found(),
+            slices=slices.found(),
+            seed=self.seed,
+            resamples=self.resamples,
+            replies=self.replies,
+        )
+        if output is not None:
+            output.publish(self.identity(), self.meta(table), names)
+        return table
+
+    def _begun(self, output: ScoreFile, scores: Mapping[str, Scores], stack: ExitStack, *, resume: bool) -> int:
+        """Begin the file of rows, or fill in the scores of an interrupted run; how many replies are done."""
+        done = output.restore(self.identity(), scores, self.seen.count) if resume else 0
+        if not done:
+            output.rows.start(self.identity())
+        stack.enter_context(output.rows.kept_only_for_resuming())
+        return done
+
+    def _observed(self, engine: InProcess | Processes, size: int) -> Iterator[Batch]:
+        """The batches to score, after the metrics that must know the whole corpus have read it."""
+        examples = self.examples
+        if engine.scorer.must_observe:
+            kept, in_memory = deque[Batch](), self.seen.count <= KEPT
+            if not in_memory:
+                examples = examples if isinstance(examples, Replay) else Replay(examples)
+                examples.copies = True
+            with self.bar("reading the corpus") as moving:
+                for batch in engine.observe(Batch(part) for part in in_batches(examples, size)):
+                    moving.update(len(batch))
+                    if in_memory:
+                        kept.append(batch)
+            engine.finish_observing()
+            if in_memory:
+                return (kept.popleft() for _ in range(len(kept)))
+        return (Batch(part) for part in in_batches(examples, size))
 
     def _changed(self) -> DataError:
         return DataError(f"changed while it was read: expected {self.seen.count} examples", file=self.name)
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The results for each example: one number per column, its system, its groups, and its id if ids are kept."""
-
-    scores: Mapping[str, Scores]
-    systems: NDArray[np.int32]
-    groups: GroupFinder
-    slices: SliceFinder
-    ids: list[str]
-
-    @classmethod
-    def of(cls, count: int, names: Sequence[str], groups: GroupFinder, slices: SliceFinder) -> _Columns:
-        """Room for that many examples."""
-        scores = {name: storage(count, np.float64, len(names)) for name in names}
-        return cls(scores, storage(count, np.int32), groups, slices, [])
-
-    def put(self, start: int, stop: int, scores: Mapping[str, Scores]) -> None:
-        """Store the scores of some examples."""
-        for name, values in scores.items():
-            self.scores[name][start:stop] = values
-
-    def between(self, start: int, stop: int) -> dict[str, Scores]:
-        """The scores of some examples."""
-        return {name: column[start:stop] for name, column in self.scores.items()}
 
 
 # Scores batches in this process.
@@ -248,8 +255,6 @@ class InProcess:
     """One batch after the other."""
 
     scorer: Scorer
-    count: ClassVar[int] = 1
-    """Processes that score."""
 
     def observe(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Each batch, after the metrics that must know the whole corpus have read it."""
@@ -272,9 +277,6 @@ class InProcess:
             else:
                 yield batch, self.scorer.score(batch)
 
-    def close(self) -> None:
-        """Nothing has to be ended."""
-
 
 # Where batches are cut, and how many processes score them.
 #
@@ -296,6 +298,8 @@ with one metric they save little or nothing, whatever the number of replies. The
 because short runs gain little.
 """
 
+_is_slow = attrgetter("is_slow")
+
 THREADS_USE = 0.65
 """The share of the cores that the threads of one process make use of: an evaluator on two threads takes 1.4 to 1.6
 times the CPU time that it takes on one."""
@@ -307,7 +311,7 @@ def batch_size(metrics: Mapping[str, Metric], seen: Survey, largest: int = BATCH
     Replies of several systems to one context may be far apart in a file. An evaluator reads their context once if they
     are in one batch, so such files are not cut into small ones.
     """
-    slow = any(metric.is_slow for metric in metrics.values())
+    slow = any(map(_is_slow, metrics.values()))
     return min(largest, SLOW_BATCH) if slow and len(seen.systems) == 1 else largest
 
 
@@ -320,7 +324,7 @@ def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> in
         return 1
     batches = -(-count // size)
     if jobs is None:
-        slow = any(metric.is_slow for metric in scorer.metrics.values())
+        slow = any(map(_is_slow, scorer.metrics.values()))
         cores = usable_cores() if slow or count * len(scorer.metrics) >= FEWEST_FAST else 1
         longest = size * -(-batches // cores)  # replies of the process that has most of them
         jobs = cores if longest < count / (cores * THREADS_USE) else 1
@@ -449,4 +453,4 @@ def _seconds(metric: Metric, examples: Sequence[Example]) -> float:
 
 
 def _asks(metric: Metric) -> bool:
-    return metric.name in JUDGES or any(_asks(part) for part in metric.parts)
+    return metric.name in JUDGES or any(map(_asks, metric.parts))

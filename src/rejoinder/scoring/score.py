@@ -1,43 +1,54 @@
-"""The verb: which metrics, which targets, scoring and the table in one call."""
+"""The verb: which metrics, where their scores go, scoring and the table in one call."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from rejoinder.data.opening import files_of
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source, Survey, survey
-from rejoinder.data.tables import polars_failures
+from rejoinder.data.source import OnError, Source, Survey
 from rejoinder.errors import CallError, NeedsError, shortened
-from rejoinder.folders.outputs import START_OVER, Output, UnfinishedRows, check_finished, check_same_run
+from rejoinder.folders.outputs import Output, named_files, output_path, paths_of, reserved
 from rejoinder.metrics.base import Metric, ScoreWarning
-from rejoinder.options import RESAMPLES, checked, one_or_more
+from rejoinder.options import RESAMPLES, checked, one_of
 from rejoinder.registry import ALIASES, build, load, metric_names
-from rejoinder.scoring.parts import PartsFolder, check_parts, parts_output, read_parts
-from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score_file import lacks_only_metadata, metadata_of, read_scores, score_output
+from rejoinder.scoring.parts import PartsFolder
+from rejoinder.scoring.run import LocalRun, judges_limited
+from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import one_line
 
-# Choosing, scoring and the table in one call, from Python.
+if TYPE_CHECKING:
+    from rejoinder.scoring.ray import RayRun
+
+# Choosing, scoring and the table in one call.
 
 
-@checked(by=one_or_more("the name of a field, or a list of names"))
+Engine = Literal["local", "ray"]
+
+
+@checked(engine=one_of("local", "ray"))
 def score(
     examples: Any,
     metrics: Metrics | None = None,
     *,
+    output: str | Path | None = None,
+    resume: bool = False,
+    engine: Engine = "local",
     intervals: bool = False,
     by: str | Sequence[str] = (),
+    max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
     resamples: int = RESAMPLES,
     jobs: int | None = None,
+    quiet: bool = True,
 ) -> ScoreTable:
     """Score examples (a list, a frame, a data set, a path) by metrics given by name, such as ["bleu(n=2)", "rouge-l"].
 
@@ -45,35 +56,122 @@ def score(
     evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
     names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
+
+    `output` is a file (.jsonl, .csv, .parquet) that the scores of each reply are written to, in one piece when all are
+    there. With `resume` an interrupted run into it is continued, and finished scores are read; an error if its data,
+    metrics or settings are not those of this call. `engine="ray"` scores files on the cluster of RAY_ADDRESS, or a Ray
+    that is started on this machine, into an `output` folder.
+
     `jobs` is the number of processes that score; by default as many as there are cores for evaluators, and for fast
     metrics where there are many replies, else one. Scores stay the same, but for the last digits of evaluators in
-    torch.
+    torch. `max_cost` is the most that all judges together may cost, by the prices given with each judge.
     """
-    chosen = choose(metrics)
-    with closing(Source(examples, replace(FieldMap.given(fields), by=tuple(by)), on_error)) as source:
-        seen = survey(source, digest=False)
-        served = chosen.served_by(seen, source.name)
-        run = LocalRun(
-            source,
-            seen,
-            served.metrics,
-            source.name,
-            seed,
-            resamples,
-            quiet=True,
-            intervals=intervals,
-            notes=served.notes,
-            keep_ids=True,
-            by=tuple(by),
-            jobs=jobs,
-        )
-        table = run.score()
-        skipped = list(source.skipped.values())
+    with prepared(
+        examples,
+        choose(metrics),
+        output=output,
+        resume=resume,
+        engine=engine,
+        fields=replace(FieldMap.given(fields), by=tuple(by)),
+        on_error=on_error,
+        max_cost=max_cost,
+        reads=named_files(metrics),
+        say=lambda message: warnings.warn(message, ScoreWarning, stacklevel=5),
+        digest=output is not None,
+        intervals=intervals,
+        seed=seed,
+        resamples=resamples,
+        jobs=jobs,
+        quiet=quiet,
+        keep_ids=True,
+    ) as ready:
+        table = ready.table()
+    skipped = list(ready.source.skipped.values())
     if skipped:
         warnings.warn(f"left out {len(skipped)} unreadable examples; the first: {skipped[0]}", stacklevel=2)
     for note in table.notes:
         warnings.warn(one_line(note), ScoreWarning, stacklevel=3)
     return table
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose input was surveyed and whose metrics were chosen, with the place that its scores go to."""
+
+    run: LocalRun | RayRun
+    source: Source
+    output: ScoreFile | PartsFolder | None
+    is_finished: bool
+    """Whether the output has all scores already, and is not to be replaced."""
+    resume: bool
+    max_cost: float | None
+    say: Callable[[str], object]
+    option: str
+
+    def check_finished(self) -> None:
+        """Raise an error unless the finished scores are those of this run, whole and unchanged."""
+        if self.output is not None:
+            self.output.check_finished(self.run.identity())
+
+    def table(self) -> ScoreTable:
+        """The table of scores: read where they are finished, else computed; an interrupt says how to resume."""
+        if self.output is not None and self.is_finished:
+            self.check_finished()
+            return self.run.finished_table(self.output.read())
+        try:
+            with judges_limited(self.run.metrics.values(), self.max_cost, quiet=self.run.quiet):
+                return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
+        except KeyboardInterrupt:
+            if self.output is not None and (left := type(self.output)(self.output.path).interrupted) is not None:
+                self.say(f"the rows scored so far are in {left}; {self.option} continues from there")
+            raise
+
+
+@contextmanager
+def prepared(
+    origin: Any,
+    wanted: Choice,
+    *,
+    output: str | Path | None,
+    resume: bool,
+    engine: Engine,
+    fields: FieldMap,
+    on_error: OnError,
+    max_cost: float | None,
+    reads: Iterable[str | Path] = (),
+    beside: Sequence[Output] = (),
+    say: Callable[[str], object],
+    option: str = "resume=True",
+    **settings: Any,
+) -> Iterator[Prepared]:
+    """Reserve the output, survey the replies and choose the metrics; during the block the run can be scored.
+
+    `reads` are further files that are read, and `beside` what else is written; `option` is how the caller resumes.
+    """
+    path = None if output is None else output_path(output)
+    if path is None and (engine == "ray" or resume):
+        raise CallError(
+            "a run on Ray needs an output: the folder that the scores are written into"
+            if engine == "ray"
+            else "resuming needs an output: without a score file there is nothing to resume"
+        )
+    target = None if path is None else PartsFolder(path) if engine == "ray" else ScoreFile(path)
+    outputs = [*([] if target is None else [target.output]), *beside]
+    given = paths_of(origin) if outputs else []
+    replies = [*given, *(file for one in given for file in files_of(one, str(one)) or [])]
+    with reserved(*outputs, reads=[*reads, *replies]):
+        if target is not None and not resume and (left := target.interrupted) is not None:
+            say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
+        is_finished = target is not None and resume and target.is_finished
+        source = Source(origin, fields, on_error)
+        run: LocalRun | RayRun
+        if engine == "ray":
+            from rejoinder.scoring.ray import RayRun
+
+            run = RayRun.of(source, wanted, by=fields.by, skip_failed=on_error == "skip", **settings)
+        else:
+            run = LocalRun.of(source, wanted, by=fields.by, **settings)
+        yield Prepared(run, source, target, is_finished, resume, max_cost, say, option)
 
 
 # Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.
@@ -128,6 +226,8 @@ class Choice:
                 raise NeedsError(f"{label} needs {unmet[0]}, but none of the {seen.count} examples of {where} has any")
             if unmet:
                 lacking.setdefault(unmet, []).append(label)
+        if not lacking:
+            return self
         left_out = {label for labels in lacking.values() for label in labels}
         notes = [
             f"left out {', '.join(labels)}: no example has {' or '.join(needs)}" for needs, labels in lacking.items()
@@ -223,75 +323,3 @@ def metric_of(given: Any) -> Metric:
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric
-
-
-# Where scores are written: into one file, or into a folder of parts.
-
-
-@dataclass(frozen=True)
-class FileTarget:
-    """A score file: .jsonl, .csv or .parquet."""
-
-    path: Path
-
-    @property
-    def output(self) -> Output:
-        """What the run writes."""
-        return score_output(self.path)
-
-    @property
-    def unfinished(self) -> Path | None:
-        """What an interrupted run left; None if there is nothing."""
-        rows = UnfinishedRows(self.path)
-        return rows.rows if rows.exist() else None
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether there are scores, and nothing to resume."""
-        return self.path.exists() and self.unfinished is None and not lacks_only_metadata(self.path)
-
-    def check_finished(self, run: Mapping[str, Any]) -> None:
-        """Raise an error unless the finished scores are those of this run, whole and unchanged."""
-        with polars_failures(str(self.path), f"is damaged: {START_OVER}"):
-            meta, lacking = metadata_of(self.path)
-        check_finished(self.path, meta, run, lacking if not meta else "")
-
-    def read(self) -> ScoreTable:
-        """The finished scores."""
-        return read_scores(self.path)
-
-
-@dataclass(frozen=True)
-class FolderTarget:
-    """A folder of parts."""
-
-    path: Path
-
-    @property
-    def output(self) -> Output:
-        """What the run writes."""
-        return parts_output(self.path)
-
-    @property
-    def unfinished(self) -> Path | None:
-        """What an interrupted run left; None if there is nothing."""
-        folder = PartsFolder(self.path)
-        return self.path if folder.exists and (not folder.manifest.is_finished or folder.manifest.failed) else None
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether there are scores, and nothing to resume."""
-        return PartsFolder(self.path).exists and self.unfinished is None
-
-    def check_finished(self, run: Mapping[str, Any]) -> None:
-        """Raise an error unless the finished scores are those of this run, and no part is missing or damaged."""
-        folder = PartsFolder(self.path)
-        check_same_run(folder.manifest.run, run, self.path)
-        check_parts(folder)
-
-    def read(self) -> ScoreTable:
-        """The finished scores."""
-        return read_parts(self.path)
-
-
-Target = FileTarget | FolderTarget

@@ -9,10 +9,9 @@ import os
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,13 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Texts
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.files import Row, rows_of_file
-from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet
+from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet, polars_failures
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.folders.outputs import (
     START_OVER,
     Output,
     UnfinishedRows,
+    check_finished,
     check_same_run,
     content_digest,
     replacing,
@@ -92,7 +92,7 @@ def table_of(
         ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
-        doubts=dict(_doubts(meta)),
+        doubts=dict(doubts_of(meta)),
         languages=meta.get("languages", {}),
         grouping=grouping,
         known_bounds=dict(_bounds(meta)),
@@ -285,7 +285,8 @@ def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
             yield label, known
 
 
-def _doubts(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+def doubts_of(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+    """Metric -> the doubts about its scores that checked metadata have."""
     for label, systems in meta.get("doubts", {}).items():
         found = {
             name: Doubt(told["replies"], told["doubtful"], told["kinds"], told.get("not_applicable", 0))
@@ -393,44 +394,59 @@ _MOVED = {"rows": "moved into place"}
 
 
 @dataclass(frozen=True)
-class PartFile:
-    """The rows of a run whose scores go into `target` when it is finished."""
+class ScoreFile:
+    """A file of scores, and the rows of a run that go into it when the run is finished."""
 
-    target: Path
-    run: Mapping[str, Any]
-    """What the rows depend on: data, metrics, seed, version."""
+    path: Path
 
     @property
-    def _unfinished(self) -> UnfinishedRows:
-        return UnfinishedRows(self.target)
+    def output(self) -> Output:
+        """What a run writes."""
+        return score_output(self.path)
 
-    def start(self) -> None:
-        """Begin without any row."""
-        self._unfinished.start(self.run)
+    @property
+    def rows(self) -> UnfinishedRows:
+        """The rows of an unfinished run."""
+        return UnfinishedRows(self.path)
 
-    def appending(self) -> AbstractContextManager[IO[str]]:
-        """The file of rows, open for appending."""
-        return self._unfinished.appending()
+    @property
+    def interrupted(self) -> Path | None:
+        """What an interrupted run left; None if there is nothing."""
+        return self.rows.rows if self.rows.exist() else None
 
-    def kept_only_for_resuming(self) -> AbstractContextManager[None]:
-        """Delete the rows if the block fails for a reason that resuming would not help with."""
-        return self._unfinished.kept_only_for_resuming()
+    @property
+    def is_finished(self) -> bool:
+        """Whether there are scores, and nothing to resume."""
+        return self.path.exists() and self.interrupted is None and not lacks_only_metadata(self.path)
 
-    def publish(self, meta: Mapping[str, Any], columns: Sequence[str]) -> None:
-        """Move the rows to where the scores go."""
-        self._unfinished.write_state({**self.run, **_MOVED})
-        publish_scores(self._unfinished.rows, self.target, meta, columns)
-        self._unfinished.discard()
+    def check_finished(self, run: Mapping[str, Any]) -> None:
+        """Raise an error unless the finished scores are those of this run, whole and unchanged."""
+        with polars_failures(str(self.path), f"is damaged: {START_OVER}"):
+            meta, lacking = metadata_of(self.path)
+        check_finished(self.path, meta, run, lacking if not meta else "")
 
-    def restore(self, columns: Mapping[str, Scores], count: int) -> int:
-        """Fill the columns with the scores of an interrupted run; return how many rows it had finished."""
-        rows, moved = self._unfinished.rows, lacks_only_metadata(self.target)
-        if not moved and not self._unfinished.exist():
+    def read(self) -> ScoreTable:
+        """The finished scores."""
+        return read_scores(self.path)
+
+    def publish(self, run: Mapping[str, Any], meta: Mapping[str, Any], columns: Sequence[str]) -> None:
+        """Move the rows of a run, which is finished, to where the scores go."""
+        self.rows.write_state({**run, **_MOVED})
+        publish_scores(self.rows.rows, self.path, meta, columns)
+        self.rows.discard()
+
+    def restore(self, run: Mapping[str, Any], columns: Mapping[str, Scores], count: int) -> int:
+        """Fill the columns with the scores of an interrupted run; return how many rows it had finished.
+
+        `run` is what the scores depend on: data, metrics, seed, version. CallError where another run was interrupted.
+        """
+        rows, moved = self.rows.rows, lacks_only_metadata(self.path)
+        if not moved and not self.rows.exist():
             return 0
-        state = self._unfinished.read_state() or {}
-        check_same_run({key: value for key, value in state.items() if key not in _MOVED}, self.run, rows)
+        state = self.rows.read_state() or {}
+        check_same_run({key: value for key, value in state.items() if key not in _MOVED}, run, rows)
         if moved:
-            self.target.replace(rows)
+            self.path.replace(rows)
         done, end = 0, 0
         with rows.open("r+b") as file:
             for line in file:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
-from rejoinder.metrics.base import Accumulator, Counter, Metric, State
+from rejoinder.metrics.base import Accumulator, Counter, Metric, Observer, State, Watcher
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
 from rejoinder.scoring.reliability import DoubtCounter, LanguageCounter, RepetitionCounter
-from rejoinder.scoring.table import ScoreTable, Slices, interval_columns
+from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
+
+_system = attrgetter("system")
 
 
 @dataclass
@@ -34,27 +36,39 @@ class Scorer:
 
     def __post_init__(self) -> None:
         self._code = {name: code for code, name in enumerate(self.system_names)}
-        self._observers = {label: metric.observer() for label, metric in self.metrics.items()}
-        self._watchers = {label: metric.watcher() for label, metric in self.metrics.items()}
-        self._doubts = {label: DoubtCounter(metric, self.system_names) for label, metric in self.metrics.items()}
+        self._observers: dict[str, Observer] = {}
+        self._watchers: dict[str, Watcher] = {}
+        self._doubts: dict[str, DoubtCounter] = {}
         # Only beside metrics that ask for it: finding the language takes longer than comparing words.
         asked = any(metric.knows_limits for metric in self.metrics.values())
         self._languages = LanguageCounter(self.system_names) if asked else None
         self._repetition = RepetitionCounter(self.system_names)
-        self._bounded = [label for label, metric in self.metrics.items() if self.intervals and metric.gives_intervals]
+        self._bounded: list[str] = []
+        self.columns: tuple[str, ...] = ()
+        self.reasoning: dict[str, Metric] = {}
+        """The metrics that give reasons for their scores."""
+        self.ready = dict(self.metrics)
+        for label, metric in self.metrics.items():
+            if (observer := metric.observer()) is not None:
+                self._observers[label] = observer
+            if (watcher := metric.watcher()) is not None:
+                self._watchers[label] = watcher
+            self._doubts[label] = DoubtCounter(metric, self.system_names)
+            for system in self.system_names:
+                if (counter := metric.counter()) is not None:
+                    self.counters[label, system] = counter
+            if type(metric).reasons is not Metric.reasons:
+                self.reasoning[label] = metric
+            self.columns += (label,)
+            if self.intervals and metric.gives_intervals:
+                self._bounded.append(label)
+                self.columns += interval_columns(label)
         if self.intervals and not self._bounded:
             raise CallError(
                 "intervals: none of the metrics gives any; `rejoinder calibrate` makes an evaluator give them"
             )
-        self.columns = tuple(column for label in self.metrics for column in self._columns_of(label))
         if len(set(self.columns)) < len(self.columns):
             raise CallError("intervals: a metric has the name of another metric's bounds, NAME.low or NAME.high")
-        self.ready = dict(self.metrics)
-        for label, metric in self.metrics.items():
-            for system in self.system_names:
-                counter = metric.counter()
-                if counter is not None:
-                    self.counters[label, system] = counter
 
     def restarted(self) -> Scorer:
         """A scorer with the same metrics, as ready as these, that has counted nothing."""
@@ -66,7 +80,7 @@ class Scorer:
     def can_be_shared(self) -> bool:
         """Whether several processes may each score a part of the corpus, and their counts be put together."""
         everything = (*self._observers.values(), *self._watchers.values(), *self.counters.values())
-        return all(each is None or isinstance(each, Accumulator) for each in everything)
+        return all(isinstance(each, Accumulator) for each in everything)
 
     def state(self) -> State:
         """All that was counted, as arrays."""
@@ -97,48 +111,40 @@ class Scorer:
     @property
     def must_observe(self) -> bool:
         """Whether any metric has to read the whole corpus before the first score."""
-        return any(observer is not None for observer in self._observers.values())
+        return bool(self._observers)
 
     def observe(self, batch: Batch) -> None:
         """Show a batch to the metrics that have to read the whole corpus first."""
         for observer in self._observers.values():
-            if observer is not None:
-                observer.add(batch)
+            observer.add(batch)
 
     def finish_observing(self) -> None:
         """Make every metric ready to score."""
         for label, observer in self._observers.items():
-            if observer is not None:
-                self.ready[label] = observer.finish()
+            self.ready[label] = observer.finish()
 
     def score(self, batch: Batch) -> dict[str, Scores]:
         """Column -> one number per example of the batch: the score, and where asked for the bounds of its interval."""
         scores: dict[str, Scores] = {}
         for label, metric in self.ready.items():
-            with self._following(metric, len(batch)):
+            with self._following(len(batch)) if metric.is_slow and self.advance else nullcontext():
                 scores[label] = finite(metric.score_batch(batch))
             if label in self._bounded:
                 scores |= zip(interval_columns(label), map(finite, metric.intervals(batch)), strict=True)
         self.count(batch)
         return scores
 
-    def _following(self, metric: Metric, size: int) -> AbstractContextManager[None]:
+    def _following(self, size: int) -> AbstractContextManager[None]:
         """Reports the work of a slow metric; the others are done at once."""
         advance, slow = self.advance, sum(each.is_slow for each in self.ready.values())
-        if advance is None or not metric.is_slow:
-            return nullcontext()
-        return following(lambda share: advance(share * size / slow))
-
-    def _columns_of(self, label: str) -> tuple[str, ...]:
-        return (label, *interval_columns(label)) if label in self._bounded else (label,)
+        return following(lambda share: advance(share * size / slow) if advance else None)
 
     def count(self, batch: Batch) -> None:
         """Count a batch in the corpus-level scores and the notes, without scoring it."""
         codes = self.system_codes(batch.examples)
         self.blank += int(batch.blank.sum())
         for watcher in self._watchers.values():
-            if watcher is not None:
-                watcher.add(batch)
+            watcher.add(batch)
         for doubts in self._doubts.values():
             doubts.add(batch, codes)
         self._repetition.add(batch, codes)
@@ -149,21 +155,20 @@ class Scorer:
 
     def system_codes(self, examples: Sequence[Example]) -> Any:
         """The index of each example's system."""
-        return np.fromiter((self._code[example.system] for example in examples), np.int32, len(examples))
+        return np.fromiter(map(self._code.__getitem__, map(_system, examples)), np.int32, len(examples))
 
     def table(
         self,
         columns: Mapping[str, Scores],
         system_of: Any,
         *,
-        ids: Sequence[str] = (),
         notes: Sequence[str] = (),
-        grouping: Grouping | None = None,
-        slices: tuple[Slices, ...] = (),
-        seed: int,
-        resamples: int,
+        **about: Any,
     ) -> ScoreTable:
-        """The scores of all examples as a table; `notes` come before those about the scores."""
+        """The scores of all examples as a table; `notes` come before those about the scores.
+
+        `about` are fields of the table that are not made of scores: ids, grouping, seed ...
+        """
         scores = {label: columns[label] for label in self.metrics}
         bounds = {label: interval_columns(label) for label in self._bounded}
         corpus: dict[str, dict[str, float]] = {}
@@ -174,7 +179,6 @@ class Scorer:
             signatures={label: metric.signature for label, metric in self.metrics.items()},
             system_names=self.system_names,
             system_of=system_of,
-            ids=ids,
             corpus=corpus,
             ranges={label: metric.range for label, metric in self.metrics.items()},
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
@@ -182,10 +186,8 @@ class Scorer:
             notes=(*notes, *self._notes(scores)),
             doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
             languages={} if self._languages is None else self._languages.found(),
-            grouping=grouping,
-            slices=slices,
-            seed=seed,
-            resamples=resamples,
+            reasoning=self.reasoning,
+            **about,
         )
 
     def _notes(self, scores: Mapping[str, Scores]) -> list[str]:
@@ -200,7 +202,7 @@ class Scorer:
                 notes.append(f"{label} could not score {unknown} of {len(column)} replies ({why})")
         notes += self._repetition.notes()
         for label, watcher in self._watchers.items():
-            notes += [f"{label}: {note}" for note in (watcher.notes() if watcher is not None else [])]
+            notes += [f"{label}: {note}" for note in watcher.notes()]
         return notes
 
 

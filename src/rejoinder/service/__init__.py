@@ -1,4 +1,4 @@
-"""The metrics over HTTP: docs/guide/service.md.
+"""The metrics over HTTP: docs/guide/serve.md.
 
 In reading order:
 

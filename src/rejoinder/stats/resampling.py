@@ -51,19 +51,15 @@ def group_codes(groups: Groups, n: int) -> tuple[Ints, int]:
     if labels.ndim != 1:
         raise ValueError(f"each group must be one name or number, but together they have the shape {labels.shape}")
     if labels.dtype == np.int64 and n and labels.min() >= 0 and labels.max() < 4 * n:
-        return _numbered(labels)
+        # The same for small numbers, without sorting them; numbers that leave none out are returned as they are.
+        present = np.zeros(int(labels.max()) + 1, np.bool_)
+        present[labels] = True
+        if present.all():
+            return labels, len(present)
+        numbers = np.cumsum(present) - 1
+        return np.asarray(numbers[labels], np.int64), int(present.sum())
     names, codes = np.unique(labels, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(names)
-
-
-def _numbered(labels: Ints) -> tuple[Ints, int]:
-    """The same for small numbers, without sorting them; numbers that leave none out are returned as they are."""
-    present = np.zeros(int(labels.max()) + 1, np.bool_)
-    present[labels] = True
-    if present.all():
-        return labels, len(present)
-    numbers = np.cumsum(present) - 1
-    return np.asarray(numbers[labels], np.int64), int(present.sum())
 
 
 def bootstrap_chunks(n_groups: int, n_resamples: int, seed: int) -> Iterator[Floats]:

@@ -42,22 +42,18 @@ _PLACES = """
 # "may" and "march" are left out because they are everyday words, and so is "sun" for Sunday.
 _MONTHS = "january february april june july august september october november december".split()
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday tonight".split()
-_KINDS = {word: kind for kind, words in (("place", _PLACES), ("month", _MONTHS), ("day", _DAYS)) for word in words}
+_KINDS = {**dict.fromkeys(_PLACES, "place"), **dict.fromkeys(_MONTHS, "month"), **dict.fromkeys(_DAYS, "day")}
 
-_NUMBER_WORDS = {
-    word: str(value)
-    for value, word in [
-        *enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2),
-        *zip(
-            (20, 30, 40, 50, 60, 70, 80, 90),
-            "twenty thirty forty fifty sixty seventy eighty ninety".split(),
-            strict=True,
-        ),
-        (100, "hundred"),
-        (1000, "thousand"),
-        (1000000, "million"),
-    ]
-}  # without "one", which is a pronoun more often than a number
+_NUMBER_WORDS = dict(
+    zip(
+        """
+        two three four five six seven eight nine ten eleven twelve
+        twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million
+        """.split(),
+        map(str, (*range(2, 13), *range(20, 100, 10), 100, 1000, 1000000)),
+        strict=True,
+    )
+)  # without "one", which is a pronoun more often than a number
 
 _NEGATORS = frozenset(
     "no not never cannot without neither nor none nobody nothing unable n't dont doesnt didnt cant wont isnt "

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.data.tables import check_polars_threads
 from rejoinder.errors import UnknownNameError
+from rejoinder.threads import check_polars_threads
 
 # Text to tokens, for a whole polars column at once.
 #
@@ -24,7 +24,7 @@ from rejoinder.errors import UnknownNameError
 
 # Python's str.split and str.rstrip also treat these four separators as white space, unlike \s in a polars regex.
 _BETWEEN_SPACES = r"[^\s\x1c-\x1f]+"
-WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 """The characters that Python treats as white space; the last one is U+3000, the ideographic space."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Vectors
 from rejoinder.data.opening import unreadable
-from rejoinder.data.tables import check_polars_threads
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.folders.foreign import mapped_array
 from rejoinder.progress import bar as progress_bar
 from rejoinder.show.text import terminal_safe
+from rejoinder.threads import check_polars_threads
 
 # Word vectors: a vocabulary and a matrix, ready to look words up in.
 #

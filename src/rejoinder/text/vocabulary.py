@@ -1,7 +1,7 @@
 """A byte-level byte-pair vocabulary learned from dialogues (Sennrich et al. 2016).
 
 Every text can be encoded, so no word is unknown. Token ids are ordered by falling frequency after the special tokens,
-which the adaptive softmax of `language_models/recurrent` relies on.
+which the adaptive softmax of `models/recurrent` relies on.
 """
 
 from __future__ import annotations

@@ -51,9 +51,10 @@ _Rules = dict[str, tuple[tuple[str, str], ...]]
 
 def _by_ending(replacements: dict[str, str]) -> _Rules:
     """The last two letters of a suffix -> (suffix, replacement) of all suffixes with that ending, longest first."""
-    endings = {suffix[-2:] for suffix in replacements}
-    longest_first = sorted(replacements.items(), key=lambda rule: -len(rule[0]))
-    return {end: tuple(rule for rule in longest_first if rule[0].endswith(end)) for end in endings}
+    rules: _Rules = {}
+    for suffix in sorted(replacements, key=len, reverse=True):
+        rules[suffix[-2:]] = (*rules.get(suffix[-2:], ()), (suffix, replacements[suffix]))
+    return rules
 
 
 _STEP_1B = _by_ending(dict.fromkeys(("eedly", "ingly", "edly", "eed", "ing", "ed"), ""))
@@ -207,7 +208,7 @@ _DETACHMENTS = (
     ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""), ("er", ""),
     ("est", ""), ("er", "e"), ("est", "e"),
 )  # fmt: skip
-_DETACHABLE = tuple({suffix for suffix, _ in _DETACHMENTS})
+_DETACHABLE = tuple(dict(_DETACHMENTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,35 @@ from rejoinder.folders.schema import json_value
 from rejoinder.learning.data import examples_digest, fold_of_groups
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.progress import progress
+from rejoinder.registry import EVALUATORS
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 # A cell of a grid: one fit and one test.
+
+
+_EARLIER_CLASSES = {
+    "encoder": "encoder.encoder.Encoder",
+    "ensemble": "ensemble.Ensemble",
+    "blend": "blend.blend.Blend",
+    "encoder-cosine": "encoder_cosine.EncoderCosine",
+    "skip-thought": "skip_thought.SkipThought",
+    "likelihood": "likelihood.Likelihood",
+    "static": "static.static.Static",
+    "am-fm": "am_fm.am_fm.AmFm",
+    "am": "am_fm.parts.Am",
+    "fm": "am_fm.parts.Fm",
+    "ruber": "ruber.ruber.Ruber",
+    "ruber-ref": "ruber.pooling.RuberRef",
+    "ruber-unref": "ruber.unref.RuberUnref",
+    "adem": "adem.adem.Adem",
+    "c-adem": "adem.adem.ContextAdem",
+    "r-adem": "adem.adem.ReferenceAdem",
+    "encoder-dot": "adem.dot.EncoderDot",
+    "vhred-dot": "adem.dot.VhredDot",
+    "t2v-dot": "adem.dot.Tweet2VecDot",
+    "human-likeness": "adem.human_likeness.HumanLikeness",
+}
+"""Evaluator -> its class in rejoinder.evaluators before 0.2, which keys of finished cells depended on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +77,37 @@ class GridCell:
     @cached_property
     def fit_key(self) -> str:
         """A hash of everything that determines the fitted evaluator."""
-        kind = f"{type(self.evaluator).__module__}.{type(self.evaluator).__qualname__}"
-        data = self.evaluator.training_data(self.dialogues, self.train, seed=self.seed)
-        return digest_of([kind, self.evaluator.signature, data.digest, self.seed])
+        return self._fit_key(_registered(self.evaluator) or _location(self.evaluator))
 
     @cached_property
     def key(self) -> str:
         """A hash of everything that determines the scores."""
         return digest_of([self.fit_key, examples_digest(self.test)])
 
+    @cached_property
+    def earlier_key(self) -> str:
+        """The key of the same cell before 0.2, which named the evaluator's class."""
+        earlier = _EARLIER_CLASSES.get(_registered(self.evaluator))
+        location = f"rejoinder.evaluators.{earlier}" if earlier else _location(self.evaluator)
+        return digest_of([self._fit_key(location), examples_digest(self.test)])
+
+    def _fit_key(self, kind: str) -> str:
+        data = self.evaluator.training_data(self.dialogues, self.train, seed=self.seed)
+        return digest_of([kind, self.evaluator.signature, data.digest, self.seed])
+
     def fit(self) -> Evaluator:
         """The evaluator, fitted."""
         return self.evaluator.clone().fit(self.dialogues, self.train, seed=self.seed)
+
+
+def _location(evaluator: Evaluator) -> str:
+    return f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
+
+
+def _registered(evaluator: Evaluator) -> str:
+    """The name of the evaluator's class in the registry; "" if it comes from elsewhere."""
+    location = _location(evaluator)
+    return next((name for name, known in EVALUATORS.items() if known.replace(":", ".") == location), "")
 
 
 # A grid of cells, run one after the other.
@@ -145,10 +190,10 @@ class CellStore:
             yield cls(folder / FILE)
 
     def __contains__(self, cell: GridCell) -> bool:
-        return cell.key in self._scores
+        return cell.key in self._scores or cell.earlier_key in self._scores
 
     def __getitem__(self, cell: GridCell) -> Scores:
-        scores = self._scores[cell.key]
+        scores = self._scores[cell.key if cell.key in self._scores else cell.earlier_key]
         if len(scores) != len(cell.test):
             raise DataError(
                 f"has {len(scores)} scores of cell {cell.key}: expected {len(cell.test)}", file=str(self._path)

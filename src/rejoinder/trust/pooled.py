@@ -11,11 +11,12 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.comparing.systems import labels_of
-from rejoinder.data.judged import chosen_dimensions, read_judged
+from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
 from rejoinder.data.source import OnError
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.options import RESAMPLES, checked, one_of
+from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.document import PAGE, Answer, Column, Document, Figures, Result, Say, Section, Share, Table
@@ -149,6 +150,7 @@ def meta_analyse(
     dimension: str | None = None,
     kind: str = "spearman",
     remove_outliers: bool = False,
+    max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -169,22 +171,19 @@ def meta_analyse(
     names = labels_of(origins)
     if len(set(names)) < len(names):
         raise CallError("a judged set is given twice: expected different ones")
-    reports, notes = {}, []
+    sets, reports, notes = dict[str, tuple[JudgedSet, str]](), dict[str, Trust](), list[str]()
     for name, origin in zip(names, origins, strict=True):
         judged = read_judged(origin, fields=fields, on_error=on_error)
         dimensions = chosen_dimensions(judged, dimension)
         if len(dimensions) > 1:
             notes.append(f"{name}: uses the dimension {dimensions[0]}, the first of {', '.join(dimensions)}")
-        reports[name] = meta_evaluate(
-            judged,
-            chosen,
-            dimension=dimensions[0],
-            remove_outliers=remove_outliers,
-            seed=seed,
-            resamples=resamples,
-            jobs=jobs,
-            quiet=quiet,
-        )
+        sets[name] = (judged, dimensions[0])
+    # What the judges may cost is for all sets together.
+    with judges_limited(chosen.metrics.values(), max_cost, quiet=quiet):
+        settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
+        for name, (judged, first) in sets.items():
+            reports[name] = meta_evaluate(judged, chosen, dimension=first, remove_outliers=remove_outliers, **settings)
+    for name in reports:
         notes += [f"{name}: {note}" for note in reports[name].notes]
     rows = [_pooled(label, reports, kind) for label in _labels(reports)]
     usable = [row for row in rows if row is not None]

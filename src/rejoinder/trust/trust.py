@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ import numpy as np
 from rejoinder._version import __version__
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError, Source, survey
+from rejoinder.data.replay import Replay
+from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES, checked, texts
-from rejoinder.scoring.run import LocalRun
+from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
@@ -119,6 +120,13 @@ class Trust(Result):
     notes: tuple[str, ...] = ()
     seed: int = 0
     resamples: int = RESAMPLES
+    replies: Replay | None = field(default=None, repr=False)
+    """The judged replies, where a report can read their texts; a copy that was pickled has none."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict, repr=False)
+    """Metric label -> the metric that scored."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replies": None, "metrics": {}}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -199,6 +207,7 @@ def meta_evaluate(
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
+    max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -211,23 +220,27 @@ def meta_evaluate(
     `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
     `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
     overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
-    `rejoinder.trust.studies.STUDIES`, or "all". `jobs` is the number of processes that score, as in `score`.
+    `rejoinder.trust.studies.STUDIES`, or "all". `jobs` and `max_cost` are as in `score`.
     """
     rated = read_judged(origin, fields=fields, on_error=on_error)
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
-    chosen, columns, signatures, lower_is_better = _columns(judged, wanted, scores, seed=seed, jobs=jobs, quiet=quiet)
-    notes = [*chosen.notes, *_direction_notes(chosen.metrics, lower_is_better)]
-    reports = []
-    for name in chosen_dimensions(judged, dimension):
-        scored = ScoredSet(judged, name, columns, chosen.metrics, seed, resamples, lower_is_better)
-        _check_enough(scored)
-        report, without_data = _dimension_report(scored, rated, studies)
-        reports.append(report)
-        notes += [outlier_note(rated, judged, name)] if remove_outliers else []
-        notes += _coverage_notes(scored)
-        notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in without_data]
-    return Trust(judged, tuple(reports), signatures, tuple(dict.fromkeys(notes)), seed, resamples)
+    settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
+    run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
+    with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
+        columns, signatures, lower_is_better = _columns(judged, run, scores)
+        notes = [*run.notes, *_direction_notes(run.metrics, lower_is_better)]
+        reports = []
+        for name in chosen_dimensions(judged, dimension):
+            scored = ScoredSet(judged, name, columns, run.metrics, seed, resamples, lower_is_better)
+            _check_enough(scored)
+            report, lacking = _dimension_report(scored, rated, studies)
+            reports.append(report)
+            notes += [outlier_note(rated, judged, name)] if remove_outliers else []
+            notes += _coverage_notes(scored)
+            notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in lacking]
+    told = tuple(dict.fromkeys(notes))
+    return Trust(judged, tuple(reports), signatures, told, seed, resamples, run.replies, run.metrics)
 
 
 def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
@@ -247,23 +260,13 @@ def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str
 
 
 def _columns(
-    judged: JudgedSet,
-    wanted: Choice,
-    files: Sequence[str | Path],
-    *,
-    seed: int,
-    jobs: int | None,
-    quiet: bool,
-) -> tuple[Choice, dict[str, Scores], dict[str, str], frozenset[str]]:
-    """The metrics, one column per metric or scored file, their signatures, and the labels whose low scores are good."""
-    examples = list(judged.examples)
-    source = Source(examples)
-    seen = survey(source)
-    chosen = wanted.served_by(seen, judged.name)
+    judged: JudgedSet, run: LocalRun, files: Sequence[str | Path]
+) -> tuple[dict[str, Scores], dict[str, str], frozenset[str]]:
+    """One column per metric or scored file, their signatures, and the labels whose low scores are good."""
     columns: dict[str, Scores] = {}
     signatures: dict[str, str] = {}
-    if chosen.metrics:
-        table = LocalRun(examples, seen, chosen.metrics, judged.name, seed, 1, jobs=jobs, quiet=quiet).score()
+    if run.metrics:
+        table = run.score()
         columns, signatures = dict(table.scores), dict(table.signatures)
     lower_is_better: set[str] = set()
     for file in files:
@@ -274,7 +277,7 @@ def _columns(
             columns[label], signatures[label] = column, table.signatures[label]
             if not table.higher_is_better.get(label, True):
                 lower_is_better.add(label)
-    return chosen, columns, signatures, frozenset(lower_is_better)
+    return columns, signatures, frozenset(lower_is_better)
 
 
 def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tuple[str, Scores]]:

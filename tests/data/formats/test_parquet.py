@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 from rejoinder.data.source import OnError, Source
-from rejoinder.data.tables import check_polars_threads, parquet_records
+from rejoinder.data.tables import parquet_records
 from rejoinder.errors import CallError, DataError
 from rejoinder.text.tokens import tokenise
+from rejoinder.threads import check_polars_threads
 
 
 @pytest.fixture

@@ -144,6 +144,7 @@ UNREPORTED: dict[str, Any] = {
     "zero": {"prompt_tokens": 0, "completion_tokens": 0},
     "negative": {"prompt_tokens": -100, "completion_tokens": -1},
     "beyond any context": {"prompt_tokens": 2**63, "completion_tokens": 2**63},
+    "too few for the prompt": {"prompt_tokens": 1, "completion_tokens": 0},
     "infinite": {"prompt_tokens": math.inf, "completion_tokens": -math.inf},
     "no number": {"prompt_tokens": math.nan, "completion_tokens": math.nan},
     "numbers as text": {"prompt_tokens": "100", "completion_tokens": "1"},
@@ -190,11 +191,12 @@ def test_one_of_two_counts_is_enough_for_that_one(folder: Path) -> None:
 
 
 def test_no_tokens_are_believed_of_an_answer_without_text() -> None:
-    usage = {"prompt_tokens": 7, "completion_tokens": 0}
+    usage = {"prompt_tokens": 70, "completion_tokens": 0}
     empty = {"choices": [{"message": {"role": "assistant", "content": ""}}], "usage": usage}
-    assert usage_of(empty, 100, 4) == Usage(7, 0)
+    assert usage_of(empty, 1000, 4) == Usage(1000, 0, 1000, 0, 1), "too few for such a prompt"
+    assert usage_of(empty, 100, 4) == Usage(70, 0)
     thought = {"choices": [{"message": {"content": "", "reasoning_content": "Hm."}}], "usage": usage}
-    assert usage_of(thought, 100, 4) == Usage(7, 4, 0, 4, 1)
+    assert usage_of(thought, 100, 4) == Usage(70, 4, 0, 4, 1)
 
 
 def test_an_endpoint_that_reports_now_and_then_is_estimated_where_it_does_not(folder: Path) -> None:

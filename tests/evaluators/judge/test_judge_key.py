@@ -68,6 +68,8 @@ REFUSED = [
     "http://host/v1?SECRET",
     "http://host/v1?api-version=2024-10-21&key=SECRET",
     "http://host/v1?api-version=SECRET/SECRET",
+    "http://host/v1?api-version=SECRET",
+    "http://host/v1?api-version=2024-10-21-SECRET",
     "http://host/v1?api-version=1;key=SECRET",
     "http://host/v1#SECRET",
     "http://host/v1#api_key=SECRET",
@@ -110,6 +112,17 @@ def test_what_is_no_address_is_not_shown(url: str) -> None:
     with pytest.raises(CallError, match="url must be the address of an endpoint") as caught:
         Judge(model="m", url=url)
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["htp://u:SECRET@host", "u:SECRET@host:port", "http://u:SECRET@host:port"])
+def test_a_proxy_that_cannot_be_used_is_one_error_without_its_password(
+    proxy: str, monkeypatch: pytest.MonkeyPatch, run: Run, write_lines: WriteLines
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, proxy)
+    ran = run("score", write_lines(RECORDS), "-m", "judge(model=m, url='http://example.invalid/v1', retries=0)")
+    assert (ran.code, ran.err.count("judge: the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY")) == (2, 1)
+    assert ":SECRET" not in ran.err
 
 
 @pytest.mark.parametrize(
@@ -259,6 +272,8 @@ def test_a_server_that_repeats_the_key_everywhere_gets_it_into_no_output(
 
 REFUSALS = {
     "message": refusal(401, f"wrong key: {KEY}"),
+    "UTF-16": Reply(f"wrong key: {KEY}".encode("utf-16-le"), 401),
+    "UTF-16, other order": Reply(f"wrong key: {KEY}".encode("utf-16-be"), 401),
     "JSON without a message": Reply(json.dumps({"detail": {KEY: [KEY]}}).encode(), 403),
     "text": Reply(" \n".join([" " * 5000, *FORMS.values()]).encode(), 400),
     "redirect": Reply(KEY.encode(), 307, {"Location": f"http://127.0.0.1:9/?key={quote(KEY)}"}),

@@ -196,6 +196,18 @@ def test_a_score_file_keeps_the_doubts(run: Run, files: tuple[Path, Path], write
     assert (ran.code, "doubts" in ran.err) == (2, True)
 
 
+@pytest.mark.parametrize("scores", ["scores.jsonl", "scores.csv", "scores.parquet"])
+def test_scores_that_are_compared_keep_the_doubts(
+    scores: str, run: Run, files: tuple[Path, Path], write_lines: WriteLines
+) -> None:
+    both = write_lines([*lines(replies("v1", BAD)), *lines(replies("v2", LISTS))])
+    assert run("score", both, "-m", "default-fast", "-m", "rouge-l", "-o", scores, "--quiet").code == 0
+    ran = run("compare", "--scores", scores, "-m", "default-fast", "--fail-if", "worse")
+    assert ran.code == 4
+    assert ran.out.startswith("Not decided: default-fast cannot judge 24 of 24 replies of v2 ")
+    assert run("compare", "--scores", scores, "-m", "rouge-l", "--fail-if", "worse").code in {0, 3}, "another metric"
+
+
 def test_releases_keep_them_too(run: Run, write_lines: WriteLines) -> None:
     old = write_lines(lines(replies("v1", BAD), named=False), "old.jsonl")
     new = write_lines(lines(replies("v2", LISTS), named=False), "new.jsonl")

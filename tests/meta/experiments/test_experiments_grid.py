@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from learning_ridge import RidgeEvaluator, synthetic
-from rejoinder.data.contexts import TrainedContexts
+from rejoinder.data.contexts import TrainedContexts, digest_of
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.folders.outputs import locked
-from rejoinder.learning.data import TrainingData
+from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.metrics.batch import Batch
+from rejoinder.registry import EVALUATORS, trainable_class
 from rejoinder.trust.cross_validation import cross_validate
 from rejoinder.trust.experiments import Grid, GridCell, refuse_trained
 from rejoinder.types import Dialogue, Scores
@@ -126,6 +128,30 @@ CHANGED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("change", CHANGED)
 def test_whatever_decides_the_scores_decides_the_key(change: str) -> None:
     assert cell(**CHANGED[change]).key != cell().key == cell().key
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+def test_a_key_names_the_evaluator_and_not_its_module(name: str) -> None:
+    """A class may move to another module; cells of 0.1, which named it, are still found."""
+    known = trainable_class(name)
+    one = cell(evaluator=object.__new__(known))
+    object.__setattr__(one, "_fit_key", lambda kind: kind)  # in place of the hash of this and the data
+    assert one.fit_key == name
+    assert one.key == digest_of([name, examples_digest(TEST)])
+    assert one.earlier_key != one.key
+
+
+def test_cells_with_a_key_of_before_are_not_fitted_again(tmp_path: Path) -> None:
+    """The key is that of rejoinder 0.1 for this cell."""
+    ridge = Blend(members=("length", "chrf"), models=("ridge",))
+    one = cell(evaluator=ridge)
+    data = ridge.training_data((), TRAIN, seed=0)
+    fit_key = digest_of(["rejoinder.evaluators.blend.blend.Blend", ridge.signature, data.digest, 0])
+    record = {"key": digest_of([fit_key, examples_digest(TEST)]), "scores": [0.5] * len(TEST)}
+    (tmp_path / "cells.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    [scores], _ = Grid(tmp_path).run([one])
+    assert scores.tolist() == [0.5] * len(TEST)
+    assert len((tmp_path / "cells.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_names_decide_nothing() -> None:

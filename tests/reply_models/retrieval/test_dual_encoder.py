@@ -102,11 +102,55 @@ def test_the_graph_finds_the_same_neighbours_as_exact_search(tmp_path: Path) -> 
     np.testing.assert_array_equal(again.search(queries, 2), graph.search(queries, 2))
     with pytest.raises(DataError, match="is not a graph over 499 vectors"):
         GraphIndex.from_arrays(graph.arrays(), vectors[1:], tmp_path)
-    with pytest.raises(DataError, match="is not an index"):
+    with pytest.raises(DataError, match="is not a graph over 500 vectors"):
         GraphIndex.from_arrays({"graph": np.zeros(64, np.uint8)}, vectors, tmp_path)
     model = DualEncoder(**small_parameters("dual-encoder"), exact_up_to=1).fit(DIALOGUES)
     model.save(tmp_path / "model")
     assert DualEncoder.load(tmp_path / "model").reply(CONTEXTS) == model.reply(CONTEXTS)
+
+
+def test_a_graph_that_names_a_file_is_refused_before_faiss_opens_it(tmp_path: Path) -> None:
+    """faiss keeps the lists of some indexes on disk, in a file that the serialized index names."""
+    faiss = pytest.importorskip("faiss", reason="needs the extra retrieval")
+    vectors = np.random.default_rng(1).random((50, 8), dtype=np.float32)
+    elsewhere = tmp_path / "elsewhere.bin"
+    inverted = faiss.IndexIVFFlat(faiss.IndexFlatIP(8), 8, 1, faiss.METRIC_INNER_PRODUCT)
+    inverted.train(vectors)
+    lists = faiss.OnDiskInvertedLists(1, inverted.code_size, str(elsewhere))
+    inverted.replace_invlists(lists, False)
+    inverted.add(vectors)
+    named = faiss.serialize_index(inverted).tobytes()
+    graph = GraphIndex.of(vectors)
+    whole = graph.arrays()["graph"].tobytes()
+    flat = faiss.serialize_index(faiss.downcast_index(graph.graph.storage)).tobytes()
+    assert whole.endswith(flat)
+    elsewhere.unlink()
+    for content in (whole.removesuffix(flat) + named, named, whole + named):
+        assert str(elsewhere).encode() in content
+        with pytest.raises(DataError, match="field 'graph': is not a graph over 50 vectors"):
+            GraphIndex.from_arrays({"graph": np.frombuffer(content, np.uint8)}, vectors, tmp_path)
+    assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("part", ["levels", "offsets", "neighbors"])
+@pytest.mark.parametrize("value", [(1 << 31) - 1, 1 << 20, "highest"])
+def test_a_graph_with_a_wrong_number_is_refused(part: str, value: int | str, tmp_path: Path) -> None:
+    """faiss would follow it to memory that is not the graph's."""
+    faiss = pytest.importorskip("faiss", reason="needs the extra retrieval")
+    vectors = np.random.default_rng(1).random((200, 8), dtype=np.float32)
+    index = GraphIndex.of(vectors)
+    hnsw = index.graph.hnsw
+    numbers = faiss.vector_to_array(getattr(hnsw, part))
+    if value != "highest":
+        numbers[len(numbers) // 2] = value
+    elif part == "neighbors":  # a row of the upper level links to one that the level does not have
+        levels, offsets = (faiss.vector_to_array(getattr(hnsw, name)) for name in ("levels", "offsets"))
+        numbers[offsets[levels.argmax()] + hnsw.cum_nneighbor_per_level.at(1)] = levels.argmin()
+    else:
+        numbers[numbers.argmax()] += 1
+    faiss.copy_array_to_vector(numbers, getattr(hnsw, part))
+    with pytest.raises(DataError, match="is not a graph over 200 vectors"):
+        GraphIndex.from_arrays(index.arrays(), vectors, tmp_path)
 
 
 def test_wrong_parameters() -> None:

@@ -152,7 +152,7 @@ def test_what_the_command_line_refuses(run: Run, tmp_path: Path, monkeypatch: py
     written(tmp_path, ["response\nhi\n"], "replies.csv")
     written(tmp_path, [*rows()[:5], "{\n"], "bad.jsonl")
     for arguments, expected in {
-        ("replies.jsonl",): "--engine ray needs -o",
+        ("replies.jsonl",): "a run on Ray needs an output",
         ("replies.csv", "-o", "s"): "replies.csv cannot be read in parts",
         ("bad.jsonl", "-o", "s"): "bad.jsonl:6: is not valid JSON",
         ("replies.jsonl", "-o", "replies.jsonl"): "replies.jsonl is a file: expected a folder",

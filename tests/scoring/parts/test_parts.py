@@ -11,7 +11,7 @@ import pytest
 
 from parts_runs import PART, InTurn, in_turn, rows, rows_of, runs, written
 from rejoinder.errors import CallError, DataError
-from rejoinder.scoring.parts import MOST_ATTEMPTS, Manifest, PartsFolder, read_parts
+from rejoinder.scoring.parts import MOST_ATTEMPTS, Manifest, PartsFolder
 from rejoinder.scoring.table import ScoreTable
 from running import Run
 
@@ -42,7 +42,7 @@ def test_parts_hold_the_table_of_one_file(name: str, in_turn: InTurn, tmp_path: 
 def test_a_folder_is_read_back(in_turn: InTurn, tmp_path: Path) -> None:
     _, parts = runs(written(tmp_path), METRICS)
     expected = parts.score(tmp_path / "scores")
-    found = read_parts(tmp_path / "scores")
+    found = PartsFolder(tmp_path / "scores").read()
     assert as_told(found) == as_told(expected)
     ids = [row["id"] for row in rows()]
     assert list(found.ids) == ids
@@ -61,7 +61,7 @@ def test_an_interrupted_run_is_resumed_and_repeats_nothing(after: int, in_turn: 
         runs(path, METRICS)[1].score(tmp_path / "scores")
     folder = PartsFolder(tmp_path / "scores")
     with pytest.raises(CallError, match=rf"scores is unfinished \({max(0, after - 5)} of 5 parts\)"):
-        read_parts(folder.path)
+        PartsFolder(folder.path).read()
     in_turn.most = None
     runs(path, METRICS)[1].score(tmp_path / "scores", resume=True)
     scored = [number for task, number in in_turn.done if task == "score"]
@@ -112,7 +112,7 @@ def test_other_files_are_not_overwritten(in_turn: InTurn, tmp_path: Path) -> Non
     for text in ("{", "[]", '{"rejoinder": "scores in parts"}', '{"rejoinder": "x", "parts": []}'):
         (folder / "manifest.json").write_text(text)
         with pytest.raises(DataError, match=r"manifest.json: is not a manifest of scores in parts"):
-            read_parts(folder)
+            PartsFolder(folder).read()
 
 
 def test_a_part_over_which_every_process_dies_is_given_up(in_turn: InTurn, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_damaged_parts_are_one_line(in_turn: InTurn, tmp_path: Path) -> None:
     runs(written(tmp_path), ["length"])[1].score(tmp_path / "scores")
     (tmp_path / "scores" / "part-00001.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(DataError, match=r"part-00001.parquet: is not a readable part of the scores"):
-        read_parts(tmp_path / "scores")
+        PartsFolder(tmp_path / "scores").read()
 
 
 def test_large_tables_are_kept_on_disk(in_turn: InTurn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +177,17 @@ def test_compare_reads_folders(in_turn: InTurn, run: Run, tmp_path: Path) -> Non
     assert compared(two.out) == compared(texts.out)
     only = run("compare", "--scores", "scores", "-m", "length", *options)
     assert {verdict["metric"] for verdict in only.json["comparisons"]} == {"length"}
+
+
+def test_compared_folders_keep_what_a_metric_cannot_judge(in_turn: InTurn, run: Run, tmp_path: Path) -> None:
+    for system, ending in (("A", "."), ("B", ".\n\n- Call us.\n- Write to us.")):
+        half = [{**row, "response": row["response"] + ending} for row in rows() if row["system"] == system]
+        for row in half:
+            del row["system"]
+        runs(written(tmp_path, half, f"{system}.jsonl"), ["default-fast"])[1].score(tmp_path / f"scores-{system}")
+    ran = run("compare", "--scores", "scores-A", "scores-B", "--fail-if", "worse", "--json", "--quiet")
+    told = ran.json["doubts"]["default-fast"]["scores-B"]
+    assert (ran.code, ran.json["decided"], told["doubtful"]) == (4, False, told["replies"])
 
 
 def test_what_compare_refuses(in_turn: InTurn, run: Run, tmp_path: Path) -> None:

@@ -28,9 +28,17 @@ from rejoinder.evaluators.blend.columns import (
     specificity_columns,
     surface_columns,
 )
-from rejoinder.evaluators.blend.fitting import HOLD_OUT, KINDS, Models, Ridge, Trees, choose
+from rejoinder.evaluators.blend.fitting import (
+    HOLD_OUT,
+    KINDS,
+    BlendReport,
+    Models,
+    Ridge,
+    Trees,
+    choose,
+    report_on,
+)
 from rejoinder.evaluators.blend.notes import BlendWatcher
-from rejoinder.evaluators.blend.report import BlendReport, report_on
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, Calibration
 from rejoinder.evaluators.ensemble import FIELD, saved_member, saved_place
 from rejoinder.evaluators.familiarity import Familiarity
@@ -92,7 +100,7 @@ class Blend(Evaluator):
         members: object = self.members  # types do not prevent one name in place of a tuple of names
         if isinstance(members, str) or not self.members:
             raise CallError(f"{self.name}: members must be a list of at least one, not {self.members!r}")
-        names = [member_name(member) for member in self.members]
+        names = list(map(member_name, self.members))
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
@@ -125,7 +133,7 @@ class Blend(Evaluator):
         rows = self._labelled(sets, data.run)
         choice = choose(rows, self.models, self.hold_out, data.seed)
         models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
-        names = [member_name(member) for member in self.members]
+        names = list(map(member_name, self.members))
         shown = [Path(each.name).name or "judged" for each in sets]
         return {
             "members_": self._loaded,
@@ -191,7 +199,7 @@ class Blend(Evaluator):
     @cached_property
     def _loaded(self) -> tuple[Metric, ...]:
         """The members from where their parameter says they are."""
-        return tuple(load_member(member) for member in self.members)
+        return tuple(map(load_member, self.members))
 
     @property
     def trained_contexts(self) -> TrainedContexts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
@@ -117,13 +118,17 @@ class MemberScores:
 
     def __init__(self, examples: Sequence[Example], folder: Path | None, *, quiet: bool = True) -> None:
         self.examples, self.folder, self.quiet = examples, folder, quiet
-        self._keys = np.array([_key(example) for example in examples], np.uint64)
+        self._keys = np.array(list(map(_key, examples)), np.uint64)
         self._batches: dict[bytes, Batch] = {}
 
     def columns(self, member: Metric) -> dict[str, Floats]:
         """Column -> one number per example; only those that are not yet in the folder are computed."""
-        path = self._file(member)
-        known = _kept(path)
+        path, known = None, dict[str, NDArray[Any]]()
+        if self.folder is not None:
+            digest = blake2b(member.signature.encode(), digest_size=6).hexdigest()
+            path = self.folder / f"{member.name}-{digest}.safetensors"
+            with suppress(DataError):  # no file of an earlier run, or one that cannot be read
+                known = dict(saved_arrays(path))
         new = np.flatnonzero(~np.isin(self._keys, known.get("keys", ())))
         _, first = np.unique(self._keys[new], return_index=True)
         rows = new[np.sort(first)]
@@ -131,8 +136,9 @@ class MemberScores:
         with bar(doing, total=len(rows), unit="replies", quiet=self.quiet, faster=faster) as moving:
             for start in range(0, len(rows), PIECE):
                 piece = rows[start : start + PIECE]
-                with moved_inside(moving, len(piece)):
-                    found = {"keys": self._keys[piece], **_columns_of(member, self._batch(piece))}
+                with moved_inside(moving, len(piece)), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
+                    found = {"keys": self._keys[piece], **member_columns(member, self._batch(piece))}
                 known = {name: np.concatenate([known.get(name, column[:0]), column]) for name, column in found.items()}
                 if path is not None:
                     _keep(path, known)
@@ -140,13 +146,6 @@ class MemberScores:
         place = order[np.searchsorted(known["keys"], self._keys, sorter=order)]
         names = [SCORE, *sorted(known.keys() - {SCORE, "keys"})]
         return {name: known[name][place] for name in names}
-
-    def _file(self, member: Metric) -> Path | None:
-        if self.folder is None:
-            return None
-        return (
-            self.folder / f"{member.name}-{blake2b(member.signature.encode(), digest_size=6).hexdigest()}.safetensors"
-        )
 
     def _batch(self, rows: Ints) -> Batch:
         """A batch of these examples; the same one for every member, so that it remembers what one has computed."""
@@ -156,25 +155,11 @@ class MemberScores:
         return self._batches[key]
 
 
-def _kept(path: Path | None) -> Mapping[str, NDArray[Any]]:
-    """The arrays of an earlier run; none if there is no file, or one that cannot be read."""
-    try:
-        return {} if path is None else saved_arrays(path)
-    except DataError:
-        return {}
-
-
 def _keep(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".part")
     write_arrays(fresh, columns)
     fresh.replace(path)
-
-
-def _columns_of(member: Metric, batch: Batch) -> dict[str, Floats]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # replies without a score are NaN here, which the models handle
-        return member_columns(member, batch)
 
 
 def _key(example: Example) -> int:
@@ -304,7 +289,7 @@ _MOST_TURNS = 10
 
 def surface_columns(examples: Sequence[Example]) -> Floats:
     """One row per example: see SURFACE. NaN for an overlap with a context that does not exist. (examples, 9)"""
-    return np.array([_surface_row(example) for example in examples], np.float64).reshape(len(examples), len(SURFACE))
+    return np.array(list(map(_surface_row, examples)), np.float64).reshape(len(examples), len(SURFACE))
 
 
 def _surface_row(example: Example) -> list[float]:
@@ -328,7 +313,7 @@ def _surface_row(example: Example) -> list[float]:
 
 def _share(words: Sequence[str], among: set[str]) -> float:
     """The share of the words that are among others; 0 without words."""
-    return sum(word in among for word in words) / len(words) if words else 0.0
+    return sum(map(among.__contains__, words)) / len(words) if words else 0.0
 
 
 # How much a reply says: whether its words, their order and the whole reply are usual in dialogues, and what is new.

@@ -79,7 +79,7 @@ def _match(context: Tensor, reply: Tensor) -> Tensor:
     return torch.cat([context, reply, context * reply, (context - reply).abs(), cosine], dim=-1)
 
 
-# The network that reads context and reply together and apart, in one pass over the rows of `branching.py`.
+# The network that reads context and reply together and apart, in one pass over the rows of `reading.Brancher`.
 #
 # A cross-encoder learns how a reply fits its context; a sentence encoder knows the cosine of two texts before any
 # training. Training for one alone loses the other, so this network has both. The encoder's vectors are pooled into the

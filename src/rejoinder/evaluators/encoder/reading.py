@@ -50,7 +50,7 @@ class PairTokeniser:
     """Whether segments are those that the encoder was pretrained with, which are all 0 for some (RoBERTa, MPNet);
     otherwise 0 for the context and 1 for the reply, as in BERT, for every encoder."""
     towers: bool = False
-    """Whether pairs become rows of `branching.py`, without marks: context and reply are also read apart."""
+    """Whether pairs become rows of `Brancher`, without marks: context and reply are also read apart."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:

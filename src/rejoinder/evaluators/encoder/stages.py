@@ -30,7 +30,7 @@ from rejoinder.text.tokens import writable
 # Shared by stages that learn scores of replies: how the network reads a batch, and how it is validated.
 #
 # A row of such a stage is a context with some of its replies. A cross-encoder reads each reply in a row of its own; a
-# network with towers reads the context once, with all its replies (`branching.py`).
+# network with towers reads the context once, with all its replies (`reading.Brancher`).
 
 
 MOST_REPLIES = 10

@@ -275,7 +275,7 @@ _SHUFFLE_PLACES, _SHUFFLE_CONTEXTS = 13, 11  # streams of random numbers that no
 
 @dataclass(frozen=True, eq=False)
 class MatchingStage:
-    """Which reply answers which turn: in-batch ranking, as of an encoder's two towers (`encoder/in_batch_stage.py`)."""
+    """Which reply answers which turn: in-batch ranking, as of an encoder's two towers (`encoder/stages.py`)."""
 
     name: ClassVar[str] = "matching"
     figure: ClassVar[str] = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -72,9 +72,8 @@ class Meteor(TextMetric):
         def align() -> Statistics:
             tokens = batch.tokens(self.text)
             words = tokens.vocabulary.to_list()
-            return reference_statistics(
-                words, tokens.responses, tokens.references, batch.owner, self.settings, self._table()
-            )
+            table = _paraphrases(self.paraphrases) if self.paraphrases is not None else None
+            return reference_statistics(words, tokens.responses, tokens.references, batch.owner, self.settings, table)
 
         return batch.keep(self, align)
 
@@ -85,9 +84,6 @@ class Meteor(TextMetric):
     def watcher(self) -> LongTextCounter:
         """Counts replies that were too long to be compared as a whole."""
         return LongTextCounter(self)
-
-    def _table(self) -> ParaphraseTable | None:
-        return _paraphrases(self.paraphrases) if self.paraphrases is not None else None
 
 
 @dataclass
@@ -124,7 +120,7 @@ class MeteorCounter:
     """Sums the statistics for corpus-level METEOR."""
 
     metric: Meteor
-    total: Statistics = field(default_factory=lambda: np.zeros(0))
+    total: Statistics = field(default_factory=partial(np.zeros, 0))
 
     def add(self, batch: Batch, rows: Ints) -> None:
         """Add the given rows of a batch; those without references are left out."""

@@ -17,11 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.data.tables import check_polars_threads
 from rejoinder.errors import DataError
 from rejoinder.folders.foreign import array_archive
 from rejoinder.folders.outputs import replacing_file
 from rejoinder.metrics.meteor.matching import PARAPHRASE, Matches, PairFilter, find
+from rejoinder.threads import check_polars_threads
 
 # METEOR's paraphrase table, which the user provides.
 #
