@@ -83,23 +83,21 @@ def test_check_counts_languages_by_system() -> None:
 
 @QUIET
 def test_one_reply_to_many_contexts_is_noted() -> None:
-    said = ["I think so, too."] * 6 + [f"I like number {row}." for row in range(14)]
-    table = rejoinder.score([*replies("a", said), *replies("b", [f"Yes, {row}." for row in range(20)])], ["length"])
-    assert table.notes == ("one and the same reply of a is given to 6 of 20 contexts",)
+    said = ["I think so, too."] * 12 + [f"I like number {row}." for row in range(28)]
+    table = rejoinder.score([*replies("a", said), *replies("b", [f"Yes, {row}." for row in range(40)])], ["length"])
+    assert table.notes == ("one and the same reply of a is given to 12 of 40 contexts",)
     counter, other = RepetitionCounter(("",)), RepetitionCounter(("",))
     counter.add(Batch(replies("", said[:3])), np.zeros(3, np.int64))
     assert counter.notes() == []
-    other.add(Batch(replies("", said)), np.zeros(20, np.int64))
+    other.add(Batch(replies("", said)), np.zeros(40, np.int64))
     counter.merge(other.state())
-    assert counter.notes() == ["one and the same reply is given to 6 of 20 contexts"]
+    assert counter.notes() == ["one and the same reply is given to 12 of 40 contexts"]
 
 
 @QUIET
 def test_a_doubtful_metric_decides_where_that_is_allowed() -> None:
-    rng = np.random.default_rng(0)
-    lists = [
-        f"You can:\n- {' '.join(rng.choice(['go', 'stay', 'eat', 'wait', 'call'], 4))}\n- or not" for _ in range(20)
-    ]
+    rng, words = np.random.default_rng(0), ["go", "stay", "eat", "wait", "call"]
+    lists = [f"You can:\n- {' '.join(rng.choice(words, 4))}\n- or not" for _ in range(20)]
     good = [f"That sounds really {word}, what are you going to do there?" for word in words * 4]
     examples = [*replies("a", lists), *replies("b", good)]
     refused = rejoinder.compare(examples, metrics=["default-fast"])

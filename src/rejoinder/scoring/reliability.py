@@ -202,8 +202,8 @@ class LanguageCounter:
 
 _MOST_LOOKED_AT = 100_000
 """Replies of a system that are looked at for repetition."""
-_FEWEST_CONTEXTS = 5
-_LARGE_SHARE = 0.1
+_FEWEST_CONTEXTS = 10
+_LARGE_SHARE = 0.2
 
 
 @dataclass
@@ -234,7 +234,7 @@ class RepetitionCounter:
             self.pairs[system].add((reply, context))
 
     def notes(self) -> list[str]:
-        """One sentence for each system that gives one reply to at least a tenth of its contexts."""
+        """One sentence for each system that gives one reply to a fifth of its contexts or more."""
         found = []
         for name, pairs in zip(self.system_names, self.pairs, strict=True):
             [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
