@@ -193,6 +193,7 @@ SHARED: dict[str, Check] = {
     "cluster": optional(text),
     "dimension": optional(text),
     "folder": path,
+    "allow_doubtful": flag,
     "intervals": flag,
     "jobs": optional(whole(1, MOST_JOBS)),
     "keep_offensive": flag,

@@ -320,7 +320,10 @@ def _means(comparison: Comparison, verdict: Verdict) -> Iterator[str]:
     lower = ", lower is better" if verdict.higher_is_better is False else ""
     means = f"{verdict.a} {number_text(verdict.result.mean_a)}, {verdict.b} {number_text(verdict.result.mean_b)}"
     shares, word = verdict.outcomes, "higher" if verdict.higher_is_better is None else "better"
-    wins = f"; {verdict.a} is {word} in {share_text(shares.losses)} of them, {verdict.b} in {share_text(shares.wins)}"
+    wins = (
+        f"; {verdict.a} is {word} in {share_text(shares.losses)} of them, {verdict.b} in {share_text(shares.wins)}, "
+        f"and {share_text(shares.ties)} are tied"
+    )
     yield (
         f"Means{scale}{lower}: {means}, over {verdict.counted_units}" + (wins if verdict.result.paired else "") + "."
     )
@@ -581,7 +584,9 @@ def _all_tests(comparison: Comparison) -> Table:
         Column("p (Holm)" if len(comparison.verdicts) > 1 else "p", key="p_adjusted"),
         Column("better", only=TERMINAL),
         Column("effect", digits=2, sign=True, only=NOT_LATEX),
-        Column("B wins", only=NOT_LATEX),
+        Column("B better", only=NOT_LATEX),
+        Column("tied", only=NOT_LATEX),
+        Column("A better", only=NOT_LATEX),
         Column("p alone", only=NOT_LATEX),
         Column("detectable", only=NOT_LATEX),
         "n",
@@ -597,7 +602,7 @@ def _all_tests(comparison: Comparison) -> Table:
             PValue(verdict.p_adjusted),
             verdict.better or "-",
             verdict.result.effect_size,
-            Share(verdict.outcomes.wins),
+            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
             PValue(verdict.result.p_value),
             verdict.detectable,
             verdict.n,
@@ -605,9 +610,9 @@ def _all_tests(comparison: Comparison) -> Table:
         for verdict in comparison.verdicts
     ]
     note = (
-        "Intervals are not corrected for the number of comparisons. effect: in standard deviations (Cohen's d_z; "
-        "unpaired Hedges' g). B wins: how often B has the better score. detectable: the difference that would have "
-        "been detected with 80% power."
+        "Intervals are not corrected for the number of comparisons. effect: in standard deviations "
+        "(Hedges' g). B better, tied, A better: in which share of the pairs. detectable: the difference that would "
+        "have been detected with 80% power."
     )
     return Table(columns, rows, note=note, left=2, full=True, main=True)
 

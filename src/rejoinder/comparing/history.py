@@ -31,7 +31,7 @@ from rejoinder.show.document import Answer, Block, Column, Document, Figures, Re
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import bounds_text, decimals_of, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.types import Example, Scores, Unit
+from rejoinder.types import Example, Unit
 
 # The folder of releases: one score file with meta data for each, in the order in which they were recorded.
 
@@ -300,10 +300,6 @@ def _plot(intervals: Sequence[Interval]) -> list[str]:
 # Two releases as one table, and their comparison: only scores with equal signatures are compared.
 
 
-_NOISE = 1e-5
-"""The share of the range of scores below which a difference is one of rounding."""
-
-
 def compare_releases(
     old: Release,
     new: Release,
@@ -363,7 +359,7 @@ def joined_releases(old: Release, new: Release, metrics: Sequence[str]) -> Score
         if found:
             corpus[label] = found
     return ScoreTable(
-        scores={label: np.concatenate([old.table[label], _without_noise(old, new, label)]) for label in metrics},
+        scores={label: np.concatenate([old.table[label], new.table[label]]) for label in metrics},
         signatures={label: new.table.signatures[label] for label in metrics},
         system_names=(old.name, new.name),
         system_of=np.repeat(np.array([0, 1], np.int32), [len(table) for table in tables]),
@@ -376,27 +372,11 @@ def joined_releases(old: Release, new: Release, metrics: Sequence[str]) -> Score
             label: {name: found for table in tables for name, found in table.doubts.get(label, {}).items()}
             for label in metrics
         },
+        languages={name: found for table in tables for name, found in table.languages.items()},
         grouping=_grouping(old, new),
         seed=new.table.seed,
         resamples=new.table.resamples,
     )
-
-
-def _without_noise(old: Release, new: Release, label: str) -> Scores:
-    """The scores of the new release, with those of the old one where only the last bits differ.
-
-    The same reply may get another last bit on another machine or in another batch (docs/reference/determinism.md), and
-    many such differences in one direction would be significant.
-    """
-    before, after = old.table[label], new.table[label].copy()
-    known = before[~np.isnan(before)]
-    nearest = _NOISE * (float(np.ptp(known)) if len(known) else 0.0)
-    by_context: dict[str, list[float]] = {}
-    for context, score in zip(old.contexts, before.tolist(), strict=True):
-        by_context.setdefault(context, []).append(score)
-    for row, (context, score) in enumerate(zip(new.contexts, after.tolist(), strict=True)):
-        after[row] = next((each for each in by_context.get(context, ()) if abs(each - score) <= nearest), score)
-    return after
 
 
 def _grouping(old: Release, new: Release) -> Grouping:

@@ -198,7 +198,7 @@ class Verdict:
             "p_adjusted": self.p_adjusted,
             "significant": bool(self.significant),
             "effect_size": result.effect_size,
-            "effect_name": result.effect_name,
+            "effect_name": "g",
             "size": self.size,
             "win_rate": shares.wins,
             "tie_rate": shares.ties,

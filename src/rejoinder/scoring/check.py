@@ -20,11 +20,13 @@ from rejoinder.scoring.score import ALL, choose
 from rejoinder.scoring.table import MOST_VALUES
 from rejoinder.show.document import NOT_LATEX, Block, Document, Facts, Result, Say
 from rejoinder.show.text import counted
+from rejoinder.text.language import language, name_of
 from rejoinder.types import Example, Unit
 
 _SHOWN = 3
 _LONGEST_SHOWN = 300
 _MOST_SYSTEMS = 20
+MOST_LANGUAGES = 20_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +51,8 @@ class DataCheck(Result):
     """Examples with the same system, context and response as an earlier one."""
     scripts: Mapping[str, int]
     """Script of the first letter, such as Latin -> replies."""
+    languages: Mapping[str, Mapping[str, int]]
+    """System -> code of a language, or "unknown" -> replies, of the first MOST_LANGUAGES replies."""
     missing: Mapping[str, tuple[str, ...]]
     """What no example has -> the metrics that need it."""
     first: tuple[Example, ...]
@@ -103,6 +107,7 @@ class DataCheck(Result):
             "empty replies": f"{self.empty:,}",
             "duplicates": f"{self.duplicates:,} (same system, context and reply as an earlier example)",
             "scripts": ", ".join(f"{script}: {count:,}" for script, count in self.scripts.items()),
+            "languages": "; ".join(_languages(system, found) for system, found in self.languages.items()),
             "left out": f"{len(self.skipped):,} unreadable records" if self.skipped else "",
         }
 
@@ -173,7 +178,7 @@ def check(
         source.begin()
         seen = survey(source, quiet=quiet, digest=False)
         source.begin()
-        systems, scripts = Counter[str](), Counter[str]()
+        systems, scripts, languages = Counter[str](), Counter[str](), dict[str, Counter[str]]()
         contexts, dialogues, replies = set[int](), set[str](), set[bytes]()
         chats = set[tuple[str, str]]()
         empty = turns = 0
@@ -181,6 +186,8 @@ def check(
         for example in source:
             systems[example.system] += 1
             scripts[_script(example.response)] += 1
+            if systems.total() <= MOST_LANGUAGES:
+                languages.setdefault(example.system, Counter())[language(example.response)] += 1
             empty += not example.response.strip()
             replies.add(duplicate_key(example))
             if example.context:
@@ -204,6 +211,7 @@ def check(
             empty,
             seen.count - len(replies),
             dict(scripts.most_common()),
+            {system: dict(found.most_common()) for system, found in languages.items()},
             _missing(seen.has),
             tuple(first),
             len(chats),
@@ -212,6 +220,12 @@ def check(
             source.slices(),
             tuple(map(str, source.skipped.values())),
         )
+
+
+def _languages(system: str, found: Mapping[str, int]) -> str:
+    """'bot-v2: English 58, unknown 2'."""
+    told = ", ".join(f"{name_of(code)} {count:,}" for code, count in found.items())
+    return f"{system}: {told}" if system else told
 
 
 def _missing(has: Mapping[str, int]) -> dict[str, tuple[str, ...]]:

@@ -114,6 +114,9 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     np.minimum.at(worst, contexts[rows], scores[rows])
     widest = np.argsort(worst - best, kind="stable")
     widest = widest[best[widest] > worst[widest]]
+    if table.labels is not None:  # what contradicts people's labels is never first
+        against = _contradicted(table.labels, scores, contexts, rows, best, worst)
+        widest = widest[np.argsort(against[widest], kind="stable")]
     differ = table.grouping.differ
     found = [_widest(table, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
     return (*found[0], *found[1])
@@ -135,6 +138,16 @@ def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: S
     return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
 
 
+def _contradicted(labels: Scores, scores: Scores, contexts: Ints, rows: Ints, best: Scores, worst: Scores) -> Bools:
+    """Of which contexts the reply with the best score has a lower label than that with the worst one. (contexts,)"""
+    ends = np.full((2, len(best)), np.nan)
+    for side, extreme in zip(ends, (best, worst), strict=True):
+        found = rows[scores[rows] == extreme[contexts[rows]]]
+        side[contexts[found]] = labels[found]
+    contradicted: Bools = ends[0] < ends[1]
+    return contradicted
+
+
 def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
     """The first wanted row of each system for each context, in order."""
     first, found = np.zeros(len(table), np.bool_), np.empty(grouping.n_contexts, np.int64)
@@ -152,8 +165,12 @@ def _ends(rows: list[int]) -> tuple[int, ...]:
 
 
 def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
-    """The metrics that say which replies are better: those with a finite range."""
-    return tuple(label for label in table.metrics if all(map(math.isfinite, table.ranges.get(label, (0.0, 1.0)))))
+    """The metrics that say which replies are better, on a finite range."""
+    return tuple(
+        label
+        for label in table.metrics
+        if math.isfinite(table.ranges.get(label, (0.0, 1.0))[0]) and table.says_better(label)
+    )
 
 
 def standing(table: ScoreTable) -> tuple[Scores, Scores]:

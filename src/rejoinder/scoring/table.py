@@ -45,6 +45,9 @@ CAUTION = (
 )
 
 
+NOT_QUALITIES = frozenset({"specificity"})
+"""Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
+
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
 
@@ -86,6 +89,10 @@ class ScoreTable(Result):
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
     """Metric label -> system -> its replies that the metric cannot be relied on for, where there are any."""
+    allows_doubt: bool = False
+    """Whether metrics decide all the same."""
+    languages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """System -> code of a language -> replies, where a metric depends on the language."""
     grouping: Grouping | None = None
     """Which replies are not independent; None: each reply stands for itself."""
     known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
@@ -97,6 +104,8 @@ class ScoreTable(Result):
     resamples: int = RESAMPLES
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the rows, where a report can read their texts; a copy that was pickled has none."""
+    labels: Scores | None = field(default=None, compare=False, repr=False)
+    """People's labels of the replies, NaN where there is none, by which a report chooses what it shows first."""
     reasoning: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
     """Metric label -> the metric, of those that give reasons for their scores."""
 
@@ -133,10 +142,12 @@ class ScoreTable(Result):
             corpus={},
             notes=(),
             doubts={},
+            languages={},
             grouping=self.grouping.where(rows) if self.grouping else None,
             known_bounds={},
             slices=(),
             replies=None,
+            labels=None,
         )
 
     def sliced(self, slices: Slices) -> dict[str, ScoreTable]:
@@ -147,6 +158,10 @@ class ScoreTable(Result):
         """The metric without its parameters, which its variants share: bleu of bleu-2."""
         name, _, parameters = self.signatures.get(label, label).partition("|")
         return name if parameters else label
+
+    def says_better(self, label: str) -> bool:
+        """Whether a metric says which replies are better: not the length, nor how rare the words are."""
+        return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, Summary]]:
@@ -198,6 +213,8 @@ class ScoreTable(Result):
 
     def doubt(self, label: str, systems: Sequence[str] | None = None) -> str:
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
+        if self.allows_doubt:
+            return ""
         return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
 
     def summary(self) -> dict[str, dict[str, Summary]]:
@@ -219,6 +236,7 @@ class ScoreTable(Result):
                 label: {system: found.to_dict() for system, found in systems.items()}
                 for label, systems in self.doubts.items()
             },
+            "languages": {system: dict(counts) for system, counts in self.languages.items()},
             "summary": summary,
         }
         if self.slices:
@@ -487,7 +505,7 @@ class Primary:
         if "default" in table.metrics:
             return cls("default", "the evaluator that comes with the package")
         for label in table.metrics:
-            says_what_is_better = np.isfinite(table.ranges.get(label, (0.0, 1.0))[1])
+            says_what_is_better = table.says_better(label)
             if says_what_is_better and not np.isnan(table[label]).all():
                 return cls(label, "the first that these data allow")
         return cls(table.metrics[0], "the first one")

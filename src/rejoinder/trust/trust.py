@@ -159,7 +159,10 @@ class Trust(Result):
     def document(self) -> Document:
         """The finding, and the tables of each dimension; of several, each in a section of its own."""
         first = self.dimensions[0]
-        caption = "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with theirs."
+        caption = (
+            "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with "
+            "theirs."
+        )
         answer = Answer(self.sentences, first.utterance.panel(), caption)
         parts = [Section(one.dimension, one.blocks()) for one in self.dimensions]
         judged = self.judged

@@ -210,9 +210,7 @@ def test_verdict_sentences() -> None:
     assert few.endswith("); at least 6 contexts are needed.")
     assert sentence(SHORT[:6], LONG[:6], Long()).startswith("long: B is better than A by 3.333 [")
     constant = replies([9, 10, 11, 10, 9, 10, 11, 10, 9, 12])
-    assert sentence(SHORT, constant, Long()).endswith(
-        "by 6.000 [6.000, 6.000] (p = 0.002, the same difference everywhere)."
-    )
+    assert sentence(SHORT, constant, Long()).endswith("by 6.000 [6.000, 6.000] (p = 0.002, a large effect).")
     assert sentence(SHORT[:1], LONG[:1], "length") == "length: too few scored replies to compare A and B."
 
 
@@ -228,8 +226,9 @@ def test_the_table_as_text() -> None:
     lines = rejoinder.compare(SHORT, LONG, metrics=[Long()]).text(200).splitlines()
     assert lines[0].startswith("B is better than A by 3.500 [")
     assert lines[0].endswith("] on long (p = 0.002, a large effect).")
-    means = "Means on a scale from 0 to 100: A 4.100, B 7.600, over 10 contexts; A is better in 0% of them, B in 100%."
-    assert lines[2].startswith(f"{means} A difference above 0.")
+    means = "Means on a scale from 0 to 100: A 4.100, B 7.600, over 10 contexts; "
+    shares = "A is better in 0% of them, B in 100%, and 0% are tied."
+    assert lines[2].startswith(f"{means}{shares} A difference above 0.")
     assert lines[4].split() == ["metric", "A", "B", "difference", "[95", "%]", "p", "n"]
     assert lines[6].split()[:3] == ["long", "4.100", "7.600*"]
     assert lines[6].split()[-2:] == ["0.002", "10"]

@@ -105,7 +105,7 @@ def test_the_advice_uses_the_corrected_level() -> None:
     verdict = compared.verdicts[0]
     assert verdict.outcome == "open"
     assert verdict.level == pytest.approx(0.05 / 28)
-    assert verdict.needed == needed_examples(verdict.result.effect_size, alpha=0.05 / 28)
+    assert verdict.needed == needed_examples(verdict.result.power_effect, alpha=0.05 / 28)
     assert f"about {verdict.needed - 12:,.0f} more contexts would detect it with 80% power" in verdict.sentence()
     too_few = compare_table(table({"m": rng.normal(size=(8, 10))})).verdicts[0]
     assert too_few.sentence().endswith("; at least 11 contexts are needed.")  # 2^-10 < .05 / 28 < 2^-9

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from running import Run, WriteLines
 
 QUESTIONS = ("How do I reset my password?", "Where is my parcel?", "Can I pay by card?", "When do you open?")
-GOOD = ("Open the settings and click on reset.", "It is in Lyon.", "Yes, by any card.", "At nine, on Sunday at ten.")
+GOOD = ("Go to your page and ask for a new one.", "It is in Lyon.", "Yes, by any card.", "At nine, on Sunday at ten.")
 BAD = ("I don't know.", "Maybe.", "That is nice.", "I am not sure.")
 LISTS = tuple(f"Here is what to know:\n\n- {reply}\n- Call us." for reply in GOOD)
 WINNER = re.compile(r"\bv\d is (?:significantly )?(?:better|no worse|worse)\b|\bv\d and v\d are equivalent")
